@@ -1,0 +1,21 @@
+/** API keys (extension): bearer tokens for this API, each owned by a user or a bot. */
+import { z } from 'zod';
+import { ownerId } from './credential.ts';
+import { derived, described, field, resource } from './resource.ts';
+import { timestamp } from './text.ts';
+
+export const apiKey = resource({
+  name: 'api_key',
+  title: 'APIKey',
+  prefix: 'ak',
+  path: '/api_keys',
+  collection: 'api_keys',
+  tag: 'Users and keys',
+  description: 'A bearer token for this API. The token is in the creation response only.',
+  fields: {
+    ...described('Who or what uses the key.'),
+    token: derived(z.string().nullable().meta({ description: 'In the creation response; null ever after.' }), 'none'),
+    owner_id: field(ownerId, ownerId, 'optional', false, null),
+    expires_at: field(timestamp().nullable(), timestamp().nullable(), 'optional', true, null),
+  },
+});

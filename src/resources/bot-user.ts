@@ -1,0 +1,19 @@
+/** Bot users: identities of programs. While a bot is inactive, its API keys and authtokens do not work. */
+import { z } from 'zod';
+import { field, required, resource } from './resource.ts';
+import { bytes } from './text.ts';
+
+export const botUser = resource({
+  name: 'bot_user',
+  title: 'BotUser',
+  prefix: 'bot',
+  path: '/bot_users',
+  collection: 'bot_users',
+  tag: 'Users and keys',
+  access: 'admin',
+  description: 'The identity of a program. Never an admin.',
+  fields: {
+    name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Human-readable name.' })),
+    active: field(z.boolean(), z.boolean(), 'optional', true, true),
+  },
+});

@@ -1,0 +1,53 @@
+/** CIDR blocks in canonical form: RFC 4632 for IPv4, RFC 5952 for IPv6. */
+import ipaddr from 'ipaddr.js';
+
+export type CidrResult = { cidr: string } | { reason: string };
+
+/**
+ * The canonical form of a CIDR block, or why it is not one. A bare address means its single-address block.
+ * Host bits must be zero: `10.0.0.1/8` is refused and the message names the block that was probably meant.
+ */
+export function canonicalCidr(input: string): CidrResult {
+  const [address = '', prefix, ...rest] = input.split('/');
+  if (rest.length > 0) return { reason: 'must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32' };
+  const parsed = parseAddress(address);
+  if (!parsed)
+    return { reason: `must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32; "${clip(address)}" is no IP address` };
+  const width = parsed.kind() === 'ipv4' ? 32 : 128;
+  if (prefix !== undefined && !/^(0|[1-9]\d{0,2})$/.test(prefix)) {
+    return { reason: `prefix length must be a number from 0 to ${width}` };
+  }
+  const length = prefix === undefined ? width : Number(prefix);
+  if (length > width) return { reason: `prefix length must be from 0 to ${width} for this address, is ${length}` };
+  const network = mask(parsed.toByteArray(), length);
+  const canonical = `${format(network)}/${length}`;
+  if (network.some((byte, index) => byte !== parsed.toByteArray()[index])) {
+    return { reason: `has bits set beyond /${length}; did you mean ${canonical}?` };
+  }
+  return { cidr: canonical };
+}
+
+function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  // ipaddr.js also reads octal and hexadecimal quads and zone ids, which two readers could take for different hosts.
+  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(address)) {
+    return ipaddr.IPv4.isValidFourPartDecimal(address) ? ipaddr.IPv4.parse(address) : undefined;
+  }
+  if (address.includes('%') || !address.includes(':')) return undefined;
+  return ipaddr.IPv6.isValid(address) ? ipaddr.IPv6.parse(address) : undefined;
+}
+
+function mask(bytes: number[], length: number): number[] {
+  return bytes.map((byte, index) => {
+    const bits = Math.max(0, Math.min(8, length - index * 8));
+    return byte & (0xff << (8 - bits)) & 0xff;
+  });
+}
+
+function format(bytes: number[]): string {
+  const address = ipaddr.fromByteArray(bytes);
+  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+}
+
+function clip(value: string): string {
+  return value.length > 64 ? `${value.slice(0, 64)}…` : value;
+}

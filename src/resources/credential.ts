@@ -1,0 +1,54 @@
+/** Tunnel credentials: authtokens for tunnel agents, and the bind rules that restrict them. */
+import { z } from 'zod';
+import { acl, bindTarget } from './acl.ts';
+import { botUser } from './bot-user.ts';
+import { idOf } from './id.ts';
+import { derived, described, field, resource } from './resource.ts';
+import { text } from './text.ts';
+import { user } from './user.ts';
+
+/** A user or a bot. */
+export const ownerId = idOf(user.prefix, botUser.prefix);
+
+export const credential = resource({
+  name: 'credential',
+  title: 'Credential',
+  prefix: 'cr',
+  path: '/credentials',
+  collection: 'credentials',
+  tag: 'Tunnel credentials',
+  description: 'An authtoken with which a tunnel agent authenticates. The token is in the creation response only.',
+  fields: {
+    ...described('Who or what uses the credential.'),
+    token: derived(z.string().nullable().meta({ description: 'In the creation response; null ever after.' }), 'none'),
+    acl: field(z.array(z.string()), z.nullable(acl), 'optional', true, []),
+    owner_id: field(
+      ownerId.meta({ description: 'A user or bot; the caller unless an admin names another.' }),
+      ownerId,
+      'optional',
+      false,
+      null,
+    ),
+  },
+});
+
+/** Body of `POST /credentials/authenticate`. */
+export const authenticate = z
+  .strictObject({
+    token: text().max(512),
+    bind: bindTarget.optional().meta({ description: 'What the agent asks to bind.', examples: ['app.example.com'] }),
+  })
+  .meta({ id: 'CredentialAuthenticate' });
+
+/** Its answer. An unknown token, or one of an inactive owner, is `allowed: false` with null members. */
+export const authentication = z
+  .object({
+    allowed: z.boolean(),
+    credential_id: idOf('cr').nullable(),
+    owner_id: ownerId.nullable(),
+    matched_rule: z
+      .string()
+      .nullable()
+      .meta({ description: 'The rule that allowed it; null without an ACL or a bind.' }),
+  })
+  .meta({ id: 'CredentialAuthentication' });

@@ -1,0 +1,34 @@
+/** The error catalogue: every code that the API answers with, its HTTP status, and the shape of the body. */
+import { z } from 'zod';
+
+export const ERROR_STATUS = {
+  INVALID_REQUEST: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  RESOURCE_IN_USE: 409,
+  PRECONDITION_FAILED: 412,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+export const errorBody = z
+  .object({
+    error_code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
+    status_code: z.int(),
+    msg: z.string(),
+    details: z
+      .record(z.string(), z.string())
+      .meta({ description: 'JSON pointers of bad fields, ids, the request id.' }),
+  })
+  .meta({ id: 'Error' });
+
+export type ErrorBody = z.output<typeof errorBody>;

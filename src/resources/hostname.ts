@@ -1,0 +1,19 @@
+/** Host names in ASCII form: RFC 1123 labels, at most 253 characters, compared without regard to case. */
+import { domainToASCII } from 'node:url';
+
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Undefined when `host` (lower case) is a valid name, else why it is not. */
+export function hostnameProblem(host: string): string | undefined {
+  if (host === '') return 'the host name is empty';
+  if (host.length > 253) return `a host name has at most 253 characters, this one has ${host.length}`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+  if (!/^[\x00-\x7f]*$/.test(host)) {
+    const ascii = domainToASCII(host);
+    return `write international names in ASCII${ascii ? ` ("${ascii}")` : ''}`;
+  }
+  const wrong = host.split('.').find((label) => !LABEL.test(label));
+  if (wrong === undefined) return undefined;
+  if (wrong === '') return 'the host name has an empty label (two dots in a row, or a dot at an end)';
+  return `"${wrong.slice(0, 63)}" is no host name label (letters, digits and inner hyphens, at most 63 characters)`;
+}

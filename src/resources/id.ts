@@ -1,0 +1,23 @@
+/**
+ * Resource ids are TypeIDs: a type prefix, an underscore and a UUIDv7 in 26 characters of Crockford base32.
+ * They sort by creation time as plain strings, which is what keyset paging relies on.
+ */
+import { typeid } from 'typeid-js';
+import { z } from 'zod';
+
+const SUFFIX = '[0-7][0-9a-hjkmnp-tv-z]{25}';
+
+/** A new id with the given prefix, e.g. `ipp_01k9…`. */
+export function newId(prefix: string): string {
+  return typeid(prefix).toString();
+}
+
+/** Schema of the id of one family; its message says what such an id looks like. */
+export function idOf(...prefixes: string[]) {
+  const pattern = new RegExp(`^(${prefixes.join('|')})_${SUFFIX}$`);
+  const shape = prefixes.map((prefix) => `${prefix}_`).join(' or ');
+  return z
+    .string()
+    .regex(pattern, `must be an id that starts with ${shape} followed by 26 characters`)
+    .meta({ examples: [`${prefixes[0]}_01k9zq3v5hf8svx2r4c6y7n0wd`] });
+}

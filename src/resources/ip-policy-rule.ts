@@ -1,0 +1,59 @@
+/** IP policy rules (extension): one CIDR block that a policy allows or denies. */
+import { z } from 'zod';
+import { canonicalCidr } from './cidr.ts';
+import { idOf } from './id.ts';
+import { ipPolicy } from './ip-policy.ts';
+import { described, required, resource } from './resource.ts';
+import { text } from './text.ts';
+
+/** Most rules that one policy may have. */
+export const MAX_RULES_PER_POLICY = 1000;
+
+export const cidr = text()
+  .max(64)
+  .transform((input, context) => {
+    const result = canonicalCidr(input);
+    if ('cidr' in result) return result.cidr;
+    context.addIssue({ code: 'custom', message: result.reason, input });
+    return z.NEVER;
+  })
+  .meta({ description: 'IPv4 or IPv6 CIDR block; shown in canonical form.', examples: ['10.0.0.0/8'] });
+
+export const ruleAction = z.enum(['allow', 'deny']);
+
+export const ipPolicyRule = resource({
+  name: 'ip_policy_rule',
+  title: 'IPPolicyRule',
+  prefix: 'ipr',
+  path: '/ip_policy_rules',
+  collection: 'ip_policy_rules',
+  tag: 'IP policies',
+  description: 'One CIDR block that an IP policy allows or denies. A policy has at most one rule per block.',
+  fields: {
+    ...described('What this block is.'),
+    cidr: required(cidr),
+    action: required(ruleAction),
+    ip_policy_id: required(idOf(ipPolicy.prefix), { update: false }),
+  },
+});
+
+/** One member of a whole rule set, as `PUT /ip_policies/{id}/rules` takes it. */
+export const ruleSetMember = ipPolicyRule.create.omit({ ip_policy_id: true }).meta({ id: 'IPPolicyRuleSetMember' });
+
+/** Body of `PUT /ip_policies/{id}/rules`: the whole rule set of one policy, replaced in one transaction. */
+export const ruleSet = z
+  .strictObject({ rules: z.array(ruleSetMember).max(MAX_RULES_PER_POLICY) })
+  .superRefine(({ rules }, context) => {
+    const seen = new Map<string, number>();
+    rules.forEach((rule, index) => {
+      const first = seen.get(rule.cidr);
+      if (first === undefined) seen.set(rule.cidr, index);
+      else {
+        const message = `${rule.cidr} is already in rules[${first}]; a policy has at most one rule per block`;
+        context.addIssue({ code: 'custom', path: ['rules', index, 'cidr'], message, input: rule.cidr });
+      }
+    });
+  })
+  .meta({ id: 'IPPolicyRuleSet' });
+
+export type RuleSetMember = z.output<typeof ruleSetMember>;

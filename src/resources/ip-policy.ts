@@ -1,0 +1,14 @@
+/** IP policies: named sets of rules about source addresses. */
+import { described, resource } from './resource.ts';
+
+export const ipPolicy = resource({
+  name: 'ip_policy',
+  title: 'IPPolicy',
+  prefix: 'ipp',
+  path: '/ip_policies',
+  collection: 'ip_policies',
+  tag: 'IP policies',
+  description:
+    'A set of IP policy rules. It applies to no traffic until an endpoint or an IP restriction refers to it.',
+  fields: described('What the source addresses are.'),
+});

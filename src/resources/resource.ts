@@ -1,0 +1,159 @@
+/**
+ * One definition per family. From it come the API's validation and serialisation, the OpenAPI document, the client's
+ * types, the event types and the base of the custom resource's schema.
+ */
+import { z } from 'zod';
+import { idOf } from './id.ts';
+import { bytes, timestamp } from './text.ts';
+
+/** Whether a create request must, may or must not carry the field. */
+export type Presence = 'required' | 'optional' | 'derived';
+
+/** How the field is kept: a column of its own type, a jsonb column, or not at all (a one-time token). */
+export type Storage = 'column' | 'jsonb' | 'none';
+
+export interface Field<
+  View extends z.ZodType = z.ZodType,
+  Input extends z.ZodType = z.ZodType,
+  OnCreate extends Presence = Presence,
+  OnUpdate extends boolean = boolean,
+> {
+  /** As stored and as shown in responses. */
+  readonly view: View;
+  /** As accepted in requests; may normalise (its output is what is stored). */
+  readonly input: Input;
+  readonly onCreate: OnCreate;
+  readonly onUpdate: OnUpdate;
+  /** Stored when a create request leaves the field out, or an update sets it to null. */
+  readonly initial: unknown;
+  readonly storage: Storage;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+type Nullable<T extends z.ZodType> = z.ZodNullable<T>;
+
+/** A field that may be left out or null; what was never set shows as `initial`, which is null unless given. */
+export function optional<T extends z.ZodType>(schema: T, storage: Storage = 'column') {
+  const nullable = z.nullable(schema);
+  return field(nullable, nullable, 'optional', true, null, storage);
+}
+
+/** A field that every create request must carry; `update: false` makes it immutable. */
+export function required<T extends z.ZodType, U extends boolean = true>(
+  schema: T,
+  options: { update?: U; storage?: Storage } = {},
+) {
+  return field(schema, schema, 'required', (options.update ?? true) as U, null, options.storage ?? 'column');
+}
+
+/** A field that the service sets; a request that carries it is refused. */
+export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'column') {
+  return field(schema, z.never(), 'derived', false, null, storage);
+}
+
+/** A field whose request schema, initial value or presence differ from the usual. */
+export function field<V extends z.ZodType, I extends z.ZodType, C extends Presence, U extends boolean>(
+  view: V,
+  input: I,
+  onCreate: C,
+  onUpdate: U,
+  initial: unknown,
+  storage: Storage = 'column',
+): Field<V, I, C, U> {
+  return { view, input, onCreate, onUpdate, initial, storage };
+}
+
+type CreateShape<F extends Fields> = {
+  [K in keyof F as F[K]['onCreate'] extends 'derived' ? never : K]: F[K]['onCreate'] extends 'optional'
+    ? z.ZodOptional<F[K]['input']>
+    : F[K]['input'];
+};
+
+type UpdateShape<F extends Fields> = {
+  [K in keyof F as F[K]['onUpdate'] extends true ? K : never]: z.ZodOptional<F[K]['input']>;
+};
+
+type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at: z.ZodISODateTime } & {
+  [K in keyof F]: F[K]['view'];
+};
+
+export interface Definition<F extends Fields, Name extends string = string> {
+  /** Singular, as in event types: `ip_policy`. */
+  readonly name: Name;
+  /** Schema name in the OpenAPI document: `IPPolicy`. */
+  readonly title: string;
+  /** Prefix of ids, without the underscore. */
+  readonly prefix: string;
+  readonly path: string;
+  /** Name of the array in list responses, and of the table. */
+  readonly collection: string;
+  /** Table name when it differs from `collection` (two families may share a collection name). */
+  readonly table?: string;
+  /** Tag in the OpenAPI document. */
+  readonly tag: string;
+  readonly description: string;
+  readonly fields: F;
+  /** Who may use the family; `admin` families answer 403 to others. Default `anyone`. */
+  readonly access?: 'anyone' | 'admin';
+}
+
+export interface Resource<F extends Fields = Fields, Name extends string = string> extends Definition<F, Name> {
+  readonly table: string;
+  readonly access: 'anyone' | 'admin';
+  readonly id: z.ZodString;
+  readonly create: z.ZodObject<CreateShape<F>, z.core.$strict>;
+  readonly update: z.ZodObject<UpdateShape<F>, z.core.$strict>;
+  readonly view: z.ZodObject<ViewShape<F>>;
+}
+
+export type Create<R extends Resource> = z.input<R['create']>;
+export type Update<R extends Resource> = z.input<R['update']>;
+export type View<R extends Resource> = z.output<R['view']>;
+
+/** Declares a family. */
+export function resource<const F extends Fields, const Name extends string>(
+  definition: Definition<F, Name>,
+): Resource<F, Name> {
+  const create: Record<string, z.ZodType> = {};
+  const update: Record<string, z.ZodType> = {};
+  const view: Record<string, z.ZodType> = {};
+  for (const [name, spec] of Object.entries(definition.fields)) {
+    if (spec.onCreate !== 'derived') create[name] = spec.onCreate === 'optional' ? spec.input.optional() : spec.input;
+    if (spec.onUpdate) update[name] = spec.input.optional();
+    view[name] = spec.view;
+  }
+  const id = idOf(definition.prefix);
+  const { title } = definition;
+  // The three shapes are built from a record, which loses the key types that CreateShape & co. state.
+  const shapes = {
+    create: z.strictObject(create).meta({ id: `${title}Create` }),
+    update: z.strictObject(update).meta({ id: `${title}Update` }),
+    view: z
+      .object({ id, uri: z.url(), created_at: timestamp(), ...view })
+      .meta({ id: title, description: definition.description }),
+  } as unknown as Pick<Resource<F, Name>, 'create' | 'update' | 'view'>;
+  return { table: definition.collection, access: 'anyone', ...definition, id, ...shapes };
+}
+
+/** `description` and `metadata` with the byte limits that most families share. */
+export function described(about: string, limits = { description: 255, metadata: 4096 }) {
+  return {
+    description: optional(bytes(limits.description).meta({ description: about })),
+    metadata: optional(bytes(limits.metadata).meta({ description: 'Machine-readable data of yours; never read.' })),
+  };
+}
+
+/** A pointer at another resource. */
+export const ref = z.object({ id: z.string(), uri: z.url() }).meta({ id: 'Ref' });
+
+/** The types of events that a change to this family makes. */
+export function eventTypes(name: string) {
+  return {
+    created: `${name}_created.v0`,
+    updated: `${name}_updated.v0`,
+    deleted: `${name}_deleted.v0`,
+  } as const;
+}
+
+export type { Nullable };

@@ -1,0 +1,44 @@
+/** String schemas that all families share: what Postgres can store, and limits in bytes or in characters. */
+import { z } from 'zod';
+
+const NUL = '\u0000';
+const encoder = new TextEncoder();
+
+/** Length in UTF-8 bytes. */
+export function byteLength(value: string): number {
+  return encoder.encode(value).length;
+}
+
+/** Text that survives storage: no NUL character (Postgres refuses it) and no lone surrogate (not valid UTF-8). */
+export function text() {
+  return z
+    .string()
+    .refine((value) => !value.includes(NUL), 'must not contain a NUL character')
+    .refine((value) => value.isWellFormed(), 'must be valid Unicode (it contains a lone surrogate)');
+}
+
+/**
+ * Text of at most `max` UTF-8 bytes. `maxLength` in the JSON schema is implied (a character has at least one byte);
+ * `x-max-bytes` carries the real rule to the OpenAPI document and the CRDs.
+ */
+export function bytes(max: number) {
+  return text()
+    .refine((value) => byteLength(value) <= max, {
+      error: (issue) => `must be at most ${max} bytes of UTF-8, is ${byteLength(String(issue.input))}`,
+    })
+    .meta({ maxLength: max, 'x-max-bytes': max });
+}
+
+/** Text of at most `max` characters (Unicode code points). */
+export function chars(max: number) {
+  return text()
+    .refine((value) => [...value].length <= max, {
+      error: (issue) => `must be at most ${max} characters, is ${[...String(issue.input)].length}`,
+    })
+    .meta({ maxLength: max });
+}
+
+/** RFC 3339 in UTC with milliseconds, as every timestamp in a response is. */
+export function timestamp() {
+  return z.iso.datetime({ offset: true }).meta({ examples: ['2026-11-21T10:00:00.000Z'] });
+}

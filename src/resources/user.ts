@@ -1,0 +1,20 @@
+/** Users (extension): people who own API keys and credentials. */
+import { z } from 'zod';
+import { field, required, resource } from './resource.ts';
+import { bytes } from './text.ts';
+
+export const user = resource({
+  name: 'user',
+  title: 'User',
+  prefix: 'usr',
+  path: '/users',
+  collection: 'users',
+  tag: 'Users and keys',
+  access: 'admin',
+  description: 'A person. Admins may do everything; others may not manage users, bots or other owners.',
+  fields: {
+    name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Human-readable name.' })),
+    admin: field(z.boolean(), z.boolean(), 'optional', true, false),
+    active: field(z.boolean(), z.boolean(), 'optional', true, true),
+  },
+});

@@ -1,0 +1,146 @@
+/**
+ * The typed client of the management API, derived from the definitions in `src/resources`.
+ *
+ *     const client = createClient({ baseUrl, apiKey });
+ *     const policy = await client.ipPolicies.create({ description: 'office' }, { idempotencyKey });
+ *     for await (const credential of client.credentials.list()) …
+ */
+import { z } from 'zod';
+import { apiKey } from '../resources/api-key.ts';
+import { botUser } from '../resources/bot-user.ts';
+import { type authenticate, authentication, credential } from '../resources/credential.ts';
+import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotency.ts';
+import { ipPolicy } from '../resources/ip-policy.ts';
+import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
+import type { Create, Resource, Update, View } from '../resources/resource.ts';
+import { user } from '../resources/user.ts';
+import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+
+export type ClientOptions = TransportOptions;
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface CreateOptions extends CallOptions {
+  /** Makes the create safe to repeat: same key, same resource. */
+  idempotencyKey?: string;
+}
+
+export interface ChangeOptions extends CallOptions {
+  /** An ETag; the call fails with PRECONDITION_FAILED when the resource has changed since. */
+  ifMatch?: string;
+}
+
+export interface Page<T> {
+  items: T[];
+  /** Id to pass as `beforeId` for the next page; undefined at the end. */
+  next: string | undefined;
+}
+
+/** The calls of one family. All throw ApiError or NoAnswerError. */
+export interface FamilyClient<R extends Resource> {
+  create(body: Create<R>, options?: CreateOptions): Promise<View<R>>;
+  get(id: string, options?: CallOptions): Promise<View<R>>;
+  update(id: string, body: Update<R>, options?: ChangeOptions): Promise<View<R>>;
+  delete(id: string, options?: ChangeOptions): Promise<void>;
+  /** One page, newest first, of at most `limit` (1–100, default 100). */
+  page(options?: CallOptions & { limit?: number; beforeId?: string | undefined }): Promise<Page<View<R>>>;
+  /** All of them, newest first, page by page. */
+  list(options?: CallOptions): AsyncGenerator<View<R>, void, undefined>;
+}
+
+const ruleSetAnswer = z.object({ ip_policy_rules: z.array(ipPolicyRule.view) });
+
+export function createClient(options: ClientOptions) {
+  const transport = createTransport(options);
+  return {
+    ipPolicies: family(transport, ipPolicy),
+    ipPolicyRules: family(transport, ipPolicyRule),
+    credentials: family(transport, credential),
+    apiKeys: family(transport, apiKey),
+    users: family(transport, user),
+    botUsers: family(transport, botUser),
+
+    /** Makes the rules of a policy exactly these, in one transaction. */
+    async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
+      const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
+      const answer = await transport.send({ method: 'PUT', path, body, ...call });
+      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+    },
+
+    /** All rules of one policy. */
+    async rulesOf(policyId: string, call: CallOptions = {}) {
+      const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
+      const answer = await transport.send({ method: 'GET', path, ...call });
+      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+    },
+
+    /** Asks, as a data plane does, whether a token may bind a target. */
+    async authenticate(body: z.input<typeof authenticate>, call: CallOptions = {}) {
+      const answer = await transport.send({ method: 'POST', path: `${credential.path}/authenticate`, body, ...call });
+      return authentication.parse(answer.body);
+    },
+
+    /**
+     * Makes an idempotency key unusable, also for a create that is still on its way, and says what was created under
+     * it and still exists. After this nothing can appear under the key.
+     */
+    async closeIdempotencyKey(key: string, call: CallOptions = {}) {
+      const path = `/idempotency_keys/${idempotencyDigest(key)}/closed`;
+      const answer = await transport.send({ method: 'PUT', path, ...call });
+      return closedIdempotencyKey.parse(answer.body);
+    },
+
+    close: () => transport.close(),
+  };
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+function family<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
+  const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;
+  // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
+  const read = (body: unknown) => resource.view.parse(body) as View<R>;
+  const envelope = z.object({
+    [resource.collection]: z.array(z.unknown()),
+    next_page_uri: z.string().nullable(),
+  });
+
+  async function page(options: CallOptions & { limit?: number; beforeId?: string | undefined } = {}) {
+    const { limit, beforeId, ...call } = options;
+    const query = { limit, before_id: beforeId };
+    const answer = await transport.send({ method: 'GET', path: resource.path, query, ...call });
+    const list = envelope.parse(answer.body);
+    const items = z.array(z.unknown()).parse(list[resource.collection]).map(read);
+    const next = z.string().nullable().parse(list.next_page_uri);
+    return { items, next: next === null ? undefined : (new URL(next).searchParams.get('before_id') ?? undefined) };
+  }
+
+  return {
+    async create(body, options = {}) {
+      const answer = await transport.send({ method: 'POST', path: resource.path, body, ...options });
+      return read(answer.body);
+    },
+    async get(id, options = {}) {
+      const answer = await transport.send({ method: 'GET', path: at(id), ...options });
+      return read(answer.body);
+    },
+    async update(id, body, options = {}) {
+      const answer = await transport.send({ method: 'PATCH', path: at(id), body, ...options });
+      return read(answer.body);
+    },
+    async delete(id, options = {}) {
+      await transport.send({ method: 'DELETE', path: at(id), ...options });
+    },
+    page,
+    async *list(options = {}) {
+      let beforeId: string | undefined;
+      do {
+        const current: Page<View<R>> = await page({ ...options, beforeId });
+        yield* current.items;
+        beforeId = current.next;
+      } while (beforeId !== undefined);
+    },
+  };
+}

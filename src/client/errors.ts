@@ -1,0 +1,54 @@
+/** What a call of the management API can fail with. */
+import type { ErrorBody, ErrorCode } from '../resources/errors.ts';
+
+/** The API answered with an error of its catalogue. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** JSON pointers of bad fields, ids, the request id. */
+  readonly details: Readonly<Record<string, string>>;
+  /** Milliseconds that the API asked to wait, when it did. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(body: ErrorBody, retryAfterMs?: number) {
+    super(body.msg);
+    this.code = body.error_code;
+    this.status = body.status_code;
+    this.details = body.details;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Transient trouble is always 429 or 5xx; no other answer changes by asking again. */
+  get transient(): boolean {
+    return this.status === 429 || this.status >= 500;
+  }
+}
+
+/**
+ * No usable answer: connection refused or cut, timeout, or a body that is not the API's (a proxy's error page).
+ * Whether the request took effect is unknown.
+ */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: { cause?: unknown; status?: number; retryAfterMs?: number | undefined } = {}) {
+    super(message, { cause: options.cause });
+    this.status = options.status;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'NOT_FOUND';
+}
+
+/** Milliseconds of a `Retry-After` header: seconds or an HTTP date (RFC 9110, section 10.2.3). */
+export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

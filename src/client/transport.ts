@@ -1,0 +1,144 @@
+/** HTTP under the typed client: keep-alive, timeouts, retries where they are safe, errors as typed values. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, type Dispatcher } from 'undici';
+import { errorBody } from '../resources/errors.ts';
+import { IDEMPOTENCY_KEY_HEADER } from '../resources/idempotency.ts';
+import { ApiError, NoAnswerError, parseRetryAfter } from './errors.ts';
+
+export interface TransportOptions {
+  /** Where the API is, e.g. `http://127.0.0.1:8080`; a path is kept as a prefix. */
+  baseUrl: string;
+  apiKey: string;
+  /** Longest wait for the whole answer, in milliseconds. Default 30,000. */
+  timeoutMs?: number;
+  /** Retries of calls that are safe to repeat. Default 2; 0 for callers with a queue of their own. */
+  retries?: number;
+  /** Most connections to the API. Default 16. */
+  connections?: number;
+  userAgent?: string;
+  /** Told of every attempt, for metrics. `status` is undefined when there was no answer. */
+  onAttempt?: (attempt: { method: string; status: number | undefined; seconds: number }) => void;
+  /** Wraps every attempt: a shared budget of calls under way, a pause after Retry-After. */
+  admit?: <T>(attempt: () => Promise<T>) => Promise<T>;
+}
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  idempotencyKey?: string | undefined;
+  ifMatch?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Answer {
+  status: number;
+  body: unknown;
+  etag: string | undefined;
+}
+
+export interface Transport {
+  /** Performs the call. @throws ApiError, NoAnswerError */
+  send(call: Call): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+const FIRST_BACKOFF_MS = 200;
+const LONGEST_BACKOFF_MS = 5_000;
+
+export function createTransport(options: TransportOptions): Transport {
+  const { timeoutMs = 30_000, retries = 2, connections = 16 } = options;
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const agent = new Agent({ connections, keepAliveTimeout: 30_000, connect: { timeout: 10_000 } });
+  const admit = options.admit ?? ((attempt) => attempt());
+
+  async function attempt(call: Call): Promise<Answer> {
+    const started = performance.now();
+    let status: number | undefined;
+    try {
+      const response = await agent.request(requestOptions(base, options, call, timeoutMs));
+      status = response.statusCode;
+      const raw = await response.body.text();
+      return readAnswer(response, raw);
+    } catch (error) {
+      if (error instanceof ApiError || error instanceof NoAnswerError) throw error;
+      if (call.signal?.aborted) throw error;
+      throw new NoAnswerError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error });
+    } finally {
+      options.onAttempt?.({ method: call.method, status, seconds: (performance.now() - started) / 1000 });
+    }
+  }
+
+  async function send(call: Call): Promise<Answer> {
+    for (let tried = 0; ; tried++) {
+      try {
+        return await admit(() => attempt(call));
+      } catch (error) {
+        if (tried >= retries || !isSafeToRepeat(call) || !isTransient(error)) throw error;
+        await delay(retryDelay(tried, error.retryAfterMs), undefined, { signal: call.signal });
+      }
+    }
+  }
+
+  return { send, close: () => agent.close() };
+}
+
+function requestOptions(base: string, options: TransportOptions, call: Call, timeoutMs: number) {
+  const url = new URL(base + call.path);
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${options.apiKey}`,
+    'service-version': '2',
+    'user-agent': options.userAgent ?? 'tunnel-operator-client',
+  };
+  if (call.idempotencyKey !== undefined) headers[IDEMPOTENCY_KEY_HEADER] = call.idempotencyKey;
+  if (call.ifMatch !== undefined) headers['if-match'] = call.ifMatch;
+  if (call.body !== undefined) headers['content-type'] = 'application/json';
+  const deadline = AbortSignal.timeout(timeoutMs);
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: call.method,
+    headers,
+    signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+  };
+}
+
+function readAnswer(response: Dispatcher.ResponseData, raw: string): Answer {
+  const { statusCode: status, headers } = response;
+  const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
+  let body: unknown;
+  try {
+    body = raw === '' ? undefined : JSON.parse(raw);
+  } catch (cause) {
+    throw new NoAnswerError(`HTTP ${status} with a body that is not JSON`, { cause, status, retryAfterMs });
+  }
+  if (status < 400) return { status, body, etag: headers.etag?.toString() };
+  const parsed = errorBody.safeParse(body);
+  if (parsed.success) throw new ApiError(parsed.data, retryAfterMs);
+  throw new NoAnswerError(`HTTP ${status} in a shape that is not this API's`, { status, retryAfterMs });
+}
+
+/** GET, PUT and DELETE repeat safely; POST only under an idempotency key; PATCH because it sets values, not deltas. */
+function isSafeToRepeat(call: Call): boolean {
+  return call.method !== 'POST' || call.idempotencyKey !== undefined;
+}
+
+function isTransient(error: unknown): error is ApiError | NoAnswerError {
+  return error instanceof NoAnswerError || (error instanceof ApiError && error.transient);
+}
+
+/** Exponential with full jitter; never sooner than the API asked for. */
+function retryDelay(tried: number, retryAfterMs = 0): number {
+  return retryAfterMs + Math.random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** tried);
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'no answer in time';
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}

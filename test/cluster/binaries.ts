@@ -1,0 +1,203 @@
+/** Finds, fetches or builds the programs that the tests run on. */
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, mkdir, readdir, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { DownloadFailed } from './download.ts';
+import { BuildFailed, buildGroups, goBuild, hasGo } from './go-build.ts';
+import { withLock } from './lock.ts';
+import { currentPlatform, type Platform } from './platform.ts';
+import { type Progress, trackProgress } from './progress.ts';
+import { fetchPublished, publication, SOURCES, type Sources } from './published.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION } from './versions.ts';
+
+export type BinaryName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm' | 'pebble';
+
+/** A binary can be had in none of the ways there are. The message says which, what was tried, and what would help. */
+export class BinaryUnavailable extends Error {
+  override readonly name = 'BinaryUnavailable';
+  readonly binary: BinaryName;
+  constructor(binary: BinaryName, tried: readonly string[]) {
+    super(
+      `${binary} is not available: ${tried.join('; ')}. ` +
+        `Install Go (the version in test/cluster/kubernetes/go.mod or newer), or put the binary into a folder and name that in KUBEBUILDER_ASSETS.`,
+    );
+    this.binary = binary;
+  }
+}
+
+export interface EnsureOptions {
+  readonly onProgress?: (progress: Progress) => void;
+  /** Default: the public ones. */
+  readonly sources?: Sources;
+}
+
+/**
+ * The paths of the named binaries. Looked for in `KUBEBUILDER_ASSETS`, then in a cache outside the checkout
+ * (`TUNNEL_OPERATOR_CACHE`, by default `~/.cache/tunnel-operator`), kubectl also on the PATH; else fetched into that
+ * cache, else built into it. Several processes may ask at the same time: one works, the others wait.
+ * @throws BinaryUnavailable for the first that cannot be had; ChecksumMismatch when what was fetched is not what was
+ *   published, which is no reason to go on in another way.
+ */
+export async function ensureBinaries<Name extends BinaryName>(
+  names: readonly Name[],
+  options: EnsureOptions = {},
+): Promise<Record<Name, string>> {
+  const platform = currentPlatform();
+  const paths: Partial<Record<Name, string>> = {};
+  const missing = new Map<string, Name[]>();
+  for (const name of names) {
+    const found = await find(name, platform);
+    if (found === undefined) {
+      const directory = cacheDirectory(name, platform);
+      missing.set(directory, [...(missing.get(directory) ?? []), name]);
+    } else paths[name] = found;
+  }
+  for (const [directory, absent] of missing) {
+    await obtain(absent, directory, platform, options);
+    for (const name of absent) paths[name] = join(directory, name);
+  }
+  return requireAll(paths, names);
+}
+
+/** Where a binary lies already; undefined if it has to be fetched or built. */
+async function find(name: BinaryName, platform: Platform): Promise<string | undefined> {
+  const assets = process.env.KUBEBUILDER_ASSETS;
+  const folders = [...(assets ? [assets] : []), cacheDirectory(name, platform)];
+  for (const folder of folders) {
+    if (await isExecutable(join(folder, name))) return join(folder, name);
+  }
+  return name === 'kubectl' ? kubectlOnPath() : undefined;
+}
+
+/** kubectl works with servers one minor version apart and, for what tests do with it, with many more. */
+async function kubectlOnPath(): Promise<string | undefined> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'kubectl');
+    if (folder === '' || !(await isExecutable(path))) continue;
+    const works = promisify(execFile)(path, ['version', '--client', '--output=json']);
+    const minor = await works.then(({ stdout }) => /"minor":\s*"(\d+)/.exec(stdout)?.[1]).catch(() => undefined);
+    if (minor !== undefined && Number(minor) >= 28) return path;
+  }
+  return undefined;
+}
+
+function cacheDirectory(name: BinaryName, { os, arch }: Platform): string {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const root = process.env.TUNNEL_OPERATOR_CACHE || join(cache, 'tunnel-operator');
+  const versions: Partial<Record<BinaryName, string>> = {
+    helm: `helm-${HELM_VERSION}`,
+    pebble: `pebble-${PEBBLE_VERSION}`,
+  };
+  return join(root, versions[name] ?? KUBERNETES_VERSION, `${os}-${arch}`);
+}
+
+async function obtain(
+  names: readonly BinaryName[],
+  directory: string,
+  platform: Platform,
+  options: EnsureOptions,
+): Promise<void> {
+  const report = options.onProgress ?? (() => {});
+  await mkdir(directory, { recursive: true });
+  let waiting: ReturnType<typeof trackProgress> | undefined;
+  const onWait = (pid: number) => {
+    waiting ??= trackProgress(report, 'wait', names, `process ${pid} is at it`);
+  };
+  try {
+    await withLock(
+      join(directory, '.lock'),
+      async () => {
+        waiting?.done();
+        await removeLeftovers(directory);
+        const absent: BinaryName[] = [];
+        for (const name of names) if (!(await isExecutable(join(directory, name)))) absent.push(name);
+        const notFetched = await download(absent, directory, platform, options.sources ?? SOURCES, report);
+        await build([...notFetched.keys()], directory, notFetched, report);
+      },
+      { onWait },
+    );
+  } finally {
+    waiting?.done();
+  }
+}
+
+/** Those that could not be fetched, each with the reason. */
+async function download(
+  names: readonly BinaryName[],
+  directory: string,
+  platform: Platform,
+  sources: Sources,
+  report: (progress: Progress) => void,
+): Promise<Map<BinaryName, string>> {
+  const failed = new Map<BinaryName, string>();
+  const groups = Map.groupBy(names, (name) => publication(name, platform));
+  for (const [from, together] of groups) {
+    if (from === undefined) {
+      for (const name of together) failed.set(name, `nobody publishes it for ${platform.os} ${platform.arch}`);
+      continue;
+    }
+    const progress = trackProgress(report, 'download', together);
+    const onBytes = (received: number, total: number | undefined) =>
+      progress.update(`${megabytes(received)}${total === undefined ? '' : ` of ${megabytes(total)}`} MB`);
+    try {
+      await fetchPublished(from, together, { platform, directory, sources, onBytes });
+    } catch (error) {
+      if (!(error instanceof DownloadFailed)) throw error;
+      for (const name of together) failed.set(name, `not downloaded (${error.message})`);
+    } finally {
+      progress.done();
+    }
+  }
+  return failed;
+}
+
+async function build(
+  names: readonly BinaryName[],
+  directory: string,
+  reasons: ReadonlyMap<BinaryName, string>,
+  report: (progress: Progress) => void,
+): Promise<void> {
+  const [first] = names;
+  if (first === undefined) return;
+  if (!(await hasGo())) throw new BinaryUnavailable(first, [reasons.get(first) ?? '', 'there is no Go to build it']);
+  for (const group of buildGroups(names)) {
+    const progress = trackProgress(report, 'build', group, 'from Go modules');
+    try {
+      await goBuild(group, directory, (count) => progress.update(`from Go modules, ${count} packages compiled`));
+    } catch (error) {
+      if (!(error instanceof BuildFailed)) throw error;
+      throw new BinaryUnavailable(group[0] ?? first, [reasons.get(group[0] ?? first) ?? '', error.message]);
+    } finally {
+      progress.done();
+    }
+  }
+}
+
+/** What a killed process left half done; only the holder of the lock may do this. */
+async function removeLeftovers(directory: string): Promise<void> {
+  const leftovers = (await readdir(directory)).filter((entry) => /^\.(fetch|build)-/.test(entry));
+  await Promise.all(leftovers.map((entry) => rm(join(directory, entry), { recursive: true, force: true })));
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+function requireAll<Name extends BinaryName>(
+  paths: Partial<Record<Name, string>>,
+  names: readonly Name[],
+): Record<Name, string> {
+  const entries = names.map((name) => [name, paths[name]] as const);
+  for (const [name, path] of entries) if (path === undefined) throw new BinaryUnavailable(name, ['not found']);
+  return Object.fromEntries(entries) as Record<Name, string>;
+}

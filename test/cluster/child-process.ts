@@ -1,0 +1,116 @@
+/** Long-running child processes of the tests: they never outlive the process that started them. */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+
+/** How a child ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ChildOptions {
+  /** For messages, e.g. `kube-apiserver`. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Standard output and error are appended here; nothing is piped through this process, which may be too busy to read. */
+  readonly logFile: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** User and group to run as; only root may set them. */
+  readonly runAs?: { readonly uid: number; readonly gid: number };
+}
+
+export interface Child {
+  readonly name: string;
+  readonly pid: number;
+  readonly logFile: string;
+  /** The exit, once there is one. The child does not keep this process alive; `stop` waits for its end. */
+  exit(): Exit | undefined;
+  /** Sends a signal; does nothing when the process has ended. */
+  kill(signal: NodeJS.Signals): void;
+  /** Asks with `signal` (SIGTERM), insists with SIGKILL after `graceMs` (5000), returns when it has ended. */
+  stop(options?: { readonly signal?: NodeJS.Signals; readonly graceMs?: number }): Promise<Exit>;
+  /** The last `lines` (30) lines of its log. */
+  logTail(lines?: number): string;
+}
+
+/**
+ * Finally clauses and exit hooks do not run when a process is killed by SIGKILL, and neither macOS nor an ordinary
+ * Linux user has a parent-death signal that survives a change of user. So a shell leaves a watcher behind that reads
+ * from a pipe which only our process holds open, and then becomes the command by `exec` (so the pid that Node knows is
+ * the command's). End of file means that we are gone. The watcher is forked twice, for Postgres not to find a child
+ * that it does not know.
+ */
+const LIFELINE = `
+( ( read -r line <&3 || kill -KILL $$ ) </dev/null >/dev/null 2>&1 & )
+exec 3<&-
+exec "$@"
+`;
+
+/**
+ * Starts a command that is killed when this process ends, however it ends.
+ * @throws when the command cannot be spawned (an unknown command shows as an exit with code 127).
+ */
+export function startChild(options: ChildOptions): Child {
+  const log = openSync(options.logFile, 'a');
+  const child = spawn('/bin/sh', ['-c', LIFELINE, options.name, options.command, ...options.args], {
+    stdio: ['ignore', log, log, 'pipe'],
+    // A process group of its own: Ctrl-C in a terminal reaches us alone, and we decide the order of the ends.
+    detached: true,
+    env: options.env ?? process.env,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...options.runAs,
+  });
+  closeSync(log);
+  const pid = child.pid;
+  if (pid === undefined) throw new Error(`cannot start ${options.name}: /bin/sh was not spawned`);
+
+  const lifeline = child.stdio[3];
+  if (lifeline instanceof Socket) {
+    lifeline.on('error', () => {});
+    lifeline.unref();
+  }
+  child.unref();
+
+  let ended: Exit | undefined;
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => {
+      ended = { code, signal };
+      // A line tells the watcher that there is nobody left to kill: the pid may soon be another's.
+      if (lifeline instanceof Socket) lifeline.end('\n');
+      resolve(ended);
+    });
+  });
+
+  return {
+    name: options.name,
+    pid,
+    logFile: options.logFile,
+    exit: () => ended,
+    kill: (signal) => {
+      if (!ended) child.kill(signal);
+    },
+    stop: async ({ signal = 'SIGTERM', graceMs = 5000 } = {}) => {
+      if (ended) return ended;
+      child.ref();
+      child.kill(signal);
+      // A paused process takes no SIGTERM before it is resumed.
+      child.kill('SIGCONT');
+      const insist = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      const exit = await exited;
+      clearTimeout(insist);
+      return exit;
+    },
+    logTail: (lines = 30) => readFileSync(options.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n'),
+  };
+}
+
+/** A child that ended while it was expected to come up; the message carries the end of its log. */
+export class ChildExited extends Error {
+  override readonly name = 'ChildExited';
+  constructor(child: Child, exit: Exit) {
+    super(`${child.name} ended (code ${exit.code}, signal ${exit.signal}) while starting:\n${child.logTail()}`);
+  }
+}

@@ -1,0 +1,207 @@
+/** A real Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager) on loopback, for tests and demos. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BinaryName, BinaryUnavailable, ensureBinaries } from './binaries.ts';
+import { createAuthority, createSigningKey, type KeyPair } from './certificates.ts';
+import { type Child, ChildExited, startChild } from './child-process.ts';
+import { apiServerArgs, controllerManagerArgs, etcdArgs, type Layout, layout, type Ports } from './components.ts';
+import { externalControlPlane } from './external.ts';
+import { renderKubeconfig } from './kubeconfig.ts';
+import { freePorts } from './ports.ts';
+import { formatProgress } from './progress.ts';
+import { type ProcessStats, processStats } from './stats.ts';
+import { waitFor } from './wait.ts';
+
+/** Nothing of ours: etcd takes `ETCD_*` for flags, and nobody here needs a proxy. */
+const CHILD_ENVIRONMENT = { PATH: process.env.PATH };
+
+export interface ControlPlaneOptions {
+  /** For keys, logs and etcd's data; made and removed with the control plane. Default: a new one under the temporary directory. */
+  readonly dataDir?: string;
+  /**
+   * `true`: start the kube-controller-manager, without which nothing is garbage-collected, namespaces are not deleted
+   * and have no service accounts. `'if-available'` (the default): start it, or log why it cannot be had.
+   */
+  readonly controllerManager?: boolean | 'if-available';
+  /** More flags for kube-apiserver, e.g. `--watch-cache=false`; they win over ours. */
+  readonly apiServerArgs?: readonly string[];
+  /** Told in lines what is fetched, built and started. */
+  readonly log?: (line: string) => void;
+}
+
+export interface ControlPlane {
+  /** Where the API server listens, e.g. `https://127.0.0.1:20123`. */
+  readonly server: string;
+  /** The text of a kubeconfig of a member of `system:masters`, certificates inside. */
+  readonly kubeconfig: string;
+  readonly kubeconfigPath: string;
+  readonly kubectlPath: string;
+  /** Whether owned objects are garbage-collected, namespaces deleted and service accounts made. */
+  readonly hasControllerManager: boolean;
+  /** True for the cluster of `TEST_KUBECONFIG`, whose processes are not ours: all that follows then throws, but `stop` and `stats`. */
+  readonly external: boolean;
+  /** Kills the API server with SIGKILL and returns when it has ended. Connections break. */
+  killApiServer(): Promise<void>;
+  /** Starts it again on the same port and data, and returns when it is ready. */
+  startApiServer(): Promise<void>;
+  /** `killApiServer`, then `startApiServer`. */
+  restartApiServer(): Promise<void>;
+  /** SIGSTOP: connections stay open and nothing answers. */
+  pauseApiServer(): void;
+  resumeApiServer(): void;
+  /** The processes and what they take now; empty for an external cluster. */
+  stats(): Promise<ProcessStats[]>;
+  /** Ends all processes, waits for that, and removes the data directory. May be called again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a control plane of its own, or answers for the cluster of `TEST_KUBECONFIG` if that is set. The processes do
+ * not outlive this one, even when it is killed by SIGKILL; a data directory then stays behind.
+ * @throws BinaryUnavailable when etcd, kube-apiserver or kubectl (or, if asked for by `true`, kube-controller-manager)
+ *   can neither be found nor fetched nor built; ChildExited or WaitTimeout when they do not come up.
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const log = options.log ?? (() => {});
+  const external = process.env.TEST_KUBECONFIG;
+  if (external) return externalControlPlane(external);
+
+  const onProgress = (progress: Parameters<typeof formatProgress>[0]) => log(formatProgress(progress));
+  const binaries = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl'], { onProgress });
+  const controllerManager = await controllerManagerBinary(options.controllerManager ?? 'if-available', log, onProgress);
+
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'tunnel-operator-cluster-')));
+  const files = layout(dataDir);
+  const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await freePorts(3);
+  const ports: Ports = { etcdClient, etcdPeer, apiServer };
+  const server = `https://127.0.0.1:${apiServer}`;
+  const credentials = await writeCredentials(files, server);
+
+  const extra = options.apiServerArgs ?? [];
+  const apiServerFlags = apiServerArgs(files, ports, { controllerManager: controllerManager !== undefined, extra });
+  const start = (name: BinaryName, command: string, args: string[]) =>
+    startChild({ name, command, args, logFile: files.log(name), cwd: dataDir, env: CHILD_ENVIRONMENT });
+
+  const running: { etcd?: Child; apiServer?: Child; controllerManager?: Child } = {};
+
+  async function startApiServer(): Promise<void> {
+    const child = start('kube-apiserver', binaries['kube-apiserver'], apiServerFlags);
+    running.apiServer = child;
+    await untilReady(child, () => get(server, '/readyz', credentials.ca, credentials.admin));
+  }
+
+  async function killApiServer(): Promise<void> {
+    await running.apiServer?.stop({ signal: 'SIGKILL' });
+  }
+
+  async function stop(): Promise<void> {
+    // The API server would spend its grace on clients that still watch; nothing of it has to be kept.
+    await Promise.all([running.controllerManager?.stop({ graceMs: 1000 }), running.apiServer?.stop({ graceMs: 1000 })]);
+    await running.etcd?.stop({ graceMs: 1000 });
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  try {
+    const startedAt = performance.now();
+    running.etcd = start('etcd', binaries.etcd, etcdArgs(files, ports));
+    await startApiServer();
+    if (controllerManager !== undefined) {
+      const child = start('kube-controller-manager', controllerManager, controllerManagerArgs(files));
+      running.controllerManager = child;
+      const path = '/api/v1/namespaces/default/serviceaccounts/default';
+      await untilReady(child, () => get(server, path, credentials.ca, credentials.admin));
+    }
+    log(`control plane ready at ${server} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+
+  return {
+    server,
+    kubeconfig: credentials.kubeconfig,
+    kubeconfigPath: files.adminKubeconfig,
+    kubectlPath: binaries.kubectl,
+    hasControllerManager: controllerManager !== undefined,
+    external: false,
+    killApiServer,
+    startApiServer,
+    restartApiServer: async () => {
+      await killApiServer();
+      await startApiServer();
+    },
+    pauseApiServer: () => running.apiServer?.kill('SIGSTOP'),
+    resumeApiServer: () => running.apiServer?.kill('SIGCONT'),
+    stats: () => processStats(Object.values(running).filter((child) => !child.exit())),
+    stop,
+  };
+}
+
+async function controllerManagerBinary(
+  wanted: boolean | 'if-available',
+  log: (line: string) => void,
+  onProgress: (progress: Parameters<typeof formatProgress>[0]) => void,
+): Promise<string | undefined> {
+  if (wanted === false) return undefined;
+  try {
+    return (await ensureBinaries(['kube-controller-manager'], { onProgress }))['kube-controller-manager'];
+  } catch (error) {
+    if (wanted === true || !(error instanceof BinaryUnavailable)) throw error;
+    log(`going on without garbage collection and service accounts: ${error.message}`);
+    return undefined;
+  }
+}
+
+async function writeCredentials(files: Layout, server: string) {
+  await mkdir(files.pki, { recursive: true, mode: 0o700 });
+  const authority = await createAuthority('tunnel-operator-test');
+  const ca = authority.certificate;
+  const [serving, admin, manager] = await Promise.all([
+    authority.issueServer('kube-apiserver', ['localhost', 'kubernetes.default.svc'], ['127.0.0.1']),
+    authority.issueClient('admin', ['system:masters']),
+    authority.issueClient('system:kube-controller-manager'),
+  ]);
+  const signing = createSigningKey();
+  const kubeconfig = renderKubeconfig({ server, ca, user: 'admin', client: admin });
+  const managerKubeconfig = renderKubeconfig({ server, ca, user: 'controller-manager', client: manager });
+  const secret = { mode: 0o600 };
+  await Promise.all([
+    writeFile(files.ca, ca),
+    writeFile(files.serverCertificate, serving.certificate),
+    writeFile(files.serverKey, serving.key, secret),
+    writeFile(files.serviceAccountPublicKey, signing.publicKey),
+    writeFile(files.serviceAccountKey, signing.privateKey, secret),
+    writeFile(files.adminKubeconfig, kubeconfig, secret),
+    writeFile(files.controllerManagerKubeconfig, managerKubeconfig, secret),
+  ]);
+  return { ca, admin, kubeconfig };
+}
+
+/** @throws ChildExited as soon as the process has ended. */
+async function untilReady(child: Child, probe: () => Promise<boolean>): Promise<void> {
+  await waitFor(
+    `${child.name} to be ready`,
+    () => {
+      const exit = child.exit();
+      if (exit) throw new ChildExited(child, exit);
+      return probe();
+    },
+    { timeoutMs: 60_000, isFatal: (error) => error instanceof ChildExited },
+  );
+}
+
+/** Whether a GET answers with 200. */
+function get(server: string, path: string, ca: string, client: KeyPair): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const tls = { ca, cert: client.certificate, key: client.key, agent: false as const };
+    const sent = request(new URL(path, server), { ...tls, timeout: 2000 }, (response) => {
+      response.resume();
+      response.once('end', () => resolve(response.statusCode === 200));
+    });
+    sent.once('timeout', () => sent.destroy(new Error(`no answer from ${path}`)));
+    sent.once('error', reject);
+    sent.end();
+  });
+}

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { KubeConfig } from '@kubernetes/client-node';
+import { ensureBinaries } from './binaries.ts';
+import type { ControlPlane } from './control-plane.ts';
+
+/** Thrown when a test wants to kill or pause a cluster that is not ours. */
+export class NotOurCluster extends Error {
+  override readonly name = 'NotOurCluster';
+  constructor(verb: string) {
+    super(`cannot ${verb} the API server: the cluster of TEST_KUBECONFIG is not ours to disturb`);
+  }
+}
+
+/** The cluster of an existing kubeconfig (kind, k3d, …). It is used as it is and never stopped. */
+export async function externalControlPlane(kubeconfigPath: string): Promise<ControlPlane> {
+  const kubeconfig = await readFile(kubeconfigPath, 'utf8');
+  const config = new KubeConfig();
+  config.loadFromString(kubeconfig);
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new Error(`TEST_KUBECONFIG (${kubeconfigPath}) names no current cluster`);
+  const { kubectl } = await ensureBinaries(['kubectl'], {});
+  const refuse = (verb: string) => () => {
+    throw new NotOurCluster(verb);
+  };
+  return {
+    server,
+    kubeconfig,
+    kubeconfigPath,
+    kubectlPath: kubectl,
+    hasControllerManager: true,
+    external: true,
+    killApiServer: async () => refuse('kill')(),
+    startApiServer: async () => refuse('start')(),
+    restartApiServer: async () => refuse('restart')(),
+    pauseApiServer: refuse('pause'),
+    resumeApiServer: refuse('resume'),
+    stats: async () => [],
+    stop: async () => {},
+  };
+}

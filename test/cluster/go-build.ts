@@ -1,0 +1,110 @@
+/** Building binaries from Go modules: with pinned versions and checksums, where nothing published can be fetched. */
+import { execFile, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import type { BinaryName } from './binaries.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION } from './versions.ts';
+
+const [MAJOR, MINOR] = KUBERNETES_VERSION.split('.');
+const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: MAJOR, gitMinor: MINOR };
+
+interface Recipe {
+  readonly package: string;
+  /** A folder beside this file with the go.mod to build in. Without: installed by its version alone. */
+  readonly module?: 'kubernetes' | 'etcd';
+  /** For the linker, what `--version` then says. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+const KUBERNETES_LINKED = Object.fromEntries(
+  Object.entries(KUBERNETES_VARIABLES).map(([name, value]) => [`k8s.io/component-base/version.${name}`, String(value)]),
+);
+
+const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
+  etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  'kube-apiserver': kubernetes('kube-apiserver'),
+  'kube-controller-manager': kubernetes('kube-controller-manager'),
+  kubectl: kubernetes('kubectl'),
+  helm: {
+    package: `helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}`,
+    variables: { 'helm.sh/helm/v4/internal/version.version': `v${HELM_VERSION}` },
+  },
+  pebble: { package: `github.com/letsencrypt/pebble/v2/cmd/pebble@v${PEBBLE_VERSION}` },
+};
+
+function kubernetes(command: string): Recipe {
+  return { module: 'kubernetes', package: `k8s.io/kubernetes/cmd/${command}`, variables: KUBERNETES_LINKED };
+}
+
+/** Go ran and failed; the message ends with what it said. */
+export class BuildFailed extends Error {
+  override readonly name = 'BuildFailed';
+}
+
+/** Whether there is a `go` on the path. */
+export async function hasGo(): Promise<boolean> {
+  return promisify(execFile)('go', ['version']).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The names grouped by what one run of `go build` makes; packages of one module share most of the work. */
+export function buildGroups(names: readonly BinaryName[]): BinaryName[][] {
+  const groups = new Map<string, BinaryName[]>();
+  for (const name of names) {
+    const key = RECIPES[name].module ?? name;
+    groups.set(key, [...(groups.get(key) ?? []), name]);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * Builds one group of `buildGroups` into `directory`; each binary appears there complete or not at all.
+ * @param onPackage told how many packages have been compiled so far; those in Go's own cache do not count.
+ * @throws BuildFailed
+ */
+export async function goBuild(
+  names: readonly BinaryName[],
+  directory: string,
+  onPackage: (compiled: number) => void,
+): Promise<void> {
+  const recipes = names.map((name) => RECIPES[name]);
+  const [first] = recipes;
+  if (first === undefined) return;
+  const temporary = await mkdtemp(join(directory, '.build-'));
+  try {
+    const linked = Object.entries(first.variables ?? {}).map(([variable, value]) => `-X ${variable}=${value}`);
+    const flags = ['-v', '-trimpath', '-ldflags', ['-s -w', ...linked].join(' ')];
+    const packages = recipes.map((recipe) => recipe.package);
+    if (first.module === undefined) await go(['install', ...flags, ...packages], { GOBIN: temporary }, onPackage);
+    else {
+      const output = names.length === 1 ? join(temporary, String(names[0])) : `${temporary}/`;
+      const at = ['-C', join(import.meta.dirname, first.module)];
+      await go(['build', ...at, ...flags, '-o', output, ...packages], {}, onPackage);
+    }
+    for (const name of names) {
+      await chmod(join(temporary, name), 0o755);
+      await rename(join(temporary, name), join(directory, name));
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+async function go(args: string[], env: NodeJS.ProcessEnv, onPackage: (compiled: number) => void): Promise<void> {
+  // GOFLAGS of the user's may set -mod or tags; GOWORK may point to another workspace.
+  const closed = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', ...env };
+  const child = spawn('go', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...closed } });
+  const said: string[] = [];
+  let compiled = 0;
+  for await (const line of createInterface({ input: child.stderr })) {
+    // With -v every compiled package is a line of its path alone; all else is a message.
+    if (/^[\w.~-]+(\/[\w.~-]+)*$/.test(line)) onPackage(++compiled);
+    else if (!line.startsWith('go: downloading ')) said.push(line);
+  }
+  const code = child.exitCode ?? (await new Promise<number | null>((resolve) => child.once('exit', resolve)));
+  if (code !== 0) throw new BuildFailed(`go ${args[0]} failed (code ${code}):\n${said.slice(-20).join('\n')}`);
+}

@@ -1,0 +1,106 @@
+/** A lock between processes, as a file: one of them builds, the others wait for it. */
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A holder touches its lock this often … */
+const HEARTBEAT_MS = 5_000;
+/** … and one that has not for so long is taken for dead where its pid cannot be asked for (another host or container). */
+const STALE_MS = 60_000;
+
+interface Holder {
+  readonly token: string;
+  readonly pid: number;
+  readonly host: string;
+}
+
+export interface LockOptions {
+  /** Called with the holder's pid, again and again, while waiting. */
+  readonly onWait?: (pid: number) => void;
+  readonly intervalMs?: number;
+}
+
+/**
+ * Runs `action` while holding the lock file at `path`, whose folder must exist. Waits without limit for a living
+ * holder; a lock left by a dead process is broken.
+ */
+export async function withLock<T>(path: string, action: () => Promise<T>, options: LockOptions = {}): Promise<T> {
+  const own: Holder = { token: randomUUID(), pid: process.pid, host: hostname() };
+  while (!(await tryLock(path, own))) {
+    const holder = await readHolder(path);
+    if (holder !== undefined && (await isDead(path, holder))) await breakLock(path, holder);
+    else {
+      if (holder !== undefined) options.onWait?.(holder.pid);
+      await sleep(options.intervalMs ?? 250);
+    }
+  }
+  const heartbeat = setInterval(() => utimes(path, new Date(), new Date()).catch(() => {}), HEARTBEAT_MS);
+  try {
+    return await action();
+  } finally {
+    clearInterval(heartbeat);
+    if ((await readHolder(path))?.token === own.token) await rm(path, { force: true });
+  }
+}
+
+/** Links a finished file into place, so that nobody ever reads half a lock. */
+async function tryLock(path: string, own: Holder): Promise<boolean> {
+  const draft = `${path}.${own.token}`;
+  await writeFile(draft, JSON.stringify(own));
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Undefined when the lock has just been released. */
+async function readHolder(path: string): Promise<Holder | undefined> {
+  try {
+    const { token, pid, host } = JSON.parse(await readFile(path, 'utf8'));
+    return { token: String(token), pid: Number(pid), host: String(host) };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function isDead(path: string, holder: Holder): Promise<boolean> {
+  if (holder.host === hostname() && !isAlive(holder.pid)) return true;
+  const touched = await stat(path).catch(() => undefined);
+  return touched !== undefined && Date.now() - touched.mtimeMs > STALE_MS;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return hasCode(error, 'EPERM');
+  }
+}
+
+/**
+ * Takes the dead holder's lock away, and no other: between our look and our move somebody else may have broken it and
+ * taken the lock, and then gets it back.
+ */
+async function breakLock(path: string, dead: Holder): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  if ((await readHolder(aside))?.token !== dead.token) await link(aside, path).catch(() => {});
+  await rm(aside, { force: true });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

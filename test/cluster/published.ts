@@ -1,0 +1,141 @@
+/**
+ * Binaries that others have published: etcd, kube-apiserver and kubectl in the archives that controller-tools makes for
+ * `envtest`, kube-controller-manager (Linux only) with the Kubernetes release, helm with its own.
+ *
+ * Tried out against a server on loopback that has the same layout (`published.test.ts`); the real servers could not be
+ * reached from where this was written.
+ */
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { BinaryName } from './binaries.ts';
+import { type Checksum, DownloadFailed, fetchFile, fetchText } from './download.ts';
+import type { Platform } from './platform.ts';
+import { HELM_VERSION, KUBERNETES_VERSION } from './versions.ts';
+
+/** Where things are published; tests put a server of their own here. No trailing slashes. */
+export interface Sources {
+  readonly envtestIndex: string;
+  readonly kubernetes: string;
+  readonly helm: string;
+}
+
+export const SOURCES: Sources = {
+  envtestIndex: 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml',
+  kubernetes: 'https://dl.k8s.io',
+  helm: 'https://get.helm.sh',
+};
+
+export interface FetchOptions {
+  readonly platform: Platform;
+  /** Where the binaries go, each complete or not at all. A temporary folder is made in it. */
+  readonly directory: string;
+  readonly sources: Sources;
+  readonly onBytes?: (received: number, total: number | undefined) => void;
+}
+
+/** Those of `names` that come together: fetched once. Undefined: nobody publishes it for this platform. */
+export function publication(name: BinaryName, { os }: Platform): 'envtest' | 'kubernetes' | 'helm' | undefined {
+  if (name === 'etcd' || name === 'kube-apiserver' || name === 'kubectl') return 'envtest';
+  if (name === 'kube-controller-manager') return os === 'linux' ? 'kubernetes' : undefined;
+  return name === 'helm' ? 'helm' : undefined;
+}
+
+/**
+ * Fetches the named binaries of one publication into `directory`.
+ * @throws DownloadFailed, ChecksumMismatch
+ */
+export async function fetchPublished(
+  from: 'envtest' | 'kubernetes' | 'helm',
+  names: readonly BinaryName[],
+  options: FetchOptions,
+): Promise<void> {
+  const { platform, directory, sources } = options;
+  const temporary = await mkdtemp(join(directory, '.fetch-'));
+  try {
+    if (from === 'kubernetes') {
+      for (const name of names) {
+        const url = `${sources.kubernetes}/v${KUBERNETES_VERSION}/bin/${platform.os}/${platform.arch}/${name}`;
+        const checksum = parseChecksum('sha256', await fetchText(`${url}.sha256`));
+        await fetchFile(url, join(temporary, name), checksum, options.onBytes);
+      }
+    } else {
+      const archive = from === 'envtest' ? await findEnvtest(options) : await findHelm(options);
+      await fetchFile(archive.url, join(temporary, 'archive.tar.gz'), archive.checksum, options.onBytes);
+      await unpack(join(temporary, 'archive.tar.gz'), temporary, names);
+    }
+    for (const name of names) {
+      await chmod(join(temporary, name), 0o755);
+      await rename(join(temporary, name), join(directory, name));
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+interface Archive {
+  readonly url: string;
+  readonly checksum: Checksum;
+}
+
+const EnvtestIndex = z.object({
+  releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),
+});
+
+/** Not every patch release of Kubernetes has an archive: the newest of our minor version will do. */
+async function findEnvtest({ platform, sources }: FetchOptions): Promise<Archive> {
+  const parsed = EnvtestIndex.safeParse(parse(await fetchText(sources.envtestIndex)));
+  if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}: not the index that was expected`);
+  const { releases } = parsed.data;
+  const version = newestPatch(Object.keys(releases), KUBERNETES_VERSION);
+  const entry = releases[`v${version}`]?.[`envtest-v${version}-${platform.os}-${platform.arch}.tar.gz`];
+  if (entry === undefined) {
+    const wanted = `Kubernetes ${minorOf(KUBERNETES_VERSION)} on ${platform.os} ${platform.arch}`;
+    throw new DownloadFailed(`${sources.envtestIndex}: has no archive for ${wanted}`);
+  }
+  return { url: entry.selfLink, checksum: { algorithm: 'sha512', hex: entry.hash } };
+}
+
+async function findHelm({ platform, sources }: FetchOptions): Promise<Archive> {
+  const url = `${sources.helm}/helm-v${HELM_VERSION}-${platform.os}-${platform.arch}.tar.gz`;
+  return { url, checksum: parseChecksum('sha256', await fetchText(`${url}.sha256sum`)) };
+}
+
+/** `wanted` itself if it is among `tags` (`v1.36.3` …), else the highest patch of its minor version, else undefined. */
+export function newestPatch(tags: readonly string[], wanted: string): string | undefined {
+  const versions = tags.map((tag) => tag.replace(/^v/, ''));
+  if (versions.includes(wanted)) return wanted;
+  const patches = versions
+    .filter((version) => /^\d+\.\d+\.\d+$/.test(version) && minorOf(version) === minorOf(wanted))
+    .map((version) => Number(version.split('.')[2]));
+  return patches.length === 0 ? undefined : `${minorOf(wanted)}.${Math.max(...patches)}`;
+}
+
+function minorOf(version: string): string {
+  return version.split('.').slice(0, 2).join('.');
+}
+
+/** The first word of a checksum file, with or without a file name behind it. */
+function parseChecksum(algorithm: Checksum['algorithm'], text: string): Checksum {
+  const hex = text.trim().split(/\s+/)[0] ?? '';
+  const digits = algorithm === 'sha256' ? 64 : 128;
+  if (hex.length !== digits || /[^0-9a-f]/i.test(hex))
+    throw new DownloadFailed(`not a ${algorithm} checksum: ${hex.slice(0, 80)}`);
+  return { algorithm, hex };
+}
+
+/** Unpacks an archive and moves the named files, in whichever folder of it they are, up into `directory`. */
+async function unpack(archive: string, directory: string, names: readonly string[]): Promise<void> {
+  const into = join(directory, 'unpacked');
+  await mkdir(into);
+  await promisify(execFile)('tar', ['-xzf', archive, '-C', into]);
+  const files = (await readdir(into, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  for (const name of names) {
+    const file = files.find((entry) => entry.name === name);
+    if (file === undefined) throw new DownloadFailed(`${archive}: has no ${name}`);
+    await rename(join(file.parentPath, name), join(directory, name));
+  }
+}

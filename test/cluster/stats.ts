@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { Child } from './child-process.ts';
+
+export interface ProcessStats {
+  readonly name: string;
+  readonly pid: number;
+  /** Resident memory in bytes. */
+  readonly residentBytes: number;
+}
+
+/** What these processes take now; those that end meanwhile are left out. */
+export async function processStats(children: readonly Child[]): Promise<ProcessStats[]> {
+  const read = async ({ name, pid }: Child) => {
+    const residentBytes = await residentMemory(pid).catch(() => undefined);
+    return residentBytes === undefined ? [] : [{ name, pid, residentBytes }];
+  };
+  return (await Promise.all(children.map(read))).flat();
+}
+
+async function residentMemory(pid: number): Promise<number> {
+  // Slim Linux images have no `ps`, macOS has no /proc; both count in KiB.
+  const kib =
+    process.platform === 'linux'
+      ? /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]
+      : (await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)])).stdout.trim();
+  return Number(kib) * 1024;
+}

@@ -1,0 +1,114 @@
+import { AuthenticationV1Api, CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { describe, expect, it } from 'vitest';
+import { cluster, createNamespace, kubeconfig, kubectl } from '../harness.ts';
+import { waitFor } from './wait.ts';
+
+const { hasControllerManager } = await cluster();
+const admin = await kubeconfig();
+const core = admin.makeApiClient(CoreV1Api);
+
+describe('the shared control plane', () => {
+  it('serves kubectl', async () => {
+    const result = await kubectl(['get', 'namespace', 'kube-system', '-o', 'name']);
+    expect(result).toMatchObject({ code: 0, stdout: 'namespace/kube-system\n' });
+  });
+
+  it('reports a failure of kubectl as a result', async () => {
+    const result = await kubectl(['get', 'configmap', 'no-such-thing']);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain('NotFound');
+  });
+
+  it('takes manifests from standard input', async () => {
+    const namespace = await createNamespace();
+    const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', namespace }, data: { a: 'b' } };
+    const result = await kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
+    expect(result).toMatchObject({ code: 0, stdout: 'configmap/one created\n' });
+  });
+
+  it('enforces RBAC on the token of a service account', async () => {
+    const namespace = await createNamespace();
+    await core.createNamespacedServiceAccount({ namespace, body: { metadata: { name: 'reader' } } });
+    const { status } = await core.createNamespacedServiceAccountToken({
+      namespace,
+      name: 'reader',
+      body: { spec: { audiences: [] } },
+    });
+    const reader = asToken(status?.token ?? '');
+
+    const review = await reader.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} });
+    expect(review.status?.userInfo?.username).toBe(`system:serviceaccount:${namespace}:reader`);
+    const refused = reader.makeApiClient(CoreV1Api).listNamespacedSecret({ namespace });
+    await expect(refused).rejects.toMatchObject({ code: 403 });
+  });
+
+  it.runIf(hasControllerManager)('collects a Secret whose owner is gone', async () => {
+    const namespace = await createNamespace();
+    const owner = await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'owner' } } });
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata?.uid ?? '' }];
+    await core.createNamespacedSecret({ namespace, body: { metadata: { name: 'owned', ownerReferences } } });
+    await core.deleteNamespacedConfigMap({ namespace, name: 'owner' });
+    await waitFor('the Secret to be collected', async () => {
+      const { items } = await core.listNamespacedSecret({ namespace });
+      return !items.some(({ metadata }) => metadata?.name === 'owned');
+    });
+  });
+
+  it.runIf(hasControllerManager)('collects a Secret whose owner was a custom resource', async () => {
+    const namespace = await createNamespace();
+    const group = `${namespace}.example.com`;
+    const crd = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `widgets.${group}` },
+      spec: {
+        group,
+        names: { plural: 'widgets', kind: 'Widget' },
+        scope: 'Namespaced',
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    };
+    const apply = (object: object) => kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
+    expect(await apply(crd)).toMatchObject({ code: 0 });
+    await kubectl(['wait', '--for=condition=Established', `crd/widgets.${group}`, '--timeout=30s']);
+    const widget = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'owner', namespace } };
+    await waitFor('the kind to be served', async () => (await apply(widget)).code === 0);
+    const uid = (await kubectl(['get', '-n', namespace, 'widget', 'owner', '-o', 'jsonpath={.metadata.uid}'])).stdout;
+    const ownerReferences = [{ apiVersion: `${group}/v1`, kind: 'Widget', name: 'owner', uid }];
+    await core.createNamespacedSecret({ namespace, body: { metadata: { name: 'owned', ownerReferences } } });
+    expect(await kubectl(['delete', '-n', namespace, 'widget', 'owner'])).toMatchObject({ code: 0 });
+    // The collector looks for new kinds every 30 s.
+    await waitFor(
+      'the Secret to be collected',
+      async () => (await kubectl(['get', '-n', namespace, 'secret', 'owned'])).code === 1,
+      { timeoutMs: 55_000, intervalMs: 250 },
+    );
+    await kubectl(['delete', 'crd', `widgets.${group}`]);
+  });
+
+  it.runIf(hasControllerManager)(
+    'gives a namespace its service account and root certificate, and deletes it',
+    async () => {
+      const namespace = await createNamespace();
+      await waitFor('the root certificate', async () => {
+        const found = await core.readNamespacedConfigMap({ namespace, name: 'kube-root-ca.crt' });
+        return found.data?.['ca.crt']?.includes('BEGIN CERTIFICATE');
+      });
+      await waitFor('the service account', () => core.readNamespacedServiceAccount({ namespace, name: 'default' }));
+      await core.deleteNamespace({ name: namespace });
+      await waitFor('the namespace to be gone', async () => {
+        const { items } = await core.listNamespace();
+        return !items.some(({ metadata }) => metadata?.name === namespace);
+      });
+    },
+  );
+});
+
+/** The same cluster, as the bearer of a token. */
+function asToken(token: string): KubeConfig {
+  const config = new KubeConfig();
+  const current = admin.getCurrentCluster();
+  if (current === null) throw new Error('the kubeconfig has no current cluster');
+  config.loadFromClusterAndUser(current, { name: 'bearer', token });
+  return config;
+}

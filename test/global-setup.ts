@@ -1,0 +1,74 @@
+/**
+ * One control plane and one Postgres for a whole run of the tests, started when the first test file asks: a run of pure
+ * tests alone starts nothing. Test files run in processes of their own and ask over HTTP on loopback (`harness.ts`).
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestProject } from 'vitest/node';
+import { type ControlPlane, startControlPlane } from './cluster/control-plane.ts';
+import { type Postgres, startPostgres } from './postgres.ts';
+
+/** What a test file is told about the shared control plane. */
+export type ClusterInfo = Pick<
+  ControlPlane,
+  'server' | 'kubeconfig' | 'kubeconfigPath' | 'kubectlPath' | 'hasControllerManager' | 'external'
+>;
+
+/** What a test file is told about the shared server: the URL of a superuser. */
+export interface PostgresInfo {
+  readonly url: string;
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The base URL of the services of this run; its path is the secret that keeps other local users out. */
+    servicesUrl: string;
+  }
+}
+
+/** Vitest calls this once before all test files; what it returns, once after them. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const log = (line: string) => process.stderr.write(`${line}\n`);
+  let cluster: Promise<ControlPlane> | undefined;
+  let postgres: Promise<Postgres> | undefined;
+  const secret = randomUUID();
+  const services = new Map<string, () => Promise<ClusterInfo | PostgresInfo>>([
+    [
+      `/${secret}/cluster`,
+      async () => {
+        cluster ??= startControlPlane({ log });
+        const { server, kubeconfig, kubeconfigPath, kubectlPath, hasControllerManager, external } = await cluster;
+        return { server, kubeconfig, kubeconfigPath, kubectlPath, hasControllerManager, external };
+      },
+    ],
+    [
+      `/${secret}/postgres`,
+      async () => {
+        postgres ??= startPostgres({ log });
+        return { url: (await postgres).url };
+      },
+    ],
+  ]);
+
+  const broker = createServer(async (request, response) => {
+    const service = services.get(request.url ?? '');
+    if (service === undefined) return response.writeHead(404).end();
+    try {
+      const info = await service();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
+    } catch (error) {
+      response.writeHead(503).end(error instanceof Error ? error.message : String(error));
+    }
+  });
+  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve));
+  const { port } = broker.address() as AddressInfo;
+  project.provide('servicesUrl', `http://127.0.0.1:${port}/${secret}`);
+
+  return async () => {
+    broker.closeAllConnections();
+    broker.close();
+    const started = await Promise.allSettled([cluster, postgres]);
+    await Promise.all(started.map((service) => (service.status === 'fulfilled' ? service.value?.stop() : undefined)));
+  };
+}

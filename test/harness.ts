@@ -1,0 +1,113 @@
+/**
+ * What a test file works on: the shared control plane and Postgres, and a namespace and a database of its own in them.
+ * Everything made here is removed at the end of the file. Only for test files; it registers a hook of Vitest.
+ */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { afterAll, inject } from 'vitest';
+import { z } from 'zod';
+import type { ClusterInfo, PostgresInfo } from './global-setup.ts';
+import { createDatabase, dropDatabase, ensureTemplate } from './postgres.ts';
+
+const ClusterAnswer = z.object({
+  server: z.string(),
+  kubeconfig: z.string(),
+  kubeconfigPath: z.string(),
+  kubectlPath: z.string(),
+  hasControllerManager: z.boolean(),
+  external: z.boolean(),
+}) satisfies z.ZodType<ClusterInfo>;
+const PostgresAnswer = z.object({ url: z.string() }) satisfies z.ZodType<PostgresInfo>;
+
+let clusterAnswer: Promise<ClusterInfo> | undefined;
+let postgresAnswer: Promise<PostgresInfo> | undefined;
+
+/**
+ * The shared control plane; the first call of a run starts it. A test that kills or pauses an API server starts its own
+ * with `startControlPlane`.
+ * @throws Error when it cannot be started, with the reason.
+ */
+export function cluster(): Promise<ClusterInfo> {
+  clusterAnswer ??= ask('cluster', ClusterAnswer);
+  return clusterAnswer;
+}
+
+/** A client configuration for the shared control plane, as a member of `system:masters`. */
+export async function kubeconfig(): Promise<KubeConfig> {
+  const config = new KubeConfig();
+  config.loadFromString((await cluster()).kubeconfig);
+  return config;
+}
+
+/** The shared Postgres; the first call of a run starts it. A test that crashes a server starts its own with `startPostgres`. */
+export function postgres(): Promise<PostgresInfo> {
+  postgresAnswer ??= ask('postgres', PostgresAnswer);
+  return postgresAnswer;
+}
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterAll(async () => {
+  await Promise.allSettled(cleanUps.splice(0).map((cleanUp) => cleanUp()));
+});
+
+/** Creates a namespace with a name that starts with `prefix`, and returns the name. */
+export async function createNamespace(prefix = 'test'): Promise<string> {
+  const api = (await kubeconfig()).makeApiClient(CoreV1Api);
+  const name = unique(prefix, '-');
+  await api.createNamespace({ body: { metadata: { name } } });
+  cleanUps.push(() => api.deleteNamespace({ name }));
+  return name;
+}
+
+export interface Template {
+  /** The same name in all test files means the same template; change it with the contents of `prepare`. */
+  readonly name: string;
+  /** Called once in a run, with the URL of the empty database: applies migrations, closes its connections. */
+  readonly prepare: (url: string) => Promise<void>;
+}
+
+/** Creates a database, empty or cloned from a template that is made when it is first asked for; returns its URL. */
+export async function createTestDatabase(template?: Template): Promise<string> {
+  const admin = (await postgres()).url;
+  const name = unique('test', '_');
+  cleanUps.push(() => dropDatabase(admin, name));
+  if (template === undefined) return createDatabase(admin, name);
+  await ensureTemplate(admin, template.name, template.prepare);
+  return createDatabase(admin, name, { template: template.name });
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs kubectl against the shared control plane. A failure is a result too: look at `code`.
+ * @param options.input its standard input, for `apply -f -`.
+ */
+export async function kubectl(
+  args: readonly string[],
+  options: { readonly input?: string } = {},
+): Promise<CommandResult> {
+  const { kubectlPath, kubeconfigPath } = await cluster();
+  return new Promise((resolve) => {
+    const all = ['--kubeconfig', kubeconfigPath, ...args];
+    const child = execFile(kubectlPath, all, { maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+    });
+    child.stdin?.end(options.input ?? '');
+  });
+}
+
+function unique(prefix: string, separator: string): string {
+  return `${prefix}${separator}${randomBytes(5).toString('hex')}`;
+}
+
+async function ask<T>(service: string, schema: z.ZodType<T>): Promise<T> {
+  const response = await fetch(`${inject('servicesUrl')}/${service}`);
+  if (!response.ok) throw new Error(`the ${service} of this run could not be started: ${await response.text()}`);
+  return schema.parse(await response.json());
+}

@@ -1,0 +1,21 @@
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** `npm run test:deep`: long runs (faults, load, property tests with many cases) that the default leaves out. */
+const deep = process.env.TEST_DEEP === '1';
+const DEEP = '**/*.deep.test.ts';
+
+export default defineConfig({
+  test: {
+    include: deep ? [`test/${DEEP}`] : ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(deep ? [] : [DEEP])],
+    globalSetup: ['test/global-setup.ts'],
+    // Child processes: a test file that blocks or exits takes no other with it.
+    pool: 'forks',
+    // The control plane, Postgres and the programs under test want processors too.
+    maxWorkers: 2,
+    // They end a wait for something that will not happen; a passing test takes a small part of it.
+    testTimeout: deep ? 600_000 : 60_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 30_000,
+  },
+});

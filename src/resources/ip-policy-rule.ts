@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { canonicalCidr } from './cidr.ts';
 import { idOf } from './id.ts';
 import { ipPolicy } from './ip-policy.ts';
-import { described, required, resource } from './resource.ts';
+import { described, field, required, resource } from './resource.ts';
 import { text } from './text.ts';
 
 /** Most rules that one policy may have. */
@@ -19,6 +19,8 @@ export const cidr = text()
   })
   .meta({ description: 'IPv4 or IPv6 CIDR block; shown in canonical form.', examples: ['10.0.0.0/8'] });
 
+const canonical = z.string().meta({ description: 'CIDR block in canonical form.', examples: ['10.0.0.0/8'] });
+
 export const ruleAction = z.enum(['allow', 'deny']);
 
 export const ipPolicyRule = resource({
@@ -31,7 +33,7 @@ export const ipPolicyRule = resource({
   description: 'One CIDR block that an IP policy allows or denies. A policy has at most one rule per block.',
   fields: {
     ...described('What this block is.'),
-    cidr: required(cidr),
+    cidr: field(canonical, cidr, 'required', true, null),
     action: required(ruleAction),
     ip_policy_id: required(idOf(ipPolicy.prefix), { update: false }),
   },

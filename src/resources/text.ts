@@ -42,3 +42,11 @@ export function chars(max: number) {
 export function timestamp() {
   return z.iso.datetime({ offset: true }).meta({ examples: ['2026-11-21T10:00:00.000Z'] });
 }
+
+/** A timestamp as requests carry it, with any offset; stored and shown like every other. */
+export function instant() {
+  return timestamp()
+    .transform((value) => new Date(value).toISOString())
+    .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 0001 to 9999 UTC')
+    .meta({ examples: ['2026-11-21T10:00:00Z'] });
+}

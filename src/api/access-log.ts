@@ -1,0 +1,17 @@
+/** One line per request, of chosen members only: a header or a body can hold a secret. */
+import type { FastifyInstance } from 'fastify';
+
+/** Asked every few seconds by machines; logged at debug. */
+const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
+
+export function addAccessLog(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.config.path ?? 'unmatched';
+    const level = PROBES.has(route) ? 'debug' : 'info';
+    const { method } = request;
+    request.log[level](
+      { method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
+      'request',
+    );
+  });
+}

@@ -1,0 +1,108 @@
+/** The management API as a Fastify instance, without anything around it: no process, no listening, no set-up. */
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import { addAccessLog } from './access-log.ts';
+import { addDocs } from './docs.ts';
+import { answerClientError, answerError, answerUnrouted, unsupportedMediaType } from './error-handler.ts';
+import { invalidRequest } from './errors.ts';
+import { addOperations } from './families/all.ts';
+import { addHealth } from './health.ts';
+import { parseJson } from './json.ts';
+import { addMetrics } from './metrics.ts';
+import { openApiDocument } from './openapi.ts';
+import { requestId } from './request-id.ts';
+import { createApi } from './route.ts';
+import type { Database } from './store/database.ts';
+
+export interface AppOptions {
+  db: Database;
+  logger?: FastifyBaseLogger | undefined;
+  /** What `uri` members start with; default: as the request addressed this server. */
+  baseUrl?: string | undefined;
+  /** Most bytes of a body. Default 1 MiB. */
+  bodyLimit?: number | undefined;
+  /** Milliseconds: to receive a request, without traffic, between requests of a connection, to answer. */
+  timeouts?: Partial<Timeouts> | undefined;
+}
+
+export interface Timeouts {
+  request: number;
+  connection: number;
+  keepAlive: number;
+  handler: number;
+}
+
+/** `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one. */
+const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000, handler: 60_000 };
+
+export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+  const { db } = options;
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const app: FastifyInstance = Fastify({
+    ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
+    // Our line per request is in access-log.ts.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    requestIdHeader: false,
+    genReqId: (request) => requestId(request.headers['x-request-id']),
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    requestTimeout: timeouts.request,
+    connectionTimeout: timeouts.connection,
+    keepAliveTimeout: timeouts.keepAlive,
+    handlerTimeout: timeouts.handler,
+    // Requests that still arrive on open connections while stopping are served; the answer closes the connection.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply),
+    clientErrorHandler: answerClientError,
+  });
+
+  const paths = new Map<RegExp, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
+    const known = [...paths].find(([other]) => other.source === pattern.source)?.[1] ?? new Set();
+    for (const each of [method].flat()) known.add(each);
+    paths.set([...paths.keys()].find((other) => other.source === pattern.source) ?? pattern, known);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler(
+    answerUnrouted((path) =>
+      [...paths].flatMap(([pattern, methods]) => (pattern.test(path) ? [...methods].sort() : [])),
+    ),
+  );
+  readJson(app);
+  addAccessLog(app);
+  addMetrics(app, db);
+  addHealth(app, db);
+
+  const api = createApi(app, { db, baseOf: baseUrl(options.baseUrl) });
+  addOperations(api);
+  await addDocs(app, openApiDocument(api.operations));
+  return app;
+}
+
+/** Reads bodies of one type only, and reads them strictly (json.ts). */
+function readJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+    if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType();
+    const parsed = parseJson(body);
+    if ('problem' in parsed) throw invalidRequest({ body: parsed.problem });
+    return parsed.value;
+  });
+}
+
+/** A host as a client may name it; anything else in a Host header would end up in the links of answers. */
+const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+
+function baseUrl(configured: string | undefined): (request: FastifyRequest) => string {
+  if (configured !== undefined) {
+    const base = configured.replace(/\/+$/, '');
+    return () => base;
+  }
+  return ({ headers: { host = '' } }) => {
+    if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, and perhaps a port' });
+    return `http://${host}`;
+  };
+}

@@ -1,0 +1,56 @@
+/** Who calls: a user or a bot, known by the SHA-256 of their API key. */
+import { z } from 'zod';
+import { permissionDenied, unauthenticated } from './errors.ts';
+import type { Executor } from './store/database.ts';
+import { tokenHash } from './tokens.ts';
+
+export interface Caller {
+  /** Id of the user or bot; owns what the call creates. */
+  id: string;
+  admin: boolean;
+  /** The secret of the key in use; seals one-time tokens (see idempotency.ts). Never stored, never logged. */
+  secret: string;
+}
+
+const AUTHENTICATE = `
+  select k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
+         k.expires_at <= now() as expired
+    from api_keys k
+    left join users u on u.id = k.owner_user_id
+    left join bot_users b on b.id = k.owner_bot_id
+   where k.token_hash = $1`;
+
+/** The statement behind `authenticate`, for the benchmark's baseline. */
+export const authenticateStatement = (secret: string) => ({
+  name: 'authenticate',
+  text: AUTHENTICATE,
+  values: [tokenHash(secret)],
+});
+
+const row = z.object({
+  owner_id: z.string(),
+  admin: z.boolean(),
+  active: z.boolean(),
+  expired: z.boolean().nullable(),
+});
+
+/**
+ * The caller of a request with this Authorization header. One query, and nothing is remembered: a deleted key, an
+ * expired one or one of an inactive owner stops working at once. Throws UNAUTHENTICATED.
+ */
+export async function authenticate(db: Executor, header: string | undefined): Promise<Caller> {
+  if (header === undefined) throw unauthenticated('An API key is needed: "Authorization: Bearer <key>".');
+  const secret = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header)?.[1];
+  if (secret === undefined) throw unauthenticated('The Authorization header must have the form "Bearer <key>".');
+  const [found] = await db.query(authenticateStatement(secret));
+  if (!found) throw unauthenticated('The API key is unknown.');
+  const { owner_id, admin, active, expired } = row.parse(found);
+  if (expired === true) throw unauthenticated('The API key has expired.');
+  if (!active) throw unauthenticated('The owner of the API key is inactive.');
+  return { id: owner_id, admin, secret };
+}
+
+/** Throws PERMISSION_DENIED unless the caller is an admin. */
+export function requireAdmin(caller: Caller): void {
+  if (!caller.admin) throw permissionDenied('Only admins may do this.');
+}

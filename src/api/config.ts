@@ -1,0 +1,134 @@
+/** Settings of the API: one table, from which the command line's help and the validation come. */
+import { z } from 'zod';
+
+const MIB = 1024 * 1024;
+
+const count = (min: number, max: number) =>
+  z.coerce.number({ error: 'must be a number' }).int('must be a whole number').min(min).max(max);
+
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment');
+
+const settings = {
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    flag: '--database-url <url>',
+    description: 'PostgreSQL to use; without one, an embedded PostgreSQL is started',
+    secret: true,
+    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  },
+  dataDir: {
+    env: 'DATA_DIR',
+    flag: '--data-dir <dir>',
+    description: 'where the embedded PostgreSQL keeps its data',
+    secret: false,
+    schema: z.string().min(1, 'must not be empty').default('.data/postgres'),
+  },
+  host: {
+    env: 'HOST',
+    flag: '--host <address>',
+    description: 'address to listen on',
+    secret: false,
+    schema: z.string().min(1, 'must not be empty').default('127.0.0.1'),
+  },
+  port: {
+    env: 'PORT',
+    flag: '--port <number>',
+    description: 'port to listen on; 0 takes a free one',
+    secret: false,
+    schema: count(0, 65_535).default(8080),
+  },
+  baseUrl: {
+    env: 'BASE_URL',
+    flag: '--base-url <url>',
+    description: 'what links in answers start with; default: as the request addressed the server',
+    secret: false,
+    schema: httpUrl.optional(),
+  },
+  bootstrapApiKey: {
+    env: 'BOOTSTRAP_API_KEY',
+    flag: '--bootstrap-api-key <key>',
+    description: 'API key of an admin that is made to exist at start',
+    secret: true,
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 printable ASCII characters')
+      .optional(),
+  },
+  logLevel: {
+    env: 'LOG_LEVEL',
+    flag: '--log-level <level>',
+    description: 'least severe level that is logged',
+    secret: false,
+    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  },
+  poolSize: {
+    env: 'DATABASE_POOL_SIZE',
+    flag: '--database-pool-size <number>',
+    description: 'most connections to the database',
+    secret: false,
+    schema: count(1, 1000).default(20),
+  },
+  statementTimeoutMs: {
+    env: 'DATABASE_STATEMENT_TIMEOUT_MS',
+    flag: '--database-statement-timeout-ms <ms>',
+    description: 'longest time for one database statement',
+    secret: false,
+    schema: count(100, 600_000).default(10_000),
+  },
+  connectTimeoutMs: {
+    env: 'DATABASE_CONNECT_TIMEOUT_MS',
+    flag: '--database-connect-timeout-ms <ms>',
+    description: 'longest wait for a database connection',
+    secret: false,
+    schema: count(100, 600_000).default(5_000),
+  },
+  bodyLimit: {
+    env: 'BODY_LIMIT',
+    flag: '--body-limit <bytes>',
+    description: 'most bytes of a request body',
+    secret: false,
+    schema: count(1024, 64 * MIB).default(MIB),
+  },
+  requestTimeoutMs: {
+    env: 'REQUEST_TIMEOUT_MS',
+    flag: '--request-timeout-ms <ms>',
+    description: 'longest time to receive one request',
+    secret: false,
+    schema: count(100, 600_000).default(30_000),
+  },
+} as const satisfies Record<string, ApiSetting>;
+
+export interface ApiSetting {
+  /** Environment variable. */
+  env: string;
+  /** As commander takes it. */
+  flag: string;
+  description: string;
+  /** Not to be shown, not even in an error. */
+  secret: boolean;
+  /** From text or a value of the right type. */
+  schema: z.ZodType;
+}
+
+export const apiSettings: Readonly<Record<keyof typeof settings, ApiSetting>> = settings;
+
+/** All settings; parses text (environment, flags) as well as values of the right type, and fills in defaults. */
+export const apiConfig = z.strictObject({
+  databaseUrl: settings.databaseUrl.schema,
+  dataDir: settings.dataDir.schema,
+  host: settings.host.schema,
+  port: settings.port.schema,
+  baseUrl: settings.baseUrl.schema,
+  bootstrapApiKey: settings.bootstrapApiKey.schema,
+  logLevel: settings.logLevel.schema,
+  poolSize: settings.poolSize.schema,
+  statementTimeoutMs: settings.statementTimeoutMs.schema,
+  connectTimeoutMs: settings.connectTimeoutMs.schema,
+  bodyLimit: settings.bodyLimit.schema,
+  requestTimeoutMs: settings.requestTimeoutMs.schema,
+});
+
+export type ApiConfig = z.output<typeof apiConfig>;
+export type ApiConfigInput = z.input<typeof apiConfig>;

@@ -1,0 +1,25 @@
+/** Every family and special operation of the API. */
+import { apiKey } from '../../resources/api-key.ts';
+import { botUser } from '../../resources/bot-user.ts';
+import { credential } from '../../resources/credential.ts';
+import { ipPolicy } from '../../resources/ip-policy.ts';
+import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
+import type { Resource } from '../../resources/resource.ts';
+import { user } from '../../resources/user.ts';
+import type { Api } from '../operation.ts';
+import { apiKeys } from './api-keys.ts';
+import { credentials } from './credentials.ts';
+import { idempotencyKeys } from './idempotency-keys.ts';
+import { ipPolicies } from './ip-policies.ts';
+import { owners } from './owners.ts';
+
+/** The families that are mounted, in the order of the documentation. */
+export const FAMILIES: readonly Resource[] = [ipPolicy, ipPolicyRule, credential, botUser, user, apiKey];
+
+export function addOperations(api: Api): void {
+  ipPolicies(api);
+  credentials(api);
+  owners(api);
+  apiKeys(api);
+  idempotencyKeys(api, new Map(FAMILIES.map(({ path, table }) => [path, table])));
+}

@@ -1,0 +1,38 @@
+/** Closing an idempotency key, so that whoever used it knows for certain what exists under it. */
+import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/idempotency.ts';
+import { close } from '../idempotency.ts';
+import type { Api } from '../operation.ts';
+
+/** Tables of the families whose creates take a key, by the root of their resources' addresses. */
+export type Tables = ReadonlyMap<string, string>;
+
+export function idempotencyKeys(api: Api, tables: Tables): void {
+  api.add({
+    method: 'PUT',
+    path: '/idempotency_keys/{digest}/closed',
+    operationId: 'closeIdempotencyKey',
+    summary: 'Close an idempotency key',
+    description:
+      'From now on no create under the key takes effect, also not one that is still on its way. The answer names what ' +
+      'was created under it and still exists. Keys belong to the calling user or bot. Closing again changes nothing.',
+    tag: 'Idempotency keys',
+    access: 'anyone',
+    params: { digest: { schema: idempotencyDigestSchema, description: 'SHA-256 of the key, in lower-case hex.' } },
+    success: { status: 200, description: 'The key is closed.', schema: closedIdempotencyKey },
+    async handle({ caller, params: { digest }, base }) {
+      const made = await close(api.db, caller.id, digest);
+      const exists = made !== undefined && (await stillExists(made));
+      const found = exists ? { resource_id: made.id, resource_uri: base + made.path } : NOTHING;
+      return { body: { closed: true, ...found } };
+    },
+  });
+
+  async function stillExists({ id, path }: { id: string; path: string }): Promise<boolean> {
+    const table = tables.get(path.slice(0, path.lastIndexOf('/')));
+    if (table === undefined) return false;
+    const rows = await api.db.query({ text: `select 1 from ${table} where id = $1`, values: [id] });
+    return rows.length > 0;
+  }
+}
+
+const NOTHING = { resource_id: null, resource_uri: null };

@@ -1,0 +1,103 @@
+/** The whole rule set of an IP policy at once: read it, or make it exactly this in one transaction. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { newId } from '../../resources/id.ts';
+import type { ipPolicy } from '../../resources/ip-policy.ts';
+import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
+import { isUnchanged } from '../etag.ts';
+import { changeLocked, type Family, idParameter } from '../mount.ts';
+import type { Answer, Api } from '../operation.ts';
+import { type ChangeKind, changed } from '../store/events.ts';
+import type { Row } from '../store/repository.ts';
+
+type Policies = Family<typeof ipPolicy>;
+type Rules = Family<typeof ipPolicyRule>;
+
+const ruleSetView = z
+  .object({
+    ip_policy_rules: z.array(ipPolicyRule.view),
+    uri: z.url().meta({ description: 'The address of the rule set.' }),
+  })
+  .meta({ id: 'IPPolicyRules' });
+
+export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
+  const { resource } = policies;
+  const common = {
+    path: `${resource.path}/{id}/rules`,
+    params: { id: idParameter(resource) },
+    tag: resource.tag,
+    access: resource.access,
+    tagged: true,
+  } as const;
+  const answer = (policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string): Answer => {
+    const shown = rows
+      .toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1))
+      .map((row) => rules.show(row, base));
+    const uri = `${base}${resource.path}/${policy.id}/rules`;
+    return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
+  };
+
+  api.add({
+    ...common,
+    method: 'GET',
+    operationId: 'getIpPolicyRuleSet',
+    summary: 'Get all rules of an IP policy',
+    description: 'Ordered by CIDR block, as text; never paged. The ETag is the policy’s.',
+    success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
+    errors: ['NOT_FOUND'],
+    async handle({ params: { id }, caller, base, ifNoneMatch }) {
+      const policy = policies.require(await policies.rows.get(api.db, id), id, caller);
+      if (isUnchanged(ifNoneMatch, policy.revision)) return { status: 304, revision: policy.revision };
+      return answer(policy, await rules.rows.where(api.db, 'ip_policy_id', id), base);
+    },
+  });
+  api.add({
+    ...common,
+    method: 'PUT',
+    operationId: 'replaceIpPolicyRuleSet',
+    summary: 'Replace all rules of an IP policy',
+    description: 'In one transaction. A rule whose CIDR block stays keeps its id. What does not change is not written.',
+    body: ruleSet,
+    success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
+    errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
+    handle: (call) =>
+      changeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
+        const { created, updated, deleted, kept } = plan(
+          await rules.rows.where(tx, 'ip_policy_id', policy.id),
+          call.body.rules,
+          policy.id,
+        );
+        const rows = [...kept, ...updated, ...created];
+        if (created.length + updated.length + deleted.length === 0) return answer(policy, rows, base);
+        const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
+          changedRows.map((row) => changed(rules.resource.name, kind, caller.id, rules.show(row, base)));
+        await rules.rows.removeMany(
+          tx,
+          deleted.map(({ id }) => id),
+          events('deleted', deleted),
+        );
+        await rules.rows.updateMany(tx, updated, events('updated', updated));
+        await rules.rows.insertMany(tx, created, events('created', created));
+        const text = 'update ip_policies set revision = revision + 1 where id = $1';
+        await tx.query({ text, values: [policy.id] });
+        return answer({ id: policy.id, revision: policy.revision + 1 }, rows, base);
+      }),
+  });
+}
+
+/** What makes the rule set `wanted`: the CIDR block says which rule is which. */
+export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {
+  const now = new Date().toISOString();
+  const byCidr = new Map(current.map((row) => [row.cidr, row]));
+  const result = { created: [] as Row[], updated: [] as Row[], kept: [] as Row[], deleted: [] as Row[] };
+  for (const { cidr, action, description = null, metadata = null } of wanted) {
+    const fields = { description, metadata, cidr, action, ip_policy_id: policyId };
+    const row = byCidr.get(cidr);
+    byCidr.delete(cidr);
+    if (!row) result.created.push({ ...fields, id: newId(ipPolicyRule.prefix), created_at: now, revision: 1 });
+    else if (isDeepStrictEqual({ ...row, ...fields }, row)) result.kept.push(row);
+    else result.updated.push({ ...row, ...fields });
+  }
+  result.deleted.push(...byCidr.values());
+  return result;
+}

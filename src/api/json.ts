@@ -1,0 +1,91 @@
+/**
+ * What JSON.parse accepts and a careful service does not: a key given twice (two readers of the same body may each
+ * take the other one), `__proto__`, nesting without end.
+ */
+import { isUtf8 } from 'node:buffer';
+
+export const MAX_JSON_DEPTH = 32;
+
+export type ParsedJson = { value: unknown } | { problem: string };
+
+/** Parses a request body; an empty one is undefined (many clients announce JSON and send none). */
+export function parseJson(bytes: Buffer): ParsedJson {
+  if (bytes.length === 0) return { value: undefined };
+  if (!isUtf8(bytes)) return { problem: 'is not valid UTF-8' };
+  const text = bytes.toString('utf8');
+  // Before JSON.parse: that one recurses, and it would build what is then refused.
+  const problem = structureProblem(text);
+  if (problem) return { problem };
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    return { problem: `is not valid JSON: ${error instanceof Error ? error.message : error}` };
+  }
+}
+
+const STRING = /"(?:[^"\\]|\\.)*"/y;
+
+/**
+ * Scans the tokens that make structure, and leaves everything else to JSON.parse: on text that is no JSON it returns
+ * something or nothing, but never throws and never runs for longer than the text is.
+ */
+function structureProblem(text: string): string | undefined {
+  /** Keys of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  let expectsKey = false;
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '{':
+        open.push(new Set());
+        expectsKey = true;
+        break;
+      case '[':
+        open.push(undefined);
+        expectsKey = false;
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        expectsKey = false;
+        break;
+      case ',':
+        expectsKey = open.at(-1) !== undefined;
+        break;
+      case '"': {
+        STRING.lastIndex = at;
+        const token = STRING.exec(text)?.[0];
+        if (token === undefined) return undefined;
+        const keys = open.at(-1);
+        if (expectsKey && keys) {
+          const key = keyOf(token);
+          if (key === '__proto__') return 'must not have a key "__proto__"';
+          if (keys.has(key)) return `has the key "${key.slice(0, 64)}" twice in one object`;
+          keys.add(key);
+        }
+        expectsKey = false;
+        at += token.length - 1;
+      }
+    }
+    if (open.length > MAX_JSON_DEPTH) return `is nested more than ${MAX_JSON_DEPTH} levels deep`;
+  }
+  return undefined;
+}
+
+/** The key that a token spells, so that `"a"` and `"\u0061"` are the same. */
+function keyOf(token: string): string {
+  if (!token.includes('\\')) return token.slice(1, -1);
+  try {
+    return String(JSON.parse(token));
+  } catch {
+    return token;
+  }
+}
+
+/** One spelling for equal values: object keys sorted, no white space. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    member !== null && typeof member === 'object' && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}

@@ -1,0 +1,133 @@
+/** From an operation to a Fastify route: the one way in which requests are authenticated, parsed and answered. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency.ts';
+import { authenticate, type Caller, requireAdmin } from './auth.ts';
+import { invalidRequest, notFound } from './errors.ts';
+import { etagOf, parseTags } from './etag.ts';
+import type { Answer, AnyOperation, Api, Call, Operation } from './operation.ts';
+import { serializerSchema } from './serializer.ts';
+import type { Database } from './store/database.ts';
+import { parse, parseBody } from './validation.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on routes of the management API, once the request is authenticated. */
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    /** The path as documented, for logs and metrics. */
+    path?: string;
+  }
+}
+
+export const SERVICE_VERSION = '2';
+
+export interface RouteOptions {
+  db: Database;
+  /** What `uri` members of an answer to this request start with. */
+  baseOf: (request: FastifyRequest) => string;
+}
+
+/** Adds operations to a Fastify instance; `operations` is what has been added. */
+export function createApi(app: FastifyInstance, options: RouteOptions): Api & { operations: AnyOperation[] } {
+  const operations: AnyOperation[] = [];
+  app.decorateRequest('caller', null);
+  return {
+    db: options.db,
+    operations,
+    add(operation) {
+      operations.push(operation);
+      addRoute(app, operation, options);
+    },
+  };
+}
+
+const NO_QUERY = z.strictObject({});
+const NO_BODY = z.strictObject({});
+
+function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
+  app: FastifyInstance,
+  operation: Operation<P, Query, Body>,
+  { db, baseOf }: RouteOptions,
+): void {
+  const { success } = operation;
+  const query = operation.query ?? NO_QUERY;
+  const body = operation.body ?? NO_BODY;
+  const takesBody = operation.method !== 'GET';
+
+  /** Before the body is read, so that strangers cannot make the service parse. */
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    reply.header('service-version', SERVICE_VERSION);
+    checkVersion(header(request, 'service-version'));
+    request.caller = await authenticate(db, header(request, 'authorization'));
+    if (operation.access === 'admin') requireAdmin(request.caller);
+  }
+
+  function read(request: FastifyRequest): Call<P, z.output<Query>, z.output<Body>> {
+    if (request.caller === null) throw new Error('a route without authentication');
+    const params = parseParams(operation, request.params);
+    const tags = operation.tagged === true;
+    return {
+      caller: request.caller,
+      params,
+      // Without a schema there are no members: then `unknown` is what the types say, too.
+      query: parse(query, request.query, 'query') as z.output<Query>,
+      body: (takesBody ? parseBody(body, request.body, params) : {}) as z.output<Body>,
+      sent: request.body,
+      ifMatch: tags && takesBody ? parseTags('If-Match', header(request, 'if-match')) : undefined,
+      ifNoneMatch: tags && !takesBody ? parseTags('If-None-Match', header(request, 'if-none-match')) : undefined,
+      idempotencyKey: operation.creates ? parseKey(header(request, IDEMPOTENCY_KEY_HEADER)) : undefined,
+      base: baseOf(request),
+      method: operation.method,
+      path: request.url.split('?', 1)[0] ?? request.url,
+    };
+  }
+
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { path: operation.path },
+    schema: success.schema ? { response: { [success.status]: serializerSchema(success.schema) } } : {},
+    onRequest: admit,
+    handler: async (request, reply) => send(reply, success.status, await operation.handle(read(request))),
+  });
+}
+
+function send(reply: FastifyReply, defaultStatus: number, answer: Answer): FastifyReply {
+  reply.code(answer.status ?? defaultStatus);
+  if (answer.revision !== undefined) reply.header('etag', etagOf(answer.revision));
+  if (answer.headers) reply.headers(answer.headers);
+  return reply.send(answer.body);
+}
+
+function checkVersion(version: string | undefined): void {
+  if (version !== undefined && version !== SERVICE_VERSION) {
+    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only version that is served)` });
+  }
+}
+
+function parseParams<P extends string>(operation: Pick<Operation<P, z.ZodType, z.ZodType>, 'params'>, sent: unknown) {
+  const given = z.record(z.string(), z.string()).parse(sent);
+  for (const [name, { schema }] of Object.entries<{ schema: z.ZodType<string> }>(operation.params)) {
+    const result = schema.safeParse(given[name]);
+    if (result.success) continue;
+    const reason = result.error.issues[0]?.message ?? 'does not fit';
+    throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
+  }
+  // Every name in P was found to be a string just now.
+  return given as Record<P, string>;
+}
+
+function parseKey(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const result = idempotencyKey.safeParse(value);
+  if (result.success) return result.data;
+  throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
+}
+
+/** The only value of a header; of one that was sent twice, Node joins or drops. */
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}

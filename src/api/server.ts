@@ -1,0 +1,92 @@
+/** The API as a running server: database, schema, first key, listening, and the way back. */
+import type { AddressInfo } from 'node:net';
+import type { FastifyBaseLogger } from 'fastify';
+import { buildApp } from './app.ts';
+import { bootstrap } from './bootstrap.ts';
+import { type ApiConfigInput, apiConfig } from './config.ts';
+import { sweep } from './idempotency.ts';
+import { type Database, openDatabase } from './store/database.ts';
+import { startEmbeddedPostgres } from './store/embedded.ts';
+import { migrate } from './store/migrate.ts';
+
+export interface RunningApi {
+  /** Where it listens, or BASE_URL when that is set. */
+  url: string;
+  /** Where it listens on this machine. */
+  listening: string;
+  /** The connection string in use: of the embedded PostgreSQL, if none was configured. */
+  databaseUrl: string;
+  /** The first admin's API key, when this start made it up. It is nowhere else: show it once. */
+  bootstrapKey: string | undefined;
+  /** Finishes the requests under way, then closes everything. */
+  stop(): Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 10 * 60 * 1000;
+
+/** Starts the API. Throws what made it impossible, with everything stopped that had been started. */
+export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseLogger): Promise<RunningApi> {
+  const config = apiConfig.parse(input);
+  const undo: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (let step = undo.pop(); step; step = undo.pop()) await step();
+  };
+  try {
+    let { databaseUrl } = config;
+    if (databaseUrl === undefined) {
+      const log = (message: string) => logger?.info(message);
+      const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+      undo.push(embedded.stop);
+      databaseUrl = embedded.url;
+    }
+    const applied = await migrate(databaseUrl);
+    if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
+
+    const db = openDatabase({
+      url: databaseUrl,
+      poolSize: config.poolSize,
+      statementTimeoutMs: config.statementTimeoutMs,
+      connectTimeoutMs: config.connectTimeoutMs,
+      onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
+    });
+    undo.push(db.close);
+
+    const app = await buildApp({
+      db,
+      logger,
+      baseUrl: config.baseUrl,
+      bodyLimit: config.bodyLimit,
+      timeouts: { request: config.requestTimeoutMs },
+    });
+    undo.push(async () => void (await app.close()));
+    undo.push(sweeping(db, logger));
+    // Before listening: nobody is served by a database without a key. Links in its events need no port.
+    const bootstrapKey = await bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? `http://${config.host}`);
+    await app.listen({ host: config.host, port: config.port });
+    const listening = addressOf(app.server.address());
+    return { url: config.baseUrl ?? listening, listening, databaseUrl, bootstrapKey, stop };
+  } catch (error) {
+    await stop().catch((failure) => logger?.error({ err: failure }, 'could not stop what had been started'));
+    throw error;
+  }
+}
+
+/** Drops what has had its time, every now and then; returns the way to end it. */
+function sweeping(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
+  let current = Promise.resolve();
+  const timer = setInterval(() => {
+    current = sweep(db).catch((error) => logger?.warn({ err: error }, 'could not sweep idempotency keys'));
+  }, SWEEP_EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    return current;
+  };
+}
+
+function addressOf(address: AddressInfo | string | null): string {
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  const { family, port } = address;
+  const wildcard = address.address === '::' || address.address === '0.0.0.0';
+  const host = wildcard ? 'localhost' : family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${port}`;
+}

@@ -1,0 +1,48 @@
+/** The outbox: what happened, written by the statement that makes it happen. Delivery reads it. */
+import { newId } from '../../resources/id.ts';
+import { eventTypes } from '../../resources/resource.ts';
+
+export interface OutboxEvent {
+  id: string;
+  type: string;
+  occurred_at: string;
+  /** Id of the user or bot who made the change. */
+  actor: string;
+  resource_id: string;
+  /** The resource as the API shows it, without secrets; for a deletion, as it was. */
+  payload: object;
+}
+
+export type ChangeKind = keyof ReturnType<typeof eventTypes>;
+
+/** The event of one change. */
+export function changed(name: string, kind: ChangeKind, actor: string, payload: { id: string }): OutboxEvent {
+  return {
+    id: newId('ev'),
+    type: eventTypes(name)[kind],
+    occurred_at: new Date().toISOString(),
+    actor,
+    resource_id: payload.id,
+    payload,
+  };
+}
+
+const COLUMNS = ['id', 'type', 'occurred_at', 'actor', 'resource_id', 'payload'];
+
+/** A CTE that inserts one event whose values are parameters from `$first` on. */
+export function eventCte(first: number): string {
+  const parameters = COLUMNS.map((_, index) => `$${first + index}`).join(', ');
+  return `event as (insert into events (${COLUMNS.join(', ')}) values (${parameters}))`;
+}
+
+/** The values for `eventCte`. */
+export function eventValues(event: OutboxEvent): unknown[] {
+  const { id, type, occurred_at, actor, resource_id, payload } = event;
+  return [id, type, occurred_at, actor, resource_id, JSON.stringify(payload)];
+}
+
+/** A CTE that inserts events given as one JSON array in parameter `$at`. */
+export function eventsCte(at: number): string {
+  const columns = COLUMNS.join(', ');
+  return `event as (insert into events (${columns}) select ${columns} from jsonb_populate_recordset(null::events, $${at}::jsonb))`;
+}

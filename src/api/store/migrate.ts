@@ -1,0 +1,93 @@
+/** Forward-only schema migrations: numbered SQL files, each applied once, in one transaction. */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { z } from 'zod';
+
+export interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+  checksum: string;
+}
+
+const FOLDER = join(import.meta.dirname, 'migrations');
+
+/** Any number that no other user of the database takes; held while migrating. */
+const LOCK = 7_211_004_326;
+
+const applied = z.array(z.object({ version: z.number(), name: z.string(), checksum: z.string() }));
+
+/** The migrations of this release, in order. */
+export async function migrations(folder = FOLDER): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(join(folder, name), 'utf8');
+      return { version: Number(name.slice(0, 4)), name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+/**
+ * Brings the database to this release's schema and returns the names of what it applied. Safe to run from several
+ * processes at once: the others wait and find nothing to do. A database that is ahead (an older release restarting
+ * during an upgrade) is left as it is. Throws when an applied migration differs from the file of this release.
+ */
+export async function migrate(url: string, available?: Migration[]): Promise<string[]> {
+  const wanted = available ?? (await migrations());
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'tunnel-operator migrate',
+  });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query(`
+      create table if not exists schema_migrations (
+        version    integer primary key,
+        name       text not null,
+        checksum   text not null,
+        applied_at timestamptz not null default now()
+      )`);
+    const { rows } = await client.query('select version, name, checksum from schema_migrations order by version');
+    const pending = pendingMigrations(wanted, applied.parse(rows));
+    for (const migration of pending) await apply(client, migration);
+    return pending.map(({ name }) => name);
+  } finally {
+    // Ends the session, and the lock with it.
+    await client.end();
+  }
+}
+
+/** What is to be applied. Throws when history and files disagree. */
+export function pendingMigrations(wanted: Migration[], done: z.output<typeof applied>): Migration[] {
+  const byVersion = new Map(done.map((row) => [row.version, row]));
+  return wanted.filter((migration) => {
+    const row = byVersion.get(migration.version);
+    if (row && row.checksum !== migration.checksum) {
+      throw new Error(
+        `migration ${migration.name} was changed after it was applied as ${row.name}; restore the file and add a new one`,
+      );
+    }
+    return !row;
+  });
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query(migration.sql);
+    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+      migration.version,
+      migration.name,
+      migration.checksum,
+    ]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw new Error(`migration ${migration.name} failed`, { cause: error });
+  }
+}

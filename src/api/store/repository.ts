@@ -1,0 +1,159 @@
+/**
+ * One repository for every family, built from its definition: a column per field, under the field's name.
+ *
+ * Each write is one statement that also writes its event, so that neither exists without the other, and so that a
+ * change that needs nothing else needs no BEGIN and COMMIT.
+ */
+import type { Field, Resource } from '../../resources/resource.ts';
+import type { Executor, Statement } from './database.ts';
+import { eventCte, eventsCte, eventValues, type OutboxEvent } from './events.ts';
+
+/** A stored resource: its fields, and what every table has. Timestamps are RFC 3339 in UTC. */
+export interface Row {
+  readonly id: string;
+  readonly created_at: string;
+  /** Counts changes, from 1. */
+  readonly revision: number;
+  readonly [column: string]: unknown;
+}
+
+export interface PageQuery {
+  /** Only rows with a smaller id: what comes after it in the list. */
+  before?: string | undefined;
+  limit: number;
+  /** Only rows of this owner. */
+  owner?: string | undefined;
+}
+
+export interface Repository {
+  get(db: Executor, id: string): Promise<Row | undefined>;
+  /** The row, locked until the transaction ends. */
+  lock(tx: Executor, id: string): Promise<Row | undefined>;
+  /** Newest first. */
+  page(db: Executor, query: PageQuery): Promise<Row[]>;
+  /** All rows with this value in one column, by id. */
+  where(db: Executor, column: string, value: string): Promise<Row[]>;
+  insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
+  /** Writes all fields of a locked row; returns its new revision. */
+  update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
+  /** Deletes a locked row, and the records of the idempotency keys that made it. */
+  remove(tx: Executor, id: string, event: OutboxEvent): Promise<void>;
+  insertMany(tx: Executor, rows: readonly Row[], events: readonly OutboxEvent[]): Promise<void>;
+  updateMany(tx: Executor, rows: readonly Row[], events: readonly OutboxEvent[]): Promise<void>;
+  removeMany(tx: Executor, ids: readonly string[], events: readonly OutboxEvent[]): Promise<void>;
+}
+
+/** @param hidden columns that no response shows, such as the hash of a token; written once, by `insert` */
+export function repository(resource: Resource, hidden: readonly string[] = []): Repository {
+  const { table } = resource;
+  const stored = Object.entries(resource.fields).filter(([, field]) => field.storage !== 'none');
+  const fields = stored.map(([name]) => name);
+  const mutable = stored.filter(([, field]) => field.onUpdate || field.onCreate === 'derived').map(([name]) => name);
+  const shown = ['id', 'created_at', 'revision', ...fields].join(', ');
+  const written = ['id', 'created_at', 'updated_at', ...fields, ...hidden];
+
+  const prepared = (name: string, text: string) => {
+    const statement = { name: `${table}.${name}`, text };
+    return (...values: unknown[]): Statement => ({ ...statement, values });
+  };
+  const parameters = (count: number, first = 1) => Array.from({ length: count }, (_, index) => `$${first + index}`);
+  const assignments = (from: (column: string, index: number) => string) =>
+    [...mutable.map((column, index) => `${column} = ${from(column, index)}`), 'revision = t.revision + 1'].join(', ');
+  const forget = (match: string) =>
+    `forgotten as (delete from idempotency_keys where resource_id ${match} and closed_at is null)`;
+
+  const get = prepared('get', `select ${shown} from ${table} where id = $1`);
+  const lock = prepared('lock', `select ${shown} from ${table} where id = $1 for update`);
+  const insert = prepared(
+    'insert',
+    `with ${eventCte(written.length + 1)}
+     insert into ${table} (${written.join(', ')}) values (${parameters(written.length).join(', ')})`,
+  );
+  const update = prepared(
+    'update',
+    `with ${eventCte(mutable.length + 3)}
+     update ${table} t set ${assignments((_, index) => `$${index + 3}`)}, updated_at = $2 where id = $1
+     returning revision`,
+  );
+  const remove = prepared('remove', `with ${eventCte(2)}, ${forget('= $1')} delete from ${table} where id = $1`);
+  const insertMany = prepared(
+    'insert_many',
+    `with ${eventsCte(2)}
+     insert into ${table} (${written.join(', ')})
+     select ${written.join(', ')} from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
+  );
+  const updateMany = prepared(
+    'update_many',
+    `with ${eventsCte(2)}
+     update ${table} t set ${assignments((column) => `s.${column}`)}, updated_at = $3
+       from jsonb_populate_recordset(null::${table}, $1::jsonb) s where t.id = s.id`,
+  );
+  const removeMany = prepared(
+    'remove_many',
+    `with ${eventsCte(2)}, ${forget('= any($1)')} delete from ${table} where id = any($1)`,
+  );
+
+  /** A statement per combination of filters: with `($1 is null or …)` a prepared plan could not use the index. */
+  const pages = new Map<string, (...values: unknown[]) => Statement>();
+  function page({ before, limit, owner }: PageQuery): Statement {
+    const filters = [
+      ...(owner === undefined ? [] : [{ name: 'owner', sql: 'owner_id =', value: owner }]),
+      ...(before === undefined ? [] : [{ name: 'before', sql: 'id <', value: before }]),
+    ];
+    const name = ['page', ...filters.map((filter) => filter.name)].join('_');
+    let statement = pages.get(name);
+    if (!statement) {
+      const conditions = filters.map((filter, index) => `${filter.sql} $${index + 2}`);
+      const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
+      statement = prepared(name, `select ${shown} from ${table} ${where} order by id desc limit $1`);
+      pages.set(name, statement);
+    }
+    return statement(limit, ...filters.map((filter) => filter.value));
+  }
+
+  const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);
+  const columnValue = (row: Row, column: string) => encode(resource.fields[column], row[column]);
+  const now = () => new Date().toISOString();
+
+  return {
+    get: async (db, id) => (await rows(db, get(id)))[0],
+    lock: async (tx, id) => (await rows(tx, lock(id)))[0],
+    page: (db, query) => rows(db, page(query)),
+    where: (db, column, value) =>
+      rows(db, prepared(`by_${column}`, `select ${shown} from ${table} where ${column} = $1 order by id`)(value)),
+    async insert(db, row, event) {
+      const values = [...fields, ...hidden].map((column) => columnValue(row, column));
+      await db.query(insert(row.id, row.created_at, row.created_at, ...values, ...eventValues(event)));
+    },
+    async update(tx, row, event) {
+      const values = mutable.map((column) => columnValue(row, column));
+      const [updated] = await tx.query(update(row.id, now(), ...values, ...eventValues(event)));
+      return Number(updated?.revision);
+    },
+    async remove(tx, id, event) {
+      await tx.query(remove(id, ...eventValues(event)));
+    },
+    async insertMany(tx, many, events) {
+      if (many.length === 0) return;
+      const records = many.map((row) => ({ ...row, updated_at: row.created_at }));
+      await tx.query(insertMany(JSON.stringify(records), JSON.stringify(events)));
+    },
+    async updateMany(tx, many, events) {
+      if (many.length === 0) return;
+      await tx.query(updateMany(JSON.stringify(many), JSON.stringify(events), now()));
+    },
+    async removeMany(tx, ids, events) {
+      if (ids.length === 0) return;
+      await tx.query(removeMany(ids, JSON.stringify(events)));
+    },
+  };
+}
+
+/** The columns of `shown` are there by construction; parsing every row of a list again would cost more than the list. */
+function asRow(record: Record<string, unknown>): Row {
+  return record as unknown as Row;
+}
+
+function encode(field: Field | undefined, value: unknown): unknown {
+  return field?.storage === 'jsonb' && value !== null ? JSON.stringify(value) : value;
+}

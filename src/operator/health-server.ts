@@ -1,0 +1,59 @@
+/** `/metrics`, `/healthz` and `/readyz` of the operator. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface HealthServerOptions {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  registry: Registry;
+  beforeScrape: () => void;
+  /** What keeps this process from being ready; empty when it is. */
+  problems: () => string[];
+}
+
+export interface HealthServer {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** @throws when the address cannot be listened on */
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const { registry, beforeScrape, problems } = options;
+  const server = createServer(async (request, response) => {
+    const answer = (status: number, body: string, type = 'text/plain; charset=utf-8') => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    };
+    switch (request.url?.split('?')[0]) {
+      case '/healthz':
+        return answer(200, 'ok\n');
+      case '/readyz': {
+        const found = problems();
+        return found.length === 0 ? answer(200, 'ok\n') : answer(503, `${found.join('\n')}\n`);
+      }
+      case '/metrics':
+        beforeScrape();
+        return answer(200, await registry.metrics(), registry.contentType);
+      default:
+        return answer(404, 'not found; there are /metrics, /healthz and /readyz\n');
+    }
+  });
+  await listen(server, options.port, options.host);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${options.host === '0.0.0.0' ? '127.0.0.1' : options.host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  });
+}

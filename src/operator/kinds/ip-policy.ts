@@ -1,0 +1,137 @@
+/** `IPPolicy`: a named set of rules about source addresses, with the rules in its spec. */
+import { z } from 'zod';
+import type { Client } from '../../client/client.ts';
+import { isNotFound } from '../../client/errors.ts';
+import { canonicalCidr } from '../../resources/cidr.ts';
+import type { ipPolicy } from '../../resources/ip-policy.ts';
+import { type ipPolicyRule, MAX_RULES_PER_POLICY, ruleAction } from '../../resources/ip-policy-rule.ts';
+import type { View } from '../../resources/resource.ts';
+import type { External } from '../runtime/external.ts';
+import { kind, type SpecOf } from '../runtime/kind.ts';
+import { differing } from './comparison.ts';
+import { description, metadata } from './fields.ts';
+
+type Policy = View<typeof ipPolicy>;
+type Rule = View<typeof ipPolicyRule>;
+type PolicyWithRules = Policy & { rules: Rule[] };
+
+const spec = {
+  description: description('What the source addresses are.'),
+  metadata,
+  rules: z
+    .array(
+      z.object({
+        cidr: z
+          .string()
+          .max(64)
+          .meta({
+            description: 'IPv4 or IPv6 CIDR block, without host bits.',
+            'x-cel': [
+              { rule: 'isCIDR(self)', message: 'cidr must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32' },
+              {
+                rule: '!isCIDR(self) || cidr(self).masked() == cidr(self)',
+                message: 'cidr has bits set beyond its prefix length; write the network address, as in 10.0.0.0/8',
+              },
+            ],
+          }),
+        action: ruleAction.meta({ description: 'What happens to traffic from the block.' }),
+        description: description('What this block is.'),
+        metadata,
+      }),
+    )
+    .max(MAX_RULES_PER_POLICY)
+    .default([])
+    .meta({ description: 'The whole rule set; applied in one transaction.', 'x-list-map-keys': ['cidr'] }),
+};
+
+type Spec = SpecOf<typeof spec>;
+
+export const ipPolicyKind = kind({
+  kind: 'IPPolicy',
+  plural: 'ippolicies',
+  singular: 'ippolicy',
+  shortNames: ['ipp'],
+  description: 'A set of rules that allow or deny source addresses.',
+  spec,
+  status: { rules: z.int().optional().meta({ description: 'How many rules the policy has.' }) },
+  rules: [],
+  printerColumns: [
+    { name: 'Rules', type: 'integer', jsonPath: '.status.rules', description: 'How many rules the policy has.' },
+    { name: 'ID', type: 'string', jsonPath: '.status.id', description: 'Id in the API.' },
+  ],
+  external: connect,
+  describe: (_, policy) => ({ rules: policy.rules.length }),
+});
+
+function connect(client: Client): External<Spec, PolicyWithRules> {
+  return {
+    async observe(id) {
+      try {
+        const [policy, rules] = await Promise.all([client.ipPolicies.get(id), client.rulesOf(id)]);
+        return { ...policy, rules };
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    async create(spec, idempotencyKey) {
+      const policy = await client.ipPolicies.create(policyBody(spec), { idempotencyKey });
+      // A new policy has no rules; a replayed answer may be of one that got some, which the set replaces all the same.
+      const rules = spec.rules.length > 0 ? await client.replaceRules(policy.id, { rules: ruleBodies(spec) }) : [];
+      return { ...policy, rules };
+    },
+    changes(spec, policy) {
+      const changed = differing(policyBody(spec), policy);
+      return sameRules(spec, policy.rules) ? changed : [...changed, 'rules'];
+    },
+    async update(policy, spec) {
+      const changed = differing(policyBody(spec), policy);
+      const updated = changed.length > 0 ? await client.ipPolicies.update(policy.id, policyBody(spec)) : policy;
+      const rules = sameRules(spec, policy.rules)
+        ? policy.rules
+        : await client.replaceRules(policy.id, { rules: ruleBodies(spec) });
+      return { ...updated, rules };
+    },
+    async delete(id) {
+      await client.ipPolicies.delete(id).catch((error) => {
+        if (!isNotFound(error)) throw error;
+      });
+    },
+    async *all() {
+      const rules = new Map<string, Rule[]>();
+      for await (const rule of client.ipPolicyRules.list()) {
+        const siblings = rules.get(rule.ip_policy_id);
+        if (siblings) siblings.push(rule);
+        else rules.set(rule.ip_policy_id, [rule]);
+      }
+      for await (const policy of client.ipPolicies.list()) yield { ...policy, rules: rules.get(policy.id) ?? [] };
+    },
+    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource_id ?? undefined,
+  };
+}
+
+function policyBody(spec: Spec) {
+  return { description: spec.description ?? null, metadata: spec.metadata ?? null };
+}
+
+function ruleBodies(spec: Spec) {
+  return spec.rules.map(({ cidr, action, description = null, metadata = null }) => {
+    return { cidr: canonical(cidr), action, description, metadata };
+  });
+}
+
+function sameRules(spec: Spec, observed: readonly Rule[]): boolean {
+  const byCidr = new Map(observed.map((rule) => [rule.cidr, rule]));
+  const wanted = ruleBodies(spec);
+  if (wanted.length !== observed.length) return false;
+  return wanted.every((rule) => {
+    const known = byCidr.get(rule.cidr);
+    return known !== undefined && differing(rule, known).length === 0;
+  });
+}
+
+/** What the API will make of the block; one that is none goes as it is, and the API says why. */
+function canonical(cidr: string): string {
+  const result = canonicalCidr(cidr);
+  return 'cidr' in result ? result.cidr : cidr;
+}

@@ -1,0 +1,6 @@
+/** Every kind that the operator runs. */
+import type { AnyKind } from '../runtime/kind.ts';
+import { ipPolicyKind } from './ip-policy.ts';
+import { tunnelCredentialKind } from './tunnel-credential.ts';
+
+export const kinds: readonly AnyKind[] = [ipPolicyKind, tunnelCredentialKind];

@@ -1,0 +1,190 @@
+/** `TunnelCredential`: an authtoken for tunnel agents, delivered into a Secret and rotated there. */
+import { z } from 'zod';
+import type { Client } from '../../client/client.ts';
+import { isNotFound } from '../../client/errors.ts';
+import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES } from '../../resources/acl.ts';
+import type { credential } from '../../resources/credential.ts';
+import type { View } from '../../resources/resource.ts';
+import { ANNOTATION } from '../names.ts';
+import type { External } from '../runtime/external.ts';
+import { kind, type SpecOf } from '../runtime/kind.ts';
+import { annotation, type KubeObject } from '../runtime/kube-object.ts';
+import { differing } from './comparison.ts';
+import { DURATION_PATTERN } from './duration.ts';
+import { description, metadata } from './fields.ts';
+import { rotationTime } from './rotation.ts';
+import { secretNameOf, tokenSecret } from './token-secret.ts';
+
+type Credential = View<typeof credential>;
+
+const HOST = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*';
+const LABEL = '(\\\\*|[A-Za-z0-9._/:-]+)';
+const ACL_RULE = [
+  `^\\\\*$`,
+  `^bind:(\\\\*\\\\.)?${HOST}$`,
+  `^bind:(${HOST}|\\\\[[0-9A-Fa-f:.]+\\\\]):[1-9][0-9]{0,4}$`,
+  `^bind:${LABEL}=${LABEL}$`,
+];
+
+const durationField = (about: string) =>
+  z
+    .string()
+    .regex(new RegExp(DURATION_PATTERN))
+    .max(32)
+    .meta({ description: about, examples: ['720h'] });
+
+const stringMap = (about: string) =>
+  z.record(z.string(), z.string()).optional().meta({ description: about, maxProperties: 64 });
+
+const secret = z
+  .object({
+    name: z.string().min(1).max(253).optional().meta({
+      description:
+        'Name of the Secret; default: the name of this object. A Secret that is not ours is never overwritten.',
+      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    }),
+    key: z
+      .string()
+      .min(1)
+      .max(253)
+      .default('token')
+      .meta({
+        description: 'Key of the token in the Secret; the id stands under credential-id.',
+        pattern: '^[-._a-zA-Z0-9]+$',
+        'x-cel': [{ rule: "self != 'credential-id'", message: 'key must not be credential-id, which holds the id' }],
+      }),
+    template: z
+      .object({
+        labels: stringMap('Labels of the Secret.'),
+        annotations: stringMap('Annotations of the Secret.'),
+      })
+      .optional()
+      .meta({ description: 'What else the Secret carries.' }),
+  })
+  .default({ key: 'token' })
+  .meta({ description: 'Where the token goes.' });
+
+const rotation = z
+  .object({
+    interval: durationField(
+      'How old a token gets before it is replaced; at least 1m. Without it, only on request.',
+    ).optional(),
+    overlap: durationField(
+      'How long the old token works beside the new one; default 10m, or half the interval if that is shorter.',
+    ).optional(),
+  })
+  .optional()
+  .meta({
+    description: 'When the token is replaced.',
+    'x-cel': [
+      {
+        rule: "!has(self.interval) || duration(self.interval) >= duration('1m')",
+        message: 'rotation.interval must be at least 1m',
+      },
+      {
+        rule: '!has(self.interval) || !has(self.overlap) || duration(self.overlap) < duration(self.interval)',
+        message: 'rotation.overlap must be shorter than rotation.interval',
+      },
+    ],
+  });
+
+const spec = {
+  description: description('Who or what uses the credential.'),
+  metadata,
+  acl: z
+    .array(
+      z
+        .string()
+        .max(MAX_ACL_RULE_LENGTH)
+        .meta({
+          'x-cel': [
+            {
+              rule: ACL_RULE.map((pattern) => `self.matches('${pattern}')`).join(' || '),
+              message:
+                'acl rule must be "*", bind:example.com, bind:*.example.com, bind:host:443, bind:[2001:db8::1]:443 or bind:key=value',
+            },
+          ],
+        }),
+    )
+    .max(MAX_ACL_RULES)
+    .default([])
+    .meta({ description: 'What the token may bind; a target is allowed when any rule matches. Empty: everything.' }),
+  ownerId: z.string().max(64).optional().meta({
+    description: "The user or bot that owns the credential; default: the owner of the operator's API key. Immutable.",
+    pattern: '^(usr|bot)_[0-7][0-9a-hjkmnp-tv-z]{25}$',
+  }),
+  secret,
+  rotation,
+};
+
+export type TunnelCredentialSpec = SpecOf<typeof spec>;
+
+export const tunnelCredentialKind = kind({
+  kind: 'TunnelCredential',
+  plural: 'tunnelcredentials',
+  singular: 'tunnelcredential',
+  shortNames: ['tcred'],
+  description: 'An authtoken with which tunnel agents authenticate, kept in a Secret.',
+  spec,
+  status: {
+    secretName: z.string().optional().meta({ description: 'The Secret that holds the token.' }),
+    ownerId: z.string().optional().meta({ description: 'The user or bot that owns the credential.' }),
+    issuedAt: z.string().optional().meta({ description: 'When the present token was issued.' }),
+    rotatesAt: z.string().optional().meta({ description: 'When it will be replaced.' }),
+  },
+  rules: [
+    {
+      rule: 'has(self.ownerId) == has(oldSelf.ownerId) && (!has(self.ownerId) || self.ownerId == oldSelf.ownerId)',
+      message: 'ownerId is immutable; delete this object and create another',
+    },
+  ],
+  printerColumns: [
+    { name: 'Secret', type: 'string', jsonPath: '.status.secretName', description: 'The Secret that holds the token.' },
+    { name: 'ID', type: 'string', jsonPath: '.status.id', description: 'Id in the API.' },
+    { name: 'Rotates', type: 'string', jsonPath: '.status.rotatesAt', description: 'Next rotation.', priority: 1 },
+    { name: 'Owner', type: 'string', jsonPath: '.status.ownerId', description: 'Owner of the token.', priority: 1 },
+  ],
+  external: connect,
+  describe,
+  delivery: tokenSecret,
+});
+
+function connect(client: Client): External<TunnelCredentialSpec, Credential> {
+  return {
+    async observe(id) {
+      try {
+        return await client.credentials.get(id);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    create: (spec, idempotencyKey) => {
+      const owner = spec.ownerId === undefined ? {} : { owner_id: spec.ownerId };
+      return client.credentials.create({ ...bodyOf(spec), ...owner }, { idempotencyKey });
+    },
+    changes: (spec, observed) => differing(bodyOf(spec), observed),
+    update: (observed, spec) => client.credentials.update(observed.id, bodyOf(spec)),
+    async delete(id) {
+      await client.credentials.delete(id).catch((error) => {
+        if (!isNotFound(error)) throw error;
+      });
+    },
+    all: () => client.credentials.list(),
+    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource_id ?? undefined,
+  };
+}
+
+function bodyOf(spec: TunnelCredentialSpec) {
+  return { description: spec.description ?? null, metadata: spec.metadata ?? null, acl: spec.acl };
+}
+
+function describe(spec: TunnelCredentialSpec, observed: Credential, object: KubeObject): Record<string, unknown> {
+  const isManaged = spec.managementPolicy === 'Manage' && annotation(object, ANNOTATION.externalId) === observed.id;
+  return {
+    secretName: isManaged ? secretNameOf(object, spec) : undefined,
+    ownerId: observed.owner_id,
+    issuedAt: observed.created_at,
+    rotatesAt: isManaged ? rotationTime(spec, observed.created_at)?.toISOString() : undefined,
+  };
+}

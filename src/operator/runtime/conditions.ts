@@ -1,0 +1,66 @@
+/** Conditions in the Kubernetes shape (KEP-1623), and the rule that a status is written only when it says something new. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+
+export const condition = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  observedGeneration: z.number().optional(),
+  lastTransitionTime: z.string(),
+});
+
+export type Condition = z.output<typeof condition>;
+
+/** What a reconcile has to say about one condition; the times are added when it is recorded. */
+export interface Finding {
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+}
+
+/**
+ * The conditions after `findings`, each stamped with the generation they are about. A condition keeps its
+ * `lastTransitionTime` while its status stays. Types that are not among the findings stay as they are.
+ */
+export function mergeConditions(
+  current: readonly Condition[],
+  findings: Readonly<Record<string, Finding>>,
+  observedGeneration: number,
+  now: Date,
+): Condition[] {
+  const merged = new Map(current.map((known) => [known.type, known]));
+  for (const [type, finding] of Object.entries(findings)) {
+    const known = merged.get(type);
+    const lastTransitionTime = known?.status === finding.status ? known.lastTransitionTime : toKubeTime(now);
+    const message = clip(finding.message);
+    merged.set(type, { type, ...finding, message, observedGeneration, lastTransitionTime });
+  }
+  return [...merged.values()];
+}
+
+export function findCondition(conditions: readonly Condition[], type: string): Condition | undefined {
+  return conditions.find((known) => known.type === type);
+}
+
+/** Whether two statuses differ in meaning; order of keys and members that are undefined do not count. */
+export function sameStatus(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b));
+}
+
+/** Kubernetes writes metav1.Time without fractions of a second. */
+export function toKubeTime(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function withoutUndefined(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+/** The API server refuses longer messages. */
+const MAX_MESSAGE = 32_768;
+
+function clip(message: string): string {
+  return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1)}…`;
+}

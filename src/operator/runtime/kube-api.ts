@@ -1,0 +1,295 @@
+/**
+ * Calls of the Kubernetes API on one kept-alive connection pool.
+ *
+ * `@kubernetes/client-node` 2.0.1 supplies configuration and credentials. Its generated API classes are not used: they
+ * make a new connection pool, and so a TLS handshake, for every request (`KubeConfig.applySecurityAuthentication`).
+ */
+import { createInterface } from 'node:readline';
+import { type KubeConfig, HttpMethod as KubeHttpMethod, RequestContext } from '@kubernetes/client-node';
+import { Agent, type Dispatcher } from 'undici';
+import { z } from 'zod';
+import { KubeError, kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
+import { type KubeObject, kubeObject } from './kube-object.ts';
+
+/** Group, version and plural of a resource; the core group is the empty string. */
+export interface ResourceType {
+  group: string;
+  version: string;
+  plural: string;
+}
+
+export interface ListOptions {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  limit?: number;
+  continueToken?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ObjectList {
+  items: KubeObject[];
+  resourceVersion: string;
+  continueToken: string | undefined;
+}
+
+export interface WatchOptions {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  resourceVersion: string;
+  /** The server ends the watch after this many seconds. */
+  timeoutSeconds: number;
+  signal: AbortSignal;
+}
+
+export type WatchEvent =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: KubeObject }
+  | { type: 'BOOKMARK'; resourceVersion: string };
+
+export interface KubeApiOptions {
+  userAgent: string;
+  /** Longest wait for an answer (watches excepted), in milliseconds. */
+  timeoutMs: number;
+  /** Told of every request; `code` is `<error>` when there was no answer, as in client-go's metric. */
+  onRequest?: (request: { method: string; code: string; host: string; seconds: number }) => void;
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+interface Authentication {
+  headers: Record<string, string>;
+  dispatcher: Dispatcher;
+  renewAt: number;
+}
+
+/** Tokens of service accounts and exec plugins change under us; they are read again after this long. */
+const CREDENTIALS_KEPT_MS = 30_000;
+
+const listAnswer = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
+  items: z.array(z.unknown()),
+});
+const watchLine = z.object({ type: z.string(), object: z.unknown() });
+const bookmark = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) });
+
+export class KubeApi {
+  readonly #config: KubeConfig;
+  readonly #options: KubeApiOptions;
+  readonly #server: URL;
+  #authentication: Promise<Authentication> | undefined;
+
+  constructor(config: KubeConfig, options: KubeApiOptions) {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error('The kubeconfig has no current context with a cluster');
+    this.#config = config;
+    this.#options = options;
+    this.#server = new URL(cluster.server);
+  }
+
+  /** One page of a list. @throws KubeError, NoKubeAnswerError */
+  async list(type: ResourceType, options: ListOptions = {}): Promise<ObjectList> {
+    const query = new URLSearchParams();
+    if (options.limit) query.set('limit', String(options.limit));
+    if (options.continueToken) query.set('continue', options.continueToken);
+    if (options.labelSelector) query.set('labelSelector', options.labelSelector);
+    const { signal } = options;
+    const answer = listAnswer.parse(await this.#call('GET', pathOf(type, options), { query, signal }));
+    return {
+      items: answer.items.map((item) => kubeObject.parse(item)),
+      resourceVersion: answer.metadata.resourceVersion,
+      continueToken: answer.metadata.continue || undefined,
+    };
+  }
+
+  async get(type: ResourceType, name: string, namespace?: string): Promise<KubeObject> {
+    return kubeObject.parse(await this.#call('GET', pathOf(type, { namespace, name })));
+  }
+
+  /** The object, or undefined when there is none of that name. */
+  async find(type: ResourceType, name: string, namespace?: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.get(type, name, namespace);
+    } catch (error) {
+      if (error instanceof KubeError && error.isNotFound) return undefined;
+      throw error;
+    }
+  }
+
+  async create(type: ResourceType, body: unknown, namespace?: string): Promise<KubeObject> {
+    return kubeObject.parse(await this.#call('POST', pathOf(type, { namespace }), { body }));
+  }
+
+  /** Replaces the whole object; carries `resourceVersion` when it must not overwrite a newer one. */
+  async replace(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
+    return kubeObject.parse(await this.#call('PUT', pathOf(type, { namespace, name }), { body }));
+  }
+
+  /** JSON merge patch (RFC 7386); with `metadata.resourceVersion` in it, it fails with 409 when the object is newer. */
+  async patch(
+    type: ResourceType,
+    name: string,
+    body: unknown,
+    namespace?: string,
+    subresource?: 'status',
+  ): Promise<KubeObject> {
+    const path = pathOf(type, { namespace, name, subresource });
+    return kubeObject.parse(await this.#call('PATCH', path, { body, contentType: 'application/merge-patch+json' }));
+  }
+
+  async delete(type: ResourceType, name: string, namespace?: string, preconditions?: { uid?: string }): Promise<void> {
+    const body = preconditions ? { kind: 'DeleteOptions', apiVersion: 'v1', preconditions } : undefined;
+    await this.#call('DELETE', pathOf(type, { namespace, name }), { body });
+  }
+
+  /**
+   * The events after `resourceVersion`, until the server ends the watch (the generator returns) or something breaks.
+   * @throws KubeError (code 410 when the version is too old to resume from), NoKubeAnswerError
+   */
+  async *watch(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
+    const query = new URLSearchParams({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: options.resourceVersion,
+      timeoutSeconds: String(options.timeoutSeconds),
+    });
+    if (options.labelSelector) query.set('labelSelector', options.labelSelector);
+    const path = pathOf(type, options);
+    const response = await this.#send('GET', path, { query, signal: options.signal, endless: true });
+    if (response.statusCode !== 200)
+      throw kubeErrorFrom(response.statusCode, await response.body.text(), response.headers);
+    // Errors of the body surface from the loop below; readline alone would swallow them.
+    const failed: { error?: unknown } = {};
+    response.body.on('error', (error) => {
+      failed.error = error;
+      lines.close();
+    });
+    const lines = createInterface({ input: response.body, crlfDelay: Number.POSITIVE_INFINITY });
+    try {
+      for await (const line of lines) yield readWatchLine(line);
+    } finally {
+      response.body.destroy();
+    }
+    if (failed.error) throw new NoKubeAnswerError(`watch of ${type.plural} was cut`, { cause: failed.error });
+  }
+
+  async close(): Promise<void> {
+    if (this.#authentication) await (await this.#authentication).dispatcher.destroy();
+  }
+
+  async #call(
+    method: Method,
+    path: string,
+    options: { query?: URLSearchParams; body?: unknown; contentType?: string; signal?: AbortSignal | undefined } = {},
+  ): Promise<unknown> {
+    const response = await this.#send(method, path, options);
+    const text = await this.#readBody(method, path, response);
+    if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, text, response.headers);
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new NoKubeAnswerError(`${method} ${path}: the answer is not JSON`, { cause });
+    }
+  }
+
+  async #readBody(method: Method, path: string, response: Dispatcher.ResponseData): Promise<string> {
+    try {
+      return await response.body.text();
+    } catch (cause) {
+      throw new NoKubeAnswerError(`${method} ${path}: the answer was cut`, { cause });
+    }
+  }
+
+  async #send(
+    method: Method,
+    path: string,
+    options: {
+      query?: URLSearchParams;
+      body?: unknown;
+      contentType?: string;
+      signal?: AbortSignal | undefined;
+      endless?: boolean;
+    },
+  ): Promise<Dispatcher.ResponseData> {
+    const started = performance.now();
+    let code = '<error>';
+    try {
+      const { headers, dispatcher } = await this.#authenticate();
+      const body = options.body === undefined ? null : JSON.stringify(options.body);
+      const response = await dispatcher.request({
+        origin: this.#server.origin,
+        path: this.#server.pathname.replace(/\/$/, '') + path + (options.query ? `?${options.query}` : ''),
+        method,
+        headers: {
+          ...headers,
+          accept: 'application/json',
+          'user-agent': this.#options.userAgent,
+          ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
+        },
+        body,
+        signal: options.signal ?? null,
+        headersTimeout: this.#options.timeoutMs,
+        bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
+      });
+      code = String(response.statusCode);
+      if (response.statusCode === 401) this.#authentication = undefined;
+      return response;
+    } catch (cause) {
+      if (options.signal?.aborted) throw cause;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new NoKubeAnswerError(`${method} ${path}: ${why}`, { cause });
+    } finally {
+      const seconds = (performance.now() - started) / 1000;
+      this.#options.onRequest?.({ method, code, host: this.#server.host, seconds });
+    }
+  }
+
+  async #authenticate(): Promise<Authentication> {
+    const current = this.#authentication;
+    if (current && (await current).renewAt > Date.now()) return current;
+    if (this.#authentication === current) {
+      this.#authentication = this.#renew(current);
+      this.#authentication.catch(() => {
+        this.#authentication = undefined;
+      });
+    }
+    return this.#authentication ?? this.#authenticate();
+  }
+
+  async #renew(previous: Promise<Authentication> | undefined): Promise<Authentication> {
+    const context = new RequestContext(this.#server.href, KubeHttpMethod.GET);
+    await this.#config.applySecurityAuthentication(context);
+    const kept = (await previous)?.dispatcher;
+    const dispatcher = kept ?? context.getDispatcher() ?? new Agent();
+    return { headers: context.getHeaders(), dispatcher, renewAt: Date.now() + CREDENTIALS_KEPT_MS };
+  }
+}
+
+function pathOf(
+  type: ResourceType,
+  at: { namespace?: string | undefined; name?: string; subresource?: string | undefined },
+): string {
+  const parts = type.group ? ['apis', type.group, type.version] : ['api', type.version];
+  if (at.namespace) parts.push('namespaces', at.namespace);
+  parts.push(type.plural);
+  if (at.name) parts.push(at.name);
+  if (at.subresource) parts.push(at.subresource);
+  return `/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+function readWatchLine(line: string): WatchEvent {
+  let parsed: z.output<typeof watchLine>;
+  try {
+    parsed = watchLine.parse(JSON.parse(line));
+  } catch (cause) {
+    throw new NoKubeAnswerError('a watch event was cut short', { cause });
+  }
+  switch (parsed.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type: parsed.type, object: kubeObject.parse(parsed.object) };
+    case 'BOOKMARK':
+      return { type: 'BOOKMARK', resourceVersion: bookmark.parse(parsed.object).metadata.resourceVersion };
+    default:
+      throw kubeErrorFrom(0, JSON.stringify(parsed.object), {});
+  }
+}

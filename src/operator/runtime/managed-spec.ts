@@ -1,0 +1,64 @@
+/** The part of every custom resource's spec and status that the reconcile loop itself reads. */
+import { z } from 'zod';
+import { ANNOTATION, FINALIZER } from '../names.ts';
+import { condition } from './conditions.ts';
+import { annotation, type KubeObject } from './kube-object.ts';
+
+export const managedSpec = {
+  deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
+    description: 'Whether deleting this object deletes the remote resource (Delete) or leaves it (Retain).',
+  }),
+  managementPolicy: z.enum(['Manage', 'Observe']).default('Manage').meta({
+    description:
+      'Manage: the remote resource is made as declared. Observe: it is only read; name it with the annotation tunnel-operator.dev/adopt.',
+  }),
+};
+
+export interface ManagedSpec {
+  deletionPolicy: 'Delete' | 'Retain';
+  managementPolicy: 'Manage' | 'Observe';
+}
+
+export const managedStatus = z.looseObject({
+  id: z.string().optional(),
+  observedGeneration: z.number().optional(),
+  lastHandledReconcileAt: z.string().optional(),
+  conditions: z.array(condition).optional(),
+});
+
+export type ManagedStatus = z.output<typeof managedStatus>;
+
+/** The status as the object carries it; one that does not parse counts as none. */
+export function readStatus(object: KubeObject): ManagedStatus {
+  return managedStatus.safeParse(object.status ?? {}).data ?? {};
+}
+
+export function isPaused(object: KubeObject): boolean {
+  return annotation(object, ANNOTATION.paused) === 'true';
+}
+
+export function isDeleting(object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}
+
+export function hasFinalizer(object: KubeObject): boolean {
+  return object.metadata.finalizers?.includes(FINALIZER) ?? false;
+}
+
+/** Whether the object was reconciled in its present form, so that a restart need not do it again. */
+export function looksSettled(object: KubeObject): boolean {
+  const status = readStatus(object);
+  const isTrue = (type: string) =>
+    status.conditions?.some(
+      (c) => c.type === type && c.status === 'True' && c.observedGeneration === object.metadata.generation,
+    );
+  return (
+    !isDeleting(object) &&
+    !isPaused(object) &&
+    status.observedGeneration === object.metadata.generation &&
+    status.lastHandledReconcileAt === annotation(object, ANNOTATION.reconcileRequestedAt) &&
+    annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&
+    isTrue('Ready') === true &&
+    isTrue('Synced') === true
+  );
+}

@@ -1,0 +1,62 @@
+/** The Secrets of ours, watched so that one deleted or edited by hand is noticed. Holds digests, never tokens. */
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { sha256Hex } from '../../resources/hash.ts';
+import { MANAGED_BY } from '../names.ts';
+import type { CachedSecret } from './kind.ts';
+import type { KubeApi, ResourceType } from './kube-api.ts';
+import type { KubeObject } from './kube-object.ts';
+import { slim, WatchCache } from './watch-cache.ts';
+
+export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
+
+export interface SecretCacheOptions {
+  namespace: string | undefined;
+  silenceMs: number;
+  log: Logger;
+  /** Told which object a changed Secret belongs to. */
+  onChange: (owner: { kind: string; namespace: string; name: string }) => void;
+  onActivity: (activity: string) => void;
+}
+
+const digestMap = z.record(z.string(), z.string());
+
+export class SecretCache {
+  readonly cache: WatchCache;
+
+  constructor(kube: KubeApi, options: SecretCacheOptions) {
+    const { namespace, silenceMs, log, onChange, onActivity } = options;
+    this.cache = new WatchCache(kube, {
+      type: SECRETS,
+      namespace,
+      labelSelector: `${MANAGED_BY.label}=${MANAGED_BY.value}`,
+      silenceMs,
+      log,
+      transform: withoutData,
+      onActivity,
+      onChange: ({ object }, origin) => {
+        if (origin === 'own') return;
+        const owner = object.metadata.ownerReferences?.find((reference) => reference.controller);
+        if (owner) onChange({ kind: owner.kind, name: owner.name, namespace: object.metadata.namespace ?? '' });
+      },
+    });
+  }
+
+  get(namespace: string, name: string): CachedSecret | undefined {
+    return toCached(this.cache.store.get(`${namespace}/${name}`));
+  }
+}
+
+/** The Secret with every data value replaced by its digest. */
+function withoutData(object: KubeObject): KubeObject {
+  const data = digestMap.safeParse(object.data ?? {}).data ?? {};
+  const digests = Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, sha256Hex(Buffer.from(value, 'base64').toString('utf8'))]),
+  );
+  const { data: _, stringData: __, ...rest } = slim(object);
+  return { ...rest, digests };
+}
+
+function toCached(object: KubeObject | undefined): CachedSecret | undefined {
+  return object && { object, digests: digestMap.parse(object.digests) };
+}

@@ -75,9 +75,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addMetrics(app, db);
   addHealth(app, db);
 
-  const api = createApi(app, { db, baseOf: baseUrl(options.baseUrl) });
-  addOperations(api);
-  await addDocs(app, openApiDocument(api.operations));
+  addOperations(createApi(app, { db, baseOf: baseUrl(options.baseUrl) }));
+  await addDocs(app, openApiDocument());
   return app;
 }
 

@@ -2,7 +2,7 @@
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import type { Json } from './openapi.ts';
+import type { Json } from './openapi-schemas.ts';
 
 export async function addDocs(app: FastifyInstance, document: Json): Promise<void> {
   const text = JSON.stringify(document);

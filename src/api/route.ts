@@ -5,7 +5,7 @@ import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency
 import { authenticate, type Caller, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
-import type { Answer, AnyOperation, Api, Call, Operation } from './operation.ts';
+import type { Answer, Api, Call, Operation } from './operation.ts';
 import { serializerSchema } from './serializer.ts';
 import type { Database } from './store/database.ts';
 import { parse, parseBody } from './validation.ts';
@@ -29,18 +29,10 @@ export interface RouteOptions {
   baseOf: (request: FastifyRequest) => string;
 }
 
-/** Adds operations to a Fastify instance; `operations` is what has been added. */
-export function createApi(app: FastifyInstance, options: RouteOptions): Api & { operations: AnyOperation[] } {
-  const operations: AnyOperation[] = [];
+/** An API whose operations become routes of a Fastify instance. */
+export function createApi(app: FastifyInstance, options: RouteOptions): Api {
   app.decorateRequest('caller', null);
-  return {
-    db: options.db,
-    operations,
-    add(operation) {
-      operations.push(operation);
-      addRoute(app, operation, options);
-    },
-  };
+  return { db: options.db, add: (operation) => addRoute(app, operation, options) };
 }
 
 const NO_QUERY = z.strictObject({});

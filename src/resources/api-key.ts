@@ -14,7 +14,13 @@ export const apiKey = resource({
   description: 'A bearer token for this API. The token is in the creation response only.',
   fields: {
     ...described('Who or what uses the key.'),
-    token: derived(z.string().nullable().meta({ description: 'In the creation response; null ever after.' }), 'none'),
+    token: derived(
+      z
+        .string()
+        .nullable()
+        .meta({ description: 'In the creation response; null ever after.', examples: ['tnl_ak_…'] }),
+      'none',
+    ),
     owner_id: field(ownerId, ownerId, 'optional', false, null),
     expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
   },

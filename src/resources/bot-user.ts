@@ -13,7 +13,11 @@ export const botUser = resource({
   access: 'admin',
   description: 'The identity of a program. Never an admin.',
   fields: {
-    name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Human-readable name.' })),
+    name: required(
+      bytes(255)
+        .min(1, 'must not be empty')
+        .meta({ description: 'Human-readable name.', examples: ['deploy bot'] }),
+    ),
     active: field(z.boolean(), z.boolean(), 'optional', true, true),
   },
 });

@@ -20,8 +20,14 @@ export const credential = resource({
   description: 'An authtoken with which a tunnel agent authenticates. The token is in the creation response only.',
   fields: {
     ...described('Who or what uses the credential.'),
-    token: derived(z.string().nullable().meta({ description: 'In the creation response; null ever after.' }), 'none'),
-    acl: field(z.array(z.string()), z.nullable(acl), 'optional', true, []),
+    token: derived(
+      z
+        .string()
+        .nullable()
+        .meta({ description: 'In the creation response; null ever after.', examples: ['tnl_cr_…'] }),
+      'none',
+    ),
+    acl: field(z.array(z.string()).meta({ examples: [['bind:*.example.com']] }), z.nullable(acl), 'optional', true, []),
     owner_id: field(
       ownerId.meta({ description: 'A user or bot; the caller unless an admin names another.' }),
       ownerId,

@@ -139,8 +139,13 @@ export function resource<const F extends Fields, const Name extends string>(
 /** `description` and `metadata` with the byte limits that most families share. */
 export function described(about: string, limits = { description: 255, metadata: 4096 }) {
   return {
-    description: optional(bytes(limits.description).meta({ description: about })),
-    metadata: optional(bytes(limits.metadata).meta({ description: 'Machine-readable data of yours; never read.' })),
+    description: optional(bytes(limits.description).meta({ description: about, examples: ['for the Berlin office'] })),
+    metadata: optional(
+      bytes(limits.metadata).meta({
+        description: 'Machine-readable data of yours; never read.',
+        examples: ['{"team":"platform"}'],
+      }),
+    ),
   };
 }
 

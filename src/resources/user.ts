@@ -13,7 +13,11 @@ export const user = resource({
   access: 'admin',
   description: 'A person. Admins may do everything; others may not manage users, bots or other owners.',
   fields: {
-    name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Human-readable name.' })),
+    name: required(
+      bytes(255)
+        .min(1, 'must not be empty')
+        .meta({ description: 'Human-readable name.', examples: ['Ada'] }),
+    ),
     admin: field(z.boolean(), z.boolean(), 'optional', true, false),
     active: field(z.boolean(), z.boolean(), 'optional', true, true),
   },

@@ -5,7 +5,7 @@ import { newId } from '../../resources/id.ts';
 import type { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
 import { isUnchanged } from '../etag.ts';
-import { changeLocked, type Family, idParameter } from '../mount.ts';
+import { changeLocked, type Family, idParameter } from '../family.ts';
 import type { Answer, Api } from '../operation.ts';
 import { type ChangeKind, changed } from '../store/events.ts';
 import type { Row } from '../store/repository.ts';

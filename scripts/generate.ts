@@ -1,0 +1,36 @@
+/** Writes the files that are generated from the definitions; with `--check`, only says which are out of date. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { openApiDocument } from '../src/api/openapi.ts';
+
+interface Generated {
+  /** Path from the root of the repository. */
+  file: string;
+  content(): string | Promise<string>;
+}
+
+const GENERATED: readonly Generated[] = [
+  { file: 'docs/openapi.json', content: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
+];
+
+const root = join(import.meta.dirname, '..');
+const check = process.argv.includes('--check');
+const stale: string[] = [];
+
+for (const { file, content } of GENERATED) {
+  const path = join(root, file);
+  const wanted = await content();
+  const found = await readFile(path, 'utf8').catch(() => undefined);
+  if (found === wanted) continue;
+  stale.push(file);
+  if (check) continue;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, wanted);
+}
+
+if (check && stale.length > 0) {
+  process.stderr.write(`out of date: ${stale.join(', ')}; run "npm run generate"\n`);
+  process.exitCode = 1;
+} else {
+  process.stdout.write(stale.length > 0 ? `wrote ${stale.join(', ')}\n` : 'generated files are up to date\n');
+}

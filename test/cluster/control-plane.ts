@@ -38,6 +38,8 @@ export interface ControlPlane {
   readonly kubeconfig: string;
   readonly kubeconfigPath: string;
   readonly kubectlPath: string;
+  /** Where etcd's data and the logs are (`kube-apiserver.log` …) while it runs; undefined for an external cluster. */
+  readonly dataDir: string | undefined;
   /** Whether owned objects are garbage-collected, namespaces deleted and service accounts made. */
   readonly hasControllerManager: boolean;
   /** True for the cluster of `TEST_KUBECONFIG`, whose processes are not ours: all that follows then throws, but `stop` and `stats`. */
@@ -59,7 +61,7 @@ export interface ControlPlane {
 
 /**
  * Starts a control plane of its own, or answers for the cluster of `TEST_KUBECONFIG` if that is set. The processes do
- * not outlive this one, even when it is killed by SIGKILL; a data directory then stays behind.
+ * not outlive this one, even when it is killed by SIGKILL.
  * @throws BinaryUnavailable when etcd, kube-apiserver or kubectl (or, if asked for by `true`, kube-controller-manager)
  *   can neither be found nor fetched nor built; ChildExited or WaitTimeout when they do not come up.
  */
@@ -82,7 +84,15 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const extra = options.apiServerArgs ?? [];
   const apiServerFlags = apiServerArgs(files, ports, { controllerManager: controllerManager !== undefined, extra });
   const start = (name: BinaryName, command: string, args: string[]) =>
-    startChild({ name, command, args, logFile: files.log(name), cwd: dataDir, env: CHILD_ENVIRONMENT });
+    startChild({
+      name,
+      command,
+      args,
+      logFile: files.log(name),
+      cwd: dataDir,
+      env: CHILD_ENVIRONMENT,
+      removeOnLoss: dataDir,
+    });
 
   const running: { etcd?: Child; apiServer?: Child; controllerManager?: Child } = {};
 
@@ -124,6 +134,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     kubeconfig: credentials.kubeconfig,
     kubeconfigPath: files.adminKubeconfig,
     kubectlPath: binaries.kubectl,
+    dataDir,
     hasControllerManager: controllerManager !== undefined,
     external: false,
     killApiServer,

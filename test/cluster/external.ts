@@ -27,6 +27,7 @@ export async function externalControlPlane(kubeconfigPath: string): Promise<Cont
     kubeconfig,
     kubeconfigPath,
     kubectlPath: kubectl,
+    dataDir: undefined,
     hasControllerManager: true,
     external: true,
     killApiServer: async () => refuse('kill')(),

@@ -87,7 +87,9 @@ const EnvtestIndex = z.object({
 
 /** Not every patch release of Kubernetes has an archive: the newest of our minor version will do. */
 async function findEnvtest({ platform, sources }: FetchOptions): Promise<Archive> {
-  const parsed = EnvtestIndex.safeParse(parse(await fetchText(sources.envtestIndex)));
+  // All scalars as text: a checksum may look like a number.
+  const index = parse(await fetchText(sources.envtestIndex), { schema: 'failsafe' });
+  const parsed = EnvtestIndex.safeParse(index);
   if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}: not the index that was expected`);
   const { releases } = parsed.data;
   const version = newestPatch(Object.keys(releases), KUBERNETES_VERSION);

@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { BinaryUnavailable, ensureBinaries } from './binaries.ts';
+import { ChecksumMismatch, DownloadFailed } from './download.ts';
+import { freePorts } from './ports.ts';
+import type { Progress } from './progress.ts';
+import { fetchPublished, newestPatch, type Sources } from './published.ts';
+import { HELM_VERSION, KUBERNETES_VERSION } from './versions.ts';
+
+const platform = { os: 'linux', arch: 'amd64' } as const;
+let scratch = '';
+let directory = '';
+let server: Server;
+let base = '';
+let sources: Sources;
+/** What the server has, by path. */
+const files = new Map<string, string | Buffer>();
+const requests: string[] = [];
+
+beforeEach(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'binaries-test-'));
+  directory = join(scratch, 'cache');
+  mkdirSync(directory);
+  files.clear();
+  requests.length = 0;
+  server = createServer((request, response) => {
+    requests.push(request.url ?? '');
+    const file = files.get(request.url ?? '');
+    if (file === undefined) response.writeHead(404);
+    response.end(file);
+  });
+  const [port = 0] = await freePorts(1);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${port}`;
+  sources = { envtestIndex: `${base}/index.yaml`, kubernetes: `${base}/k8s`, helm: `${base}/helm` };
+  for (const name of ['KUBEBUILDER_ASSETS', 'HTTP_PROXY', 'http_proxy']) vi.stubEnv(name, undefined);
+  vi.stubEnv('TUNNEL_OPERATOR_CACHE', join(scratch, 'tunnel-operator'));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  server.closeAllConnections();
+  server.close();
+  await rm(scratch, { recursive: true });
+});
+
+const digest = (algorithm: string, content: string | Buffer) => createHash(algorithm).update(content).digest('hex');
+
+/** A .tar.gz with a script of each name in `folder`. */
+function archive(folder: string, names: readonly string[]): Buffer {
+  const at = join(scratch, 'archive', folder);
+  mkdirSync(at, { recursive: true });
+  for (const name of names) {
+    writeFileSync(join(at, name), `#!/bin/sh\necho ${name}\n`);
+    chmodSync(join(at, name), 0o755);
+  }
+  execFileSync('tar', ['-czf', join(scratch, 'a.tar.gz'), '-C', join(scratch, 'archive'), folder]);
+  return readFileSync(join(scratch, 'a.tar.gz'));
+}
+
+function publishEnvtest(version: string, hash?: string): void {
+  const content = archive('controller-tools/envtest', ['etcd', 'kube-apiserver', 'kubectl']);
+  const entries = ['linux-amd64', 'linux-arm64', 'darwin-amd64', 'darwin-arm64'].map((name) => {
+    const file = `envtest-v${version}-${name}.tar.gz`;
+    files.set(`/${file}`, content);
+    return `    ${file}:\n      hash: ${hash ?? digest('sha512', content)}\n      selfLink: ${base}/${file}\n`;
+  });
+  files.set('/index.yaml', `releases:\n  v${version}:\n${entries.join('')}`);
+}
+
+describe('published binaries', () => {
+  it('come out of the archive of envtest, executable', async () => {
+    publishEnvtest(KUBERNETES_VERSION);
+    await fetchPublished('envtest', ['etcd', 'kube-apiserver'], { platform, directory, sources });
+    expect((await readdir(directory)).sort()).toEqual(['etcd', 'kube-apiserver']);
+    expect(execFileSync(join(directory, 'etcd'), { encoding: 'utf8' })).toBe('etcd\n');
+  });
+
+  it('are refused with a wrong checksum, and nothing is left of them', async () => {
+    publishEnvtest(KUBERNETES_VERSION, '0'.repeat(128));
+    const fetching = fetchPublished('envtest', ['etcd'], { platform, directory, sources });
+    await expect(fetching).rejects.toThrow(ChecksumMismatch);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('are not replaced by a build when the checksum is wrong', async () => {
+    publishEnvtest(KUBERNETES_VERSION, '0'.repeat(128));
+    await expect(ensureBinaries(['etcd'], { sources })).rejects.toThrow(ChecksumMismatch);
+  });
+
+  it('of a single file are checked against the checksum beside it', async () => {
+    const path = `/k8s/v${KUBERNETES_VERSION}/bin/linux/amd64/kube-controller-manager`;
+    files.set(path, 'binary');
+    files.set(`${path}.sha256`, digest('sha256', 'binary'));
+    await fetchPublished('kubernetes', ['kube-controller-manager'], { platform, directory, sources });
+    expect((await stat(join(directory, 'kube-controller-manager'))).mode & 0o777).toBe(0o755);
+
+    files.set(path, 'other');
+    const fetching = fetchPublished('kubernetes', ['kube-controller-manager'], { platform, directory, sources });
+    await expect(fetching).rejects.toThrow(ChecksumMismatch);
+    expect(readFileSync(join(directory, 'kube-controller-manager'), 'utf8')).toBe('binary');
+  });
+
+  it('of helm have a file name behind the checksum', async () => {
+    const file = `helm-v${HELM_VERSION}-linux-amd64.tar.gz`;
+    const content = archive('linux-amd64', ['helm']);
+    files.set(`/helm/${file}`, content);
+    files.set(`/helm/${file}.sha256sum`, `${digest('sha256', content)}  ${file}\n`);
+    await fetchPublished('helm', ['helm'], { platform, directory, sources });
+    expect(await readdir(directory)).toEqual(['helm']);
+  });
+
+  it('that an index or a server does not have are no more than missing', async () => {
+    publishEnvtest('1.20.0');
+    const options = { platform, directory, sources };
+    await expect(fetchPublished('envtest', ['etcd'], options)).rejects.toThrow(DownloadFailed);
+    files.set('/index.yaml', '<html>Sign in</html>');
+    await expect(fetchPublished('envtest', ['etcd'], options)).rejects.toThrow(DownloadFailed);
+    await expect(fetchPublished('kubernetes', ['kube-controller-manager'], options)).rejects.toThrow('status 404');
+    files.set(`/k8s/v${KUBERNETES_VERSION}/bin/linux/amd64/kube-controller-manager.sha256`, 'Not Found');
+    await expect(fetchPublished('kubernetes', ['kube-controller-manager'], options)).rejects.toThrow('not a sha256');
+  });
+
+  it.each([
+    { tags: ['v1.36.0', 'v1.36.3', 'v1.36.10'], wanted: '1.36.3', found: '1.36.3' },
+    { tags: ['v1.36.2', 'v1.36.10', 'v1.37.0', 'v1.36.11-rc.0'], wanted: '1.36.3', found: '1.36.10' },
+    { tags: ['v1.35.0', 'v1.3.6'], wanted: '1.36.3', found: undefined },
+  ])('of $tags for $wanted: $found', ({ tags, wanted, found }) => {
+    expect(newestPatch(tags, wanted)).toBe(found);
+  });
+});
+
+describe('ensureBinaries', () => {
+  it('fetches into the cache once for all who ask at the same time', async () => {
+    publishEnvtest(KUBERNETES_VERSION);
+    const asked = await Promise.all([1, 2, 3].map(() => ensureBinaries(['etcd', 'kube-apiserver'], { sources })));
+    expect(new Set(asked.map(({ etcd }) => etcd)).size).toBe(1);
+    expect(requests).toHaveLength(2);
+    expect(asked[0]?.etcd).toContain(join(scratch, 'tunnel-operator', KUBERNETES_VERSION));
+  });
+
+  it('prefers what is in KUBEBUILDER_ASSETS', async () => {
+    archive('assets', ['etcd']);
+    vi.stubEnv('KUBEBUILDER_ASSETS', join(scratch, 'archive', 'assets'));
+    const { etcd } = await ensureBinaries(['etcd'], { sources });
+    expect(etcd).toBe(join(scratch, 'archive', 'assets', 'etcd'));
+    expect(requests).toEqual([]);
+  });
+
+  it('says what is missing and what would help, soon, when there is neither a network nor Go', async () => {
+    const [port = 0] = await freePorts(1);
+    const closed = `http://127.0.0.1:${port}`;
+    vi.stubEnv('PATH', join(scratch, 'empty'));
+    const progress: Progress[] = [];
+    const startedAt = performance.now();
+    const failing = ensureBinaries(['kube-controller-manager'], {
+      sources: { envtestIndex: closed, kubernetes: closed, helm: closed },
+      onProgress: (step) => progress.push(step),
+    });
+    await expect(failing).rejects.toThrow(BinaryUnavailable);
+    await expect(failing).rejects.toThrow(/^kube-controller-manager is not available: .* there is no Go to build it\./);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    if (process.platform === 'linux')
+      expect(progress[0]).toMatchObject({ step: 'download', names: ['kube-controller-manager'] });
+  });
+});

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { isRunning } from './processes.ts';
+
+// Nothing of a cluster that is not ours may be killed.
+describe.skipIf(process.env.TEST_KUBECONFIG)('a control plane of its own', () => {
+  let plane: ControlPlane;
+  let core: CoreV1Api;
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ controllerManager: false, apiServerArgs: ['--watch-cache=false'] });
+    const config = new KubeConfig();
+    config.loadFromString(plane.kubeconfig);
+    core = config.makeApiClient(CoreV1Api);
+  });
+  afterAll(() => plane.stop());
+
+  it('keeps its objects when the API server is killed and started again on the same port', async () => {
+    await core.createNamespace({ body: { metadata: { name: 'kept' } } });
+    await plane.killApiServer();
+    await expect(core.readNamespace({ name: 'kept' })).rejects.toThrow();
+    await plane.startApiServer();
+    expect((await core.readNamespace({ name: 'kept' })).metadata?.name).toBe('kept');
+    await plane.restartApiServer();
+    expect((await core.readNamespace({ name: 'kept' })).metadata?.name).toBe('kept');
+  });
+
+  it('does not answer while it is paused, and answers what was asked when it goes on', async () => {
+    plane.pauseApiServer();
+    const answer = core.readNamespace({ name: 'kept' });
+    const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 300, 'nothing'))]);
+    expect(first).toBe('nothing');
+    plane.resumeApiServer();
+    expect((await answer).metadata?.name).toBe('kept');
+  });
+
+  it('leaves no process and no file behind, even when stopped while paused', async () => {
+    const stats = await plane.stats();
+    expect(stats.map(({ name }) => name)).toEqual(['etcd', 'kube-apiserver']);
+    for (const { residentBytes } of stats) expect(residentBytes).toBeGreaterThan(10e6);
+    plane.pauseApiServer();
+    await plane.stop();
+    expect(stats.filter(({ pid }) => isRunning(pid))).toEqual([]);
+    expect(existsSync(plane.dataDir ?? '')).toBe(false);
+  });
+});

@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ETCD_VERSION, KUBERNETES_VERSION } from './versions.ts';
+
+const goMod = (module: string) => readFile(join(import.meta.dirname, module, 'go.mod'), 'utf8');
+
+it('the Go modules require the versions that are named here', async () => {
+  expect(await goMod('kubernetes')).toContain(`\tk8s.io/kubernetes v${KUBERNETES_VERSION} `);
+  expect(await goMod('etcd')).toContain(`\tgo.etcd.io/etcd/server/v3 v${ETCD_VERSION} `);
+});
+
+it('every staging module of Kubernetes is replaced by the release that goes with it', async () => {
+  const staging = [...(await goMod('kubernetes')).matchAll(/^\tk8s\.io\/\S+ => k8s\.io\/\S+ (\S+)$/gm)];
+  expect(staging.length).toBeGreaterThan(25);
+  const expected = `v0.${KUBERNETES_VERSION.split('.').slice(1).join('.')}`;
+  expect(new Set(staging.map(([, version]) => version))).toEqual(new Set([expected]));
+});

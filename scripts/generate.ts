@@ -2,6 +2,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '../src/api/openapi.ts';
+import { crdFileName, crdYaml } from '../src/operator/crd.ts';
+import { kinds } from '../src/operator/kinds/kinds.ts';
 
 interface Generated {
   /** Path from the root of the repository. */
@@ -11,6 +13,7 @@ interface Generated {
 
 const GENERATED: readonly Generated[] = [
   { file: 'docs/openapi.json', content: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
+  ...kinds.map((kind) => ({ file: `crds/${crdFileName(kind)}`, content: () => crdYaml(kind) })),
 ];
 
 const root = join(import.meta.dirname, '..');

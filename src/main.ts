@@ -79,8 +79,8 @@ async function main(): Promise<void> {
     .command('openapi')
     .description('print the OpenAPI document of the management API')
     .action(async () => {
-      const { openApiJson } = await import('./api/document.ts');
-      print(await openApiJson());
+      const { openApiDocument } = await import('./api/openapi.ts');
+      print(JSON.stringify(openApiDocument(), null, 2));
     });
 
   await program.parseAsync();

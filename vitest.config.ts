@@ -11,6 +11,8 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts'],
     // Child processes: a test file that blocks or exits takes no other with it.
     pool: 'forks',
+    // What a CommonJS package exports is what Node says it exports, not what Vite guesses.
+    deps: { interopDefault: false },
     // The control plane, Postgres and the programs under test want processors too.
     maxWorkers: 2,
     // They end a wait for something that will not happen; a passing test takes a small part of it.

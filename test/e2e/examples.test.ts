@@ -1,0 +1,161 @@
+/** What people do first: apply the examples, look at them, change them, delete them. */
+import { readdir, readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { cluster } from '../harness.ts';
+import { CREDENTIALS, eventually, type Manifest, POLICIES, ROOT, startStack } from './stack.ts';
+
+const { hasControllerManager } = await cluster();
+const stack = await startStack({ prefix: 'examples' });
+const files = (await readdir(`${ROOT}examples`)).filter((name) => name.endsWith('.yaml'));
+
+/** The documents of an example, as plain data. */
+async function example(file: string): Promise<Manifest[]> {
+  const text = await readFile(`${ROOT}examples/${file}`, 'utf8');
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+}
+
+/** Ids, ages and numbers of the run do not belong to what is promised. */
+function masked(output: string): string {
+  return output
+    .replaceAll(/\b(ipp|cr|usr)_[0-9a-z]{26}\b/g, '$1_…')
+    .replaceAll(/\d{4}-\d\d-\d\dT[0-9:.]+Z/g, '<time>')
+    .replaceAll(/ +\d+(s|m|h)\b/g, ' <age>')
+    .replaceAll(/ {2,}/g, '  ')
+    .replaceAll(/ +$/gm, '');
+}
+
+describe('the examples', () => {
+  test.each(files)('%s is applied and becomes ready', async (file) => {
+    const applied = await stack.run('apply', '-f', `${ROOT}examples/${file}`);
+    expect(applied).toMatchObject({ code: 0, stderr: '' });
+    const waited = await stack.run('wait', '--for=condition=Ready', '--timeout=30s', '-f', `${ROOT}examples/${file}`);
+    expect(waited).toMatchObject({ code: 0 });
+  });
+
+  test('kubectl get tunnels shows every kind of ours, whether it is ready and why', async () => {
+    const { stdout } = await stack.run('get', 'tunnels');
+    expect(masked(stdout)).toMatchInlineSnapshot(`
+      "NAME  READY  RULES  ID  REASON  AGE
+      ippolicy.tunnel-operator.dev/office  True  3  ipp_…  Available <age>
+
+      NAME  READY  SECRET  ID  REASON  AGE
+      tunnelcredential.tunnel-operator.dev/build-agent  True  build-agent-token  cr_…  Available <age>
+      tunnelcredential.tunnel-operator.dev/shop-agent  True  shop-agent  cr_…  Available <age>
+      "
+    `);
+  });
+
+  test('kubectl get with the short names and -o wide shows the details', async () => {
+    expect(masked((await stack.run('get', 'ipp', '-o', 'wide')).stdout)).toMatchInlineSnapshot(`
+      "NAME  READY  RULES  ID  REASON  AGE
+      office  True  3  ipp_…  Available <age>
+      "
+    `);
+    expect(masked((await stack.run('get', 'tcred', '-o', 'wide')).stdout)).toMatchInlineSnapshot(`
+      "NAME  READY  SECRET  ID  ROTATES  OWNER  REASON  AGE
+      build-agent  True  build-agent-token  cr_…  <time>  usr_…  Available <age>
+      shop-agent  True  shop-agent  cr_…  usr_…  Available <age>
+      "
+    `);
+  });
+
+  test('kubectl describe shows the conditions and what happened', async () => {
+    for (const [kind, name, prefix] of [
+      ['ipp', 'office', 'ipp'],
+      ['tcred', 'shop-agent', 'cr'],
+    ] as const) {
+      const described = await eventually(async () => {
+        const { stdout } = await stack.run('describe', kind, name);
+        expect(stdout).toMatch(/Normal +Created/);
+        return masked(stdout);
+      });
+      expect(described).toContain(conditionsOf(prefix));
+      expect(described).toContain(`Normal  Created <age>  tunnel-operator  Created ${prefix}_…`);
+      expect(described).not.toContain('Warning');
+    }
+  });
+
+  test('are in the API as declared', async () => {
+    const { status } = await stack.see(POLICIES, 'office');
+    const id = String(status.id);
+    expect(await stack.client.ipPolicies.get(id)).toMatchObject({
+      description: 'Office networks',
+      metadata: '{"team":"network"}',
+    });
+    expect((await stack.client.rulesOf(id)).map(({ cidr, action }) => [cidr, action]).sort()).toEqual([
+      ['2001:db8:10::/48', 'allow'],
+      ['203.0.113.0/24', 'allow'],
+      ['203.0.113.128/25', 'deny'],
+    ]);
+  });
+
+  test('the token in the Secret may bind what the ACL says, and nothing else', async () => {
+    const token = (await stack.secret('build-agent-token'))?.AUTHTOKEN ?? '';
+    const may = async (bind: string) => (await stack.client.authenticate({ token, bind })).allowed;
+    expect(await may('node-1.build.example.com')).toBe(true);
+    expect(await may('shop.example.com')).toBe(false);
+  });
+
+  test('edited and applied again, an IP policy changes in the API', async () => {
+    const [office] = await example('ip-policy.yaml');
+    const spec = { description: 'Head office', rules: [{ cidr: '198.51.100.0/24', action: 'allow' }] };
+    expect(await stack.tryApply({ ...office, spec })).toMatchObject({ code: 0, stderr: '' });
+    const { status } = await stack.ready(POLICIES, 'office');
+    const id = String(status.id);
+    expect(status).toMatchObject({ observedGeneration: 2, rules: 1 });
+    expect(await stack.client.ipPolicies.get(id)).toMatchObject({ description: 'Head office', metadata: null });
+    expect(await stack.client.rulesOf(id)).toMatchObject([{ cidr: '198.51.100.0/24', action: 'allow' }]);
+    await eventually(async () => {
+      const message = `Updated spec.description, spec.metadata, spec.rules of ${id}`;
+      expect(await stack.events('office')).toContainEqual({ type: 'Normal', reason: 'Updated', message });
+    });
+  });
+
+  test('edited and applied again, a credential changes in the API and keeps its token', async () => {
+    const before = await stack.secret('shop-agent');
+    const { status: was } = await stack.see(CREDENTIALS, 'shop-agent');
+    const [shop] = await example('tunnel-credential.yaml');
+    const spec = { description: 'Agents', acl: ['bind:shop.example.org'] };
+    expect(await stack.tryApply({ ...shop, spec })).toMatchObject({ code: 0, stderr: '' });
+    const { status } = await stack.ready(CREDENTIALS, 'shop-agent');
+    expect(status.id).toBe(was.id);
+    expect(await stack.client.credentials.get(String(status.id))).toMatchObject(spec);
+    expect(await stack.secret('shop-agent')).toEqual(before);
+  });
+
+  test('deleted by file, they leave nothing behind', async () => {
+    const token = (await stack.secret('shop-agent'))?.token;
+    expect(await stack.accepts(token)).toBe(true);
+    const paths = files.flatMap((file) => ['-f', `${ROOT}examples/${file}`]);
+    expect(await stack.run('delete', '--timeout=30s', ...paths)).toMatchObject({ code: 0 });
+    expect(await stack.remoteIds()).toEqual([]);
+    expect(await stack.accepts(token)).toBe(false);
+  });
+
+  test.runIf(hasControllerManager)('deleted by file, their Secrets are collected as garbage', async () => {
+    // The garbage collector looks for new kinds every 30 s, and these may be new to it.
+    await eventually(async () => {
+      expect(await stack.secret('shop-agent')).toBeUndefined();
+      expect(await stack.secret('build-agent-token')).toBeUndefined();
+    }, 55_000);
+  });
+});
+
+/** As `masked` leaves them. */
+function conditionsOf(prefix: string): string {
+  return `  Conditions:
+  Last Transition Time:  <time>
+  Message:  ${prefix}_… is as declared
+  Observed Generation:  1
+  Reason:  Available
+  Status:  True
+  Type:  Ready
+  Last Transition Time:  <time>
+  Message:  The API agrees with what is declared
+  Observed Generation:  1
+  Reason:  UpToDate
+  Status:  True
+  Type:  Synced
+`;
+}

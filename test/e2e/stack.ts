@@ -1,0 +1,263 @@
+/**
+ * The whole product for one test file: an API on a database of its own, the CRDs, a namespace, and operators that work
+ * in that namespace. Everything goes at the end of the file. Only for test files; it registers hooks of Vitest.
+ */
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, expect, vi } from 'vitest';
+import { type RunningApi, startApi } from '../../src/api/server.ts';
+import { migrate } from '../../src/api/store/migrate.ts';
+import { type Client, createClient } from '../../src/client/client.ts';
+import type { OperatorConfig } from '../../src/operator/config.ts';
+import { API_VERSION, GROUP, VERSION } from '../../src/operator/names.ts';
+import { TunnelOperator } from '../../src/operator/operator.ts';
+import { type Condition, findCondition } from '../../src/operator/runtime/conditions.ts';
+import { KubeApi, type ResourceType } from '../../src/operator/runtime/kube-api.ts';
+import type { KubeObject } from '../../src/operator/runtime/kube-object.ts';
+import { type ManagedStatus, readStatus } from '../../src/operator/runtime/managed-spec.ts';
+import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
+
+export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
+
+export const POLICIES: ResourceType = { group: GROUP, version: VERSION, plural: 'ippolicies' };
+export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plural: 'tunnelcredentials' };
+export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
+export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
+
+/** A manifest as users write it. */
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; annotations?: Record<string, string> };
+  spec?: object;
+}
+
+export function policy(name: string, spec: object = {}, annotations: Record<string, string> = {}): Manifest {
+  return { apiVersion: API_VERSION, kind: 'IPPolicy', metadata: { name, annotations }, spec };
+}
+
+export function credential(name: string, spec: object = {}, annotations: Record<string, string> = {}): Manifest {
+  return { apiVersion: API_VERSION, kind: 'TunnelCredential', metadata: { name, annotations }, spec };
+}
+
+export interface Seen {
+  object: KubeObject;
+  status: ManagedStatus & Record<string, unknown>;
+  ready: Condition | undefined;
+  synced: Condition | undefined;
+}
+
+export interface Stack {
+  namespace: string;
+  api: RunningApi;
+  client: Client;
+  kube: KubeApi;
+  /** Lines that the operators of this stack have logged, at every level and without redaction. */
+  logs: string[];
+  /** Starts an operator and waits until it works. */
+  operate(settings?: Partial<OperatorConfig>): Promise<TunnelOperator>;
+  /** An operator that is not started; stopped at the end of the file like the others. */
+  makeOperator(settings?: Partial<OperatorConfig>): TunnelOperator;
+  stopOperator(operator: TunnelOperator): Promise<void>;
+  /** kubectl in the namespace. */
+  run(...args: string[]): Promise<CommandResult>;
+  /** `kubectl apply` of what must be accepted. */
+  apply(...manifests: Manifest[]): Promise<void>;
+  /** `kubectl apply` of one that may be refused. */
+  tryApply(manifest: unknown, ...args: string[]): Promise<CommandResult>;
+  annotate(type: ResourceType, name: string, annotations: Record<string, string | null>): Promise<void>;
+  /** `kubectl delete`, which waits until the objects are gone. */
+  remove(type: ResourceType, ...names: string[]): Promise<void>;
+  find(type: ResourceType, name: string): Promise<KubeObject | undefined>;
+  see(type: ResourceType, name: string): Promise<Seen>;
+  /** Waits until the object is ready in its present generation. */
+  ready(type: ResourceType, name: string): Promise<Seen>;
+  /** Waits until the condition `type` of the object has the reason. */
+  reason(type: ResourceType, name: string, condition: 'Ready' | 'Synced', reason: string): Promise<Seen>;
+  /** Asks for a reconcile and waits until it was done. */
+  reconciled(type: ResourceType, name: string): Promise<Seen>;
+  /** The data of a Secret, decoded; undefined when there is none. */
+  secret(name: string): Promise<Record<string, string> | undefined>;
+  /** What the API says to a data plane that asks about the token. */
+  accepts(token: string | undefined): Promise<boolean>;
+  /** Reasons and messages of the Events about an object. */
+  events(name: string): Promise<{ reason: string; message: string; type: string }[]>;
+  /** All ids in the API, of both families. */
+  remoteIds(): Promise<string[]>;
+  sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+}
+
+/** Repeats what throws until it does not; then returns what it returned. The last failure is the test's. */
+export function eventually<T>(attempt: () => T | Promise<T>, timeout = 30_000): Promise<T> {
+  return vi.waitFor(attempt, { timeout, interval: 50 });
+}
+
+/** Starts the API and, unless told otherwise, one operator. */
+export async function startStack(
+  options: { settings?: Partial<OperatorConfig>; operators?: 0 | 1; prefix?: string } = {},
+): Promise<Stack> {
+  const { kubeconfigPath } = await cluster();
+  const [namespace, databaseUrl] = await Promise.all([
+    createNamespace(options.prefix ?? 'e2e'),
+    createTestDatabase(SCHEMA),
+    installCrds(),
+  ]);
+  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10 });
+  const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
+  const logs: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  const operators = new Set<TunnelOperator>();
+
+  const stack: Stack = {
+    namespace,
+    api,
+    client,
+    kube,
+    logs,
+    makeOperator(settings) {
+      const operator = new TunnelOperator({ ...defaults(), ...options.settings, ...settings }, log);
+      operators.add(operator);
+      return operator;
+    },
+    async operate(settings) {
+      const operator = stack.makeOperator(settings);
+      await operator.start();
+      return operator;
+    },
+    async stopOperator(operator) {
+      operators.delete(operator);
+      await operator.stop();
+    },
+    run: (...args) => kubectl(['-n', namespace, ...args]),
+    async apply(...manifests) {
+      const result = await stack.tryApply({ apiVersion: 'v1', kind: 'List', items: manifests });
+      expect(result, 'kubectl apply').toMatchObject({ code: 0, stderr: '' });
+    },
+    tryApply: (manifest, ...args) =>
+      kubectl(['-n', namespace, 'apply', '-f', '-', ...args], { input: JSON.stringify(manifest) }),
+    async annotate(type, name, annotations) {
+      await kube.patch(type, name, { metadata: { annotations } }, namespace);
+    },
+    async remove(type, ...names) {
+      const result = await stack.run('delete', type.plural, ...names, '--timeout=30s');
+      expect(result).toMatchObject({ code: 0 });
+    },
+    find: (type, name) => kube.find(type, name, namespace),
+    async see(type, name) {
+      const object = await kube.get(type, name, namespace);
+      const status = readStatus(object);
+      const [ready, synced] = ['Ready', 'Synced'].map((wanted) => findCondition(status.conditions ?? [], wanted));
+      return { object, status, ready, synced };
+    },
+    ready: (type, name) =>
+      eventually(async () => {
+        const seen = await stack.see(type, name);
+        const { generation: observedGeneration } = seen.object.metadata;
+        expect(seen.status.observedGeneration).toBe(observedGeneration);
+        expect(seen.ready).toMatchObject({ status: 'True', observedGeneration });
+        return seen;
+      }),
+    reason: (type, name, wanted, reason) =>
+      eventually(async () => {
+        const seen = await stack.see(type, name);
+        expect(wanted === 'Ready' ? seen.ready : seen.synced).toMatchObject({ reason });
+        return seen;
+      }),
+    async reconciled(type, name) {
+      const requested = `${Date.now()}-${Math.random()}`;
+      await stack.annotate(type, name, { [`${GROUP}/reconcile-requested-at`]: requested });
+      return eventually(async () => {
+        const seen = await stack.see(type, name);
+        expect(seen.status.lastHandledReconcileAt).toBe(requested);
+        return seen;
+      });
+    },
+    async secret(name) {
+      const data = (await stack.find(SECRETS, name))?.data as Record<string, string> | undefined;
+      if (data === undefined) return undefined;
+      const decoded = ([key, value]: [string, string]) => [key, Buffer.from(value, 'base64').toString('utf8')];
+      return Object.fromEntries(Object.entries(data).map(decoded));
+    },
+    accepts: async (token) => token !== undefined && (await client.authenticate({ token })).allowed,
+    async events(name) {
+      const { items } = await kube.list(EVENTS, { namespace });
+      return items
+        .filter(({ involvedObject }) => (involvedObject as { name?: string }).name === name)
+        .map(({ reason, message, type }) => ({ reason: String(reason), message: String(message), type: String(type) }));
+    },
+    async remoteIds() {
+      const ids: string[] = [];
+      for await (const { id } of client.ipPolicies.list()) ids.push(id);
+      for await (const { id } of client.credentials.list()) ids.push(id);
+      return ids;
+    },
+    sql: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, values)).rows,
+  };
+
+  function defaults(): OperatorConfig {
+    return {
+      apiUrl: api.url,
+      apiKey: API_KEY,
+      kubeconfig: kubeconfigPath,
+      namespace,
+      concurrency: 8,
+      apiConcurrency: 16,
+      apiTimeoutMs: 10_000,
+      kubeTimeoutMs: 10_000,
+      // A test that is about drift sets it shorter; in the others nothing happens behind their back.
+      resyncMs: 3_600_000,
+      silenceMs: 180_000,
+      leaderElect: false,
+      leaseNamespace: namespace,
+      leaseMs: 15_000,
+      identity: `test-${operators.size}`,
+      host: '127.0.0.1',
+      port: 0,
+      shutdownMs: 10_000,
+    };
+  }
+
+  afterAll(async () => {
+    await Promise.all([...operators].map((operator) => operator.stop()));
+    await letGo(stack);
+    await Promise.all([client.close(), kube.close(), pool.end()]);
+    await api.stop();
+  });
+
+  if (options.operators !== 0) await stack.operate();
+  return stack;
+}
+
+/** With no operator left, finalizers would keep the namespace for ever. */
+async function letGo({ kube, namespace }: Stack): Promise<void> {
+  for (const type of [POLICIES, CREDENTIALS]) {
+    const { items } = await kube.list(type, { namespace });
+    for (const { metadata } of items) {
+      await kube.patch(type, metadata.name, { metadata: { finalizers: null } }, namespace).catch(() => undefined);
+      await kube.delete(type, metadata.name, namespace).catch(() => undefined);
+    }
+  }
+}
+
+let installed: Promise<void> | undefined;
+
+/** Several files may do so at the same time: applying is idempotent. */
+export function installCrds(): Promise<void> {
+  installed ??= (async () => {
+    // Client-side apply of two files at once can lose a race; server-side apply merges.
+    const applied = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', `${ROOT}crds`]);
+    expect(applied).toMatchObject({ code: 0 });
+    const waited = await kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', `${ROOT}crds`]);
+    expect(waited).toMatchObject({ code: 0 });
+  })();
+  return installed;
+}
+
+export { ROOT };

@@ -45,6 +45,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     requestTimeout: timeouts.request,
+    // Node looks for late requests every 30 s unless told otherwise.
+    http: { connectionsCheckingInterval: Math.min(5_000, timeouts.request / 2) },
     connectionTimeout: timeouts.connection,
     keepAliveTimeout: timeouts.keepAlive,
     handlerTimeout: timeouts.handler,

@@ -1,0 +1,91 @@
+/** What the operator is measured on: a control plane, PostgreSQL, the API and the operator, each a process of its own. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubeApi } from '../src/operator/runtime/kube-api.ts';
+import { type Child, startChild } from '../test/cluster/child-process.ts';
+import { startControlPlane } from '../test/cluster/control-plane.ts';
+import { freePorts } from '../test/cluster/ports.ts';
+import { waitFor } from '../test/cluster/wait.ts';
+import { startPostgres } from '../test/postgres.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const MAIN = join(ROOT, 'src/main.ts');
+export const API_KEY = 'tnl_ak_benchbenchbenchbenchbenchbenchbenchbench';
+
+export interface Stack {
+  apiUrl: string;
+  kubeconfigPath: string;
+  kubectl: string;
+  kube: KubeApi;
+  /** Starts the operator on one namespace; `url` is where its metrics are. */
+  startOperator(namespace: string, env?: Record<string, string>): Promise<{ child: Child; url: string }>;
+  stop(): Promise<void>;
+}
+
+export async function startStack(): Promise<Stack> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (let step = undo.pop(); step; step = undo.pop()) await step();
+  };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-bench-'));
+    undo.push(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+    const [controlPlane, postgres] = await Promise.all([
+      startControlPlane({ controllerManager: false }),
+      startPostgres(),
+    ]);
+    undo.push(() => Promise.all([controlPlane.stop(), postgres.stop()]));
+
+    const [apiPort = 0] = await freePorts(1);
+    const apiUrl = `http://127.0.0.1:${apiPort}`;
+    const env = { DATABASE_URL: postgres.url, PORT: String(apiPort), BOOTSTRAP_API_KEY: API_KEY, LOG_LEVEL: 'warn' };
+    const api = startNode('api', ['api'], join(folder, 'api.log'), env);
+    undo.push(() => api.stop());
+    await untilAnswering(api, `${apiUrl}/readyz`);
+
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(controlPlane.kubeconfig);
+    const kube = new KubeApi(kubeConfig, { userAgent: 'bench', timeoutMs: 60_000 });
+    undo.push(() => kube.close());
+
+    let started = 0;
+    const startOperator: Stack['startOperator'] = async (namespace, more = {}) => {
+      const [port = 0] = await freePorts(1);
+      const settings = {
+        KUBECONFIG: controlPlane.kubeconfigPath,
+        TUNNEL_API_URL: apiUrl,
+        TUNNEL_API_KEY: API_KEY,
+        WATCH_NAMESPACE: namespace,
+        LEADER_ELECT: 'false',
+        METRICS_HOST: '127.0.0.1',
+        METRICS_PORT: String(port),
+        LOG_LEVEL: 'warn',
+        LOG_FORMAT: 'json',
+        ...more,
+      };
+      const child = startNode('operator', ['operator'], join(folder, `operator-${started++}.log`), settings);
+      undo.push(() => child.stop());
+      const url = `http://127.0.0.1:${port}`;
+      return { child, url };
+    };
+    const { kubeconfigPath, kubectlPath: kubectl } = controlPlane;
+    return { apiUrl, kubeconfigPath, kubectl, kube, startOperator, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+export async function untilAnswering(child: Child, url: string): Promise<void> {
+  await waitFor(`${child.name} answers`, async () => {
+    if (child.exit()) throw new Error(`${child.name} has ended:\n${child.logTail()}`);
+    return (await fetch(url).catch(() => undefined))?.ok === true;
+  });
+}
+
+function startNode(name: string, args: string[], logFile: string, env: Record<string, string>): Child {
+  const all = { PATH: process.env.PATH, NODE_ENV: 'production', ...env };
+  return startChild({ name, command: process.execPath, args: [MAIN, ...args], logFile, cwd: ROOT, env: all });
+}

@@ -249,13 +249,16 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   async #compare(): Promise<void> {
     const { metrics, kind, log } = this.#o;
     try {
+      // What changes while the list is read is reconciled anyway, and the list may be older than it.
+      const before = new Map([...this.cache.store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
       const remotes = new Map<string, R>();
       for await (const remote of this.#comparison.external.all()) {
         if (this.#stopping) return;
         remotes.set(remote.id, remote);
       }
       for (const object of this.cache.store.values()) {
-        if (this.#differs(object, remotes)) this.#queue.add(keyOf(object));
+        const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
+        if (isUnchanged && this.#differs(object, remotes)) this.#queue.add(keyOf(object));
       }
       metrics.resyncs.inc({ kind, result: 'success' });
     } catch (err) {
@@ -272,6 +275,10 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
     const spec = this.#comparison.parseSpec(object);
     return spec.managementPolicy === 'Manage' && this.#comparison.external.changes(spec, remote).length > 0;
   }
+}
+
+function versionOf(object: KubeObject): string {
+  return object.metadata.resourceVersion;
 }
 
 /** When there is something to do without any change, as the last reconcile left it: a rotation, a revocation. */

@@ -166,6 +166,11 @@ if (script !== undefined) {
     const alreadyThere = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY;
     process.on(signal, () => alreadyThere || child.kill(signal));
   }
+  // npm passes SIGTERM on to its shell, and the shell to nobody.
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const parent = process.ppid;
+    setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 1000).unref();
+  }
   child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.on('exit', (code, signal) => {
     // What a shell reports for a child that a signal ended.

@@ -9,7 +9,7 @@ import { afterAll } from 'vitest';
 import { z } from 'zod';
 import { type AppOptions, buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
-import { type Database, openDatabase } from '../../src/api/store/database.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/api/store/database.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
@@ -70,6 +70,8 @@ export interface TestApi {
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
+type PoolOptions = Pick<DatabaseOptions, 'poolSize' | 'statementTimeoutMs' | 'connectTimeoutMs'>;
+
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
 /** A database with the schema and nothing in it. */
@@ -90,10 +92,11 @@ export function atEnd(close: () => Promise<unknown>): void {
 
 /** Starts the API in this process. It does not listen: requests are injected, unless a test makes it listen. */
 export async function startTestApi(
-  options: Partial<AppOptions> & { databaseUrl?: string; poolSize?: number } = {},
+  options: Partial<AppOptions> & { databaseUrl?: string } & Partial<PoolOptions> = {},
 ): Promise<TestApi> {
-  const { databaseUrl = await emptyDatabase(), poolSize = 10, ...app } = options;
-  const db = openDatabase({ url: databaseUrl, poolSize, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
+  const { databaseUrl = await emptyDatabase(), ...others } = options;
+  const { poolSize = 10, statementTimeoutMs = 10_000, connectTimeoutMs = 5_000, ...app } = others;
+  const db = openDatabase({ url: databaseUrl, poolSize, statementTimeoutMs, connectTimeoutMs });
   atEnd(() => db.close());
   await bootstrap(db, ADMIN_KEY, BASE);
   return testApi(db, databaseUrl, app);

@@ -72,6 +72,7 @@ function rootSchema(kind: AnyKind): Schema {
   const spec = structural(toJsonSchema(kind.spec));
   const status = structural(toJsonSchema(z.object({ ...statusShape, ...kind.status.shape })));
   const rules = celRules(kind.rules);
+  const isRequired = Array.isArray(spec.required) && spec.required.length > 0;
   return {
     description: kind.description,
     type: 'object',
@@ -79,7 +80,8 @@ function rootSchema(kind: AnyKind): Schema {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: { description: 'What is wanted.', ...spec, ...rules },
+      // Where no field is required, an object may lack its spec: it gets the defaults, and rules about changes a before.
+      spec: { description: 'What is wanted.', ...(isRequired ? {} : { default: {} }), ...spec, ...rules },
       status: {
         ...status,
         description: 'What was observed; written by the operator.',
@@ -89,8 +91,7 @@ function rootSchema(kind: AnyKind): Schema {
         },
       },
     },
-    // An object without a spec is one with all defaults where there are no required fields.
-    ...(Array.isArray(spec.required) && spec.required.length > 0 ? { required: ['spec'] } : {}),
+    ...(isRequired ? { required: ['spec'] } : {}),
   };
 }
 
@@ -157,10 +158,15 @@ function byteRule(schema: Schema): Schema {
   return celRules([{ rule: `bytes(self).size() <= ${max}`, message: `must be at most ${max} bytes of UTF-8` }]);
 }
 
+const celRule: z.ZodType<CelRule> = z.strictObject({
+  rule: z.string(),
+  message: z.string(),
+  fieldPath: z.string().exactOptional(),
+});
+
 function celRules(rules: unknown): Schema {
-  const parsed = z.array(z.object({ rule: z.string(), message: z.string() })).safeParse(rules);
-  if (!parsed.success || parsed.data.length === 0) return {};
-  return { 'x-kubernetes-validations': parsed.data satisfies readonly CelRule[] };
+  const parsed = z.array(celRule).optional().parse(rules);
+  return parsed && parsed.length > 0 ? { 'x-kubernetes-validations': parsed } : {};
 }
 
 function listType(keys: unknown): Schema {

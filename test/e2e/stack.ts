@@ -34,7 +34,7 @@ export interface Manifest {
   apiVersion: string;
   kind: string;
   metadata: { name: string; annotations?: Record<string, string> };
-  spec?: object;
+  spec?: object | undefined;
 }
 
 export function policy(name: string, spec: object = {}, annotations: Record<string, string> = {}): Manifest {

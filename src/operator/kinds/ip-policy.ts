@@ -8,6 +8,7 @@ import { type ipPolicyRule, MAX_RULES_PER_POLICY, ruleAction } from '../../resou
 import type { View } from '../../resources/resource.ts';
 import type { External } from '../runtime/external.ts';
 import { kind, type SpecOf } from '../runtime/kind.ts';
+import { cidrRules } from './cidr.ts';
 import { differing } from './comparison.ts';
 import { description, metadata } from './fields.ts';
 
@@ -24,16 +25,7 @@ const spec = {
         cidr: z
           .string()
           .max(64)
-          .meta({
-            description: 'IPv4 or IPv6 CIDR block, without host bits.',
-            'x-cel': [
-              { rule: 'isCIDR(self)', message: 'cidr must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32' },
-              {
-                rule: '!isCIDR(self) || cidr(self).masked() == cidr(self)',
-                message: 'cidr has bits set beyond its prefix length; write the network address, as in 10.0.0.0/8',
-              },
-            ],
-          }),
+          .meta({ description: 'IPv4 or IPv6 CIDR block, without host bits.', 'x-cel': cidrRules }),
         action: ruleAction.meta({ description: 'What happens to traffic from the block.' }),
         description: description('What this block is.'),
         metadata,

@@ -7,62 +7,51 @@ import type { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/resource.ts';
 import { ANNOTATION } from '../names.ts';
 import type { External } from '../runtime/external.ts';
-import { kind, type SpecOf } from '../runtime/kind.ts';
+import { type CelRule, kind, type SpecOf } from '../runtime/kind.ts';
 import { annotation, type KubeObject } from '../runtime/kube-object.ts';
+import { aclRules } from './acl.ts';
 import { differing } from './comparison.ts';
-import { DURATION_PATTERN } from './duration.ts';
+import { durationRules, matchesDuration } from './duration.ts';
 import { description, metadata } from './fields.ts';
 import { rotationTime } from './rotation.ts';
+import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './secret-names.ts';
 import { secretNameOf, tokenSecret } from './token-secret.ts';
 
 type Credential = View<typeof credential>;
 
-const HOST = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*';
-const LABEL = '(\\\\*|[A-Za-z0-9._/:-]+)';
-const ACL_RULE = [
-  `^\\\\*$`,
-  `^bind:(\\\\*\\\\.)?${HOST}$`,
-  `^bind:(${HOST}|\\\\[[0-9A-Fa-f:.]+\\\\]):[1-9][0-9]{0,4}$`,
-  `^bind:${LABEL}=${LABEL}$`,
-];
-
 const durationField = (about: string) =>
-  z
-    .string()
-    .regex(new RegExp(DURATION_PATTERN))
-    .max(32)
-    .meta({ description: about, examples: ['720h'] });
+  z.string().max(32).meta({
+    description: about,
+    'x-cel': durationRules,
+  });
 
-const stringMap = (about: string) =>
-  z.record(z.string(), z.string()).optional().meta({ description: about, maxProperties: 64 });
+const stringMap = (about: string, rules: readonly CelRule[], value = z.string()) =>
+  z.record(z.string(), value).optional().meta({ description: about, maxProperties: 64, 'x-cel': rules });
 
 const secret = z
   .object({
-    name: z.string().min(1).max(253).optional().meta({
+    name: z.string().max(253).optional().meta({
       description:
         'Name of the Secret; default: the name of this object. A Secret that is not ours is never overwritten.',
-      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+      'x-cel': secretNameRules,
     }),
-    key: z
-      .string()
-      .min(1)
-      .max(253)
-      .default('token')
-      .meta({
-        description: 'Key of the token in the Secret; the id stands under credential-id.',
-        pattern: '^[-._a-zA-Z0-9]+$',
-        'x-cel': [{ rule: "self != 'credential-id'", message: 'key must not be credential-id, which holds the id' }],
-      }),
+    key: z.string().max(253).default('token').meta({
+      description: 'Key of the token in the Secret; the id stands under credential-id.',
+      'x-cel': secretKeyRules,
+    }),
     template: z
       .object({
-        labels: stringMap('Labels of the Secret.'),
-        annotations: stringMap('Annotations of the Secret.'),
+        labels: stringMap('Labels of the Secret.', labelRules, z.string().max(63).meta({ 'x-cel': labelValueRules })),
+        annotations: stringMap('Annotations of the Secret.', annotationRules),
       })
       .optional()
       .meta({ description: 'What else the Secret carries.' }),
   })
   .default({ key: 'token' })
   .meta({ description: 'Where the token goes.' });
+
+/** Only of what is one: `duration()` fails with a message about protocol buffers. */
+const isDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
 
 const rotation = z
   .object({
@@ -78,12 +67,14 @@ const rotation = z
     description: 'When the token is replaced.',
     'x-cel': [
       {
-        rule: "!has(self.interval) || duration(self.interval) >= duration('1m')",
+        rule: `!${isDuration('interval')} || duration(self.interval) >= duration('1m')`,
         message: 'rotation.interval must be at least 1m',
+        fieldPath: '.interval',
       },
       {
-        rule: '!has(self.interval) || !has(self.overlap) || duration(self.overlap) < duration(self.interval)',
+        rule: `!${isDuration('interval')} || !${isDuration('overlap')} || duration(self.overlap) < duration(self.interval)`,
         message: 'rotation.overlap must be shorter than rotation.interval',
+        fieldPath: '.overlap',
       },
     ],
   });
@@ -93,26 +84,26 @@ const spec = {
   metadata,
   acl: z
     .array(
-      z
-        .string()
-        .max(MAX_ACL_RULE_LENGTH)
-        .meta({
-          'x-cel': [
-            {
-              rule: ACL_RULE.map((pattern) => `self.matches('${pattern}')`).join(' || '),
-              message:
-                'acl rule must be "*", bind:example.com, bind:*.example.com, bind:host:443, bind:[2001:db8::1]:443 or bind:key=value',
-            },
-          ],
-        }),
+      z.string().max(MAX_ACL_RULE_LENGTH).meta({
+        'x-cel': aclRules,
+      }),
     )
     .max(MAX_ACL_RULES)
     .default([])
     .meta({ description: 'What the token may bind; a target is allowed when any rule matches. Empty: everything.' }),
-  ownerId: z.string().max(64).optional().meta({
-    description: "The user or bot that owns the credential; default: the owner of the operator's API key. Immutable.",
-    pattern: '^(usr|bot)_[0-7][0-9a-hjkmnp-tv-z]{25}$',
-  }),
+  ownerId: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({
+      description: "The user or bot that owns the credential; default: the owner of the operator's API key. Immutable.",
+      'x-cel': [
+        {
+          rule: "self.matches('^(usr|bot)_[0-7][0-9a-hjkmnp-tv-z]{25}$')",
+          message: 'ownerId must be the id of a user or bot: usr_ or bot_ followed by 26 characters',
+        },
+      ],
+    }),
   secret,
   rotation,
 };
@@ -136,6 +127,7 @@ export const tunnelCredentialKind = kind({
     {
       rule: 'has(self.ownerId) == has(oldSelf.ownerId) && (!has(self.ownerId) || self.ownerId == oldSelf.ownerId)',
       message: 'ownerId is immutable; delete this object and create another',
+      fieldPath: '.ownerId',
     },
   ],
   printerColumns: [

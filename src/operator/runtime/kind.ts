@@ -19,6 +19,8 @@ export interface PrinterColumn {
 export interface CelRule {
   rule: string;
   message: string;
+  /** Which member the message is about, below the one that has the rule: `.interval`. */
+  fieldPath?: string;
 }
 
 export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {

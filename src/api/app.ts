@@ -66,6 +66,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
+  closeWhenStopping(app);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(
     answerUnrouted((path) =>
@@ -80,6 +81,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addOperations(createApi(app, { db, baseOf: baseUrl(options.baseUrl) }));
   await addDocs(app, openApiDocument());
   return app;
+}
+
+/** A connection whose request was under way when the stop began would else stay open, and the stop wait for it. */
+function closeWhenStopping(app: FastifyInstance): void {
+  let stopping = false;
+  app.addHook('preClose', async () => {
+    stopping = true;
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (stopping) reply.header('connection', 'close');
+    done(null, payload);
+  });
 }
 
 /** Reads bodies of one type only, and reads them strictly (json.ts). */

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { apiConfig, apiSettings } from '../../src/api/config.ts';
+
+describe('the settings of the API', () => {
+  test('have defaults that start on a laptop', () => {
+    const config = apiConfig.parse({});
+    expect(config.databaseUrl).toBeUndefined();
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      logLevel: 'info',
+      bodyLimit: 1024 * 1024,
+    });
+  });
+
+  test('are read from text, as the environment and flags give it', () => {
+    const { port, poolSize } = apiConfig.parse({ port: '0', poolSize: '7' });
+    expect([port, poolSize]).toEqual([0, 7]);
+  });
+
+  test('that are wrong are all named', () => {
+    const wrong = {
+      databaseUrl: 'mysql://x',
+      port: '99999',
+      baseUrl: 'https://x.example/?a=1',
+      bootstrapApiKey: 'short',
+      logLevel: 'loud',
+      bodyLimit: 'many',
+    };
+    const issues = apiConfig.safeParse(wrong).error?.issues.map(({ path }) => path.join('.'));
+    expect(issues).toEqual(['databaseUrl', 'port', 'baseUrl', 'bootstrapApiKey', 'logLevel', 'bodyLimit']);
+  });
+
+  test('each have a variable, a flag and a description of their own', () => {
+    const settings = Object.values(apiSettings);
+    for (const member of ['env', 'flag', 'description'] as const) {
+      expect(new Set(settings.map((setting) => setting[member])).size).toBe(settings.length);
+    }
+    expect(Object.keys(apiSettings)).toEqual(Object.keys(apiConfig.shape));
+  });
+
+  test('that are secret are marked', () => {
+    expect(
+      Object.entries(apiSettings)
+        .filter(([, { secret }]) => secret)
+        .map(([name]) => name),
+    ).toEqual(['databaseUrl', 'bootstrapApiKey']);
+  });
+});

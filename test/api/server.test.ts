@@ -1,0 +1,131 @@
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { ApiConfigInput } from '../../src/api/config.ts';
+import { startApi } from '../../src/api/server.ts';
+import { openDatabase } from '../../src/api/store/database.ts';
+import { ipPolicy } from '../../src/resources/ip-policy.ts';
+import { user } from '../../src/resources/user.ts';
+import { createTestDatabase } from '../harness.ts';
+import { atEnd, heldTransaction, untilWaiting } from './harness.ts';
+
+const KEY = 'tnl_ak_given_0123456789012345678901234';
+
+async function start(config: ApiConfigInput) {
+  const logs: string[] = [];
+  const api = await startApi(
+    { port: 0, ...config },
+    pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) }),
+  );
+  atEnd(api.stop);
+  const send = (path: string, init: RequestInit & { key?: string } = {}) =>
+    fetch(api.listening + path, { ...init, headers: { authorization: `Bearer ${init.key ?? KEY}`, ...init.headers } });
+  return { ...api, logs, send };
+}
+
+describe('a start', () => {
+  test('on an empty database migrates it and makes an admin whose key it returns, once', async () => {
+    const databaseUrl = await createTestDatabase();
+    const first = await start({ databaseUrl });
+    const key = z.string().parse(first.bootstrapKey);
+    expect(key).toMatch(/^tnl_ak_[0-9A-Za-z]{43}$/);
+    expect(first.logs.join()).not.toContain(key);
+    const users = await (await first.send('/users', { key })).json();
+    expect(z.object({ users: z.array(user.view) }).parse(users).users).toMatchObject([{ admin: true, active: true }]);
+    await first.stop();
+
+    const second = await start({ databaseUrl });
+    expect(second.bootstrapKey).toBeUndefined();
+    expect((await second.send('/users', { key })).status).toBe(200);
+  });
+
+  test('makes the given key work, as often as it is given', async () => {
+    const databaseUrl = await createTestDatabase();
+    for (let n = 0; n < 2; n++) {
+      const api = await start({ databaseUrl, bootstrapApiKey: KEY });
+      expect(api.bootstrapKey).toBeUndefined();
+      expect((await api.send('/users')).status).toBe(200);
+      await api.stop();
+    }
+    const other = 'tnl_ak_rotated_89012345678901234';
+    const api = await start({ databaseUrl, bootstrapApiKey: other });
+    const answer = await (await api.send('/users', { key: other })).json();
+    expect(z.object({ users: z.array(user.view) }).parse(answer).users).toHaveLength(1);
+  });
+
+  test('of several processes at once makes one admin', async () => {
+    const databaseUrl = await createTestDatabase();
+    const apis = await Promise.all(Array.from({ length: 3 }, () => start({ databaseUrl })));
+    expect(apis.filter(({ bootstrapKey }) => bootstrapKey !== undefined)).toHaveLength(1);
+  });
+
+  test('with BASE_URL makes links of it, without from the address that was asked', async () => {
+    const databaseUrl = await createTestDatabase();
+    const behind = await start({ databaseUrl, bootstrapApiKey: KEY, baseUrl: 'https://api.example.com/tunnels/' });
+    expect(behind.url).toBe('https://api.example.com/tunnels/');
+    const list = z.object({ uri: z.string() });
+    expect(list.parse(await (await behind.send('/ip_policies')).json()).uri).toBe(
+      'https://api.example.com/tunnels/ip_policies',
+    );
+    const plain = await start({ databaseUrl });
+    expect(list.parse(await (await plain.send('/ip_policies')).json()).uri).toBe(`${plain.url}/ip_policies`);
+  });
+
+  test('that fails leaves nothing running', async () => {
+    const databaseUrl = await createTestDatabase();
+    const running = await start({ databaseUrl });
+    const port = Number(new URL(running.listening).port);
+    await expect(startApi({ databaseUrl, port })).rejects.toThrow(/EADDRINUSE/);
+    const gone = databaseUrl.replace(/:\d+\//, ':1/');
+    await expect(startApi({ databaseUrl: gone, port: 0 })).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe('a stop', () => {
+  test('finishes the requests under way, takes no new ones, and lets go of the database', async () => {
+    const databaseUrl = await createTestDatabase();
+    const api = await start({ databaseUrl, bootstrapApiKey: KEY });
+    const created = ipPolicy.view.parse(await (await api.send('/ip_policies', { method: 'POST' })).json());
+    const held = await heldTransaction(databaseUrl);
+    await held.query('select 1 from ip_policies where id = $1 for update', [created.id]);
+    const underWay = api.send(`/ip_policies/${created.id}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ description: 'finished' }),
+    });
+    const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 5_000, connectTimeoutMs: 5_000 });
+    atEnd(() => db.close());
+    await untilWaiting({ rows: (text, values = []) => db.query({ text, values }) }, 1);
+
+    const stopped = api.stop();
+    await refused(new URL(api.listening));
+    await held.commit();
+    const answer = await underWay;
+    expect(ipPolicy.view.parse(await answer.json()).description).toBe('finished');
+    await stopped;
+    const text =
+      "select 1 from pg_stat_activity where datname = current_database() and application_name = 'tunnel-operator' and pid <> pg_backend_pid()";
+    expect(await db.query({ text, values: [] })).toEqual([]);
+  });
+
+  test('may be asked for twice', async () => {
+    const api = await start({ databaseUrl: await createTestDatabase() });
+    await api.stop();
+    await api.stop();
+  });
+});
+
+/** Resolves when nobody accepts connections there any more. */
+async function refused({ hostname, port }: URL): Promise<void> {
+  for (;;) {
+    const open = await new Promise<boolean>((done) => {
+      const socket = connect(Number(port), hostname, () => done(true));
+      socket.on('error', () => done(false));
+      socket.on('close', () => done(false));
+      socket.unref();
+      setImmediate(() => socket.end());
+    });
+    if (!open) return;
+  }
+}

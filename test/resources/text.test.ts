@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { byteLength, bytes, chars, instant, text } from '../../src/resources/text.ts';
+
+const anyText = fc.string({ unit: 'binary', maxLength: 40 });
+const storable = (value: string) => value.isWellFormed() && !value.includes('\u0000');
+
+describe('a limit in bytes', () => {
+  test('counts as UTF-8 does', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 0, max: 60 }), (value, max) => {
+        fc.pre(storable(value));
+        expect(byteLength(value)).toBe(Buffer.byteLength(value));
+        expect(bytes(max).safeParse(value).success).toBe(Buffer.byteLength(value) <= max);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each([
+    ['a', 1],
+    ['é', 2],
+    ['€', 3],
+    ['🙂', 4],
+  ])('holds at its edge for a character of %s (%i bytes)', (character, size) => {
+    for (const max of [255, 4096]) {
+      const filled = 'x'.repeat(max - size) + character;
+      expect(bytes(max).safeParse(filled).success).toBe(true);
+      expect(bytes(max).safeParse(`x${filled}`).error?.issues[0]?.message).toContain(`is ${max + 1}`);
+    }
+  });
+});
+
+describe('a limit in characters', () => {
+  test('counts code points, so that an emoji is one', () => {
+    expect(chars(3).safeParse('🙂🙂🙂').success).toBe(true);
+    expect(chars(2).safeParse('🙂🙂🙂').success).toBe(false);
+  });
+});
+
+test('text is what the database can store', () => {
+  fc.assert(fc.property(anyText, (value) => void expect(text().safeParse(value).success).toBe(storable(value))));
+  expect(text().safeParse('\ud83d').success).toBe(false);
+});
+
+describe('a timestamp in a request', () => {
+  test('is the same instant in UTC with milliseconds, whatever its offset', () => {
+    const date = fc.date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true });
+    fc.assert(
+      fc.property(date, fc.integer({ min: -14 * 60, max: 14 * 60 }), (at, minutes) => {
+        const local = new Date(at.getTime() + minutes * 60_000).toISOString().replace('Z', '');
+        const size = Math.abs(minutes);
+        const offset = `${minutes < 0 ? '-' : '+'}${String(Math.floor(size / 60)).padStart(2, '0')}:${String(size % 60).padStart(2, '0')}`;
+        expect(instant().parse(local + offset)).toBe(at.toISOString());
+      }),
+    );
+  });
+
+  test.each([
+    '',
+    'now',
+    '2026-02-29T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '2026-01-01 00:00:00Z',
+    '2026-01-01T00:00:00',
+    '9999-12-31T23:59:59-14:00',
+  ])('is not "%s"', (value) => expect(instant().safeParse(value).success).toBe(false));
+});

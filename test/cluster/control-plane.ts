@@ -1,16 +1,16 @@
 /** A real Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager) on loopback, for tests and demos. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BinaryName, BinaryUnavailable, ensureBinaries } from './binaries.ts';
-import { createAuthority, createSigningKey, type KeyPair } from './certificates.ts';
+import type { KeyPair } from './certificates.ts';
 import { type Child, ChildExited, startChild } from './child-process.ts';
-import { apiServerArgs, controllerManagerArgs, etcdArgs, type Layout, layout, type Ports } from './components.ts';
+import { apiServerArgs, controllerManagerArgs, etcdArgs, layout, type Ports } from './components.ts';
+import { writeCredentials } from './credentials.ts';
 import { externalControlPlane } from './external.ts';
-import { renderKubeconfig } from './kubeconfig.ts';
 import { freePorts } from './ports.ts';
-import { formatProgress } from './progress.ts';
+import { formatProgress, type Progress } from './progress.ts';
 import { type ProcessStats, processStats } from './stats.ts';
 import { waitFor } from './wait.ts';
 
@@ -70,7 +70,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const external = process.env.TEST_KUBECONFIG;
   if (external) return externalControlPlane(external);
 
-  const onProgress = (progress: Parameters<typeof formatProgress>[0]) => log(formatProgress(progress));
+  const onProgress = (progress: Progress) => log(formatProgress(progress));
   const binaries = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl'], { onProgress });
   const controllerManager = await controllerManagerBinary(options.controllerManager ?? 'if-available', log, onProgress);
 
@@ -153,7 +153,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 async function controllerManagerBinary(
   wanted: boolean | 'if-available',
   log: (line: string) => void,
-  onProgress: (progress: Parameters<typeof formatProgress>[0]) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<string | undefined> {
   if (wanted === false) return undefined;
   try {
@@ -163,31 +163,6 @@ async function controllerManagerBinary(
     log(`going on without garbage collection and service accounts: ${error.message}`);
     return undefined;
   }
-}
-
-async function writeCredentials(files: Layout, server: string) {
-  await mkdir(files.pki, { recursive: true, mode: 0o700 });
-  const authority = await createAuthority('tunnel-operator-test');
-  const ca = authority.certificate;
-  const [serving, admin, manager] = await Promise.all([
-    authority.issueServer('kube-apiserver', ['localhost', 'kubernetes.default.svc'], ['127.0.0.1']),
-    authority.issueClient('admin', ['system:masters']),
-    authority.issueClient('system:kube-controller-manager'),
-  ]);
-  const signing = createSigningKey();
-  const kubeconfig = renderKubeconfig({ server, ca, user: 'admin', client: admin });
-  const managerKubeconfig = renderKubeconfig({ server, ca, user: 'controller-manager', client: manager });
-  const secret = { mode: 0o600 };
-  await Promise.all([
-    writeFile(files.ca, ca),
-    writeFile(files.serverCertificate, serving.certificate),
-    writeFile(files.serverKey, serving.key, secret),
-    writeFile(files.serviceAccountPublicKey, signing.publicKey),
-    writeFile(files.serviceAccountKey, signing.privateKey, secret),
-    writeFile(files.adminKubeconfig, kubeconfig, secret),
-    writeFile(files.controllerManagerKubeconfig, managerKubeconfig, secret),
-  ]);
-  return { ca, admin, kubeconfig };
 }
 
 /** @throws ChildExited as soon as the process has ended. */

@@ -22,7 +22,7 @@ import { KubeApi } from './runtime/kube-api.ts';
 import type { KubeObject } from './runtime/kube-object.ts';
 import { LeaderElection } from './runtime/leader-election.ts';
 import { ManagedReconciler } from './runtime/managed-reconciler.ts';
-import type { ManagedSpec } from './runtime/managed-spec.ts';
+import { type ManagedSpec, readSpec } from './runtime/managed-spec.ts';
 import { createMetrics } from './runtime/metrics.ts';
 import { SECRETS, SecretCache } from './runtime/secret-cache.ts';
 
@@ -160,7 +160,7 @@ export class TunnelOperator extends operatorLibrary.default {
     const { plural } = kind;
     const external = kind.external(this.#client);
     const delivery = kind.delivery?.(this.#secretAccess());
-    const parseSpec = (object: KubeObject): ManagedSpec => kind.spec.parse(object.spec ?? {});
+    const parseSpec = (object: KubeObject): ManagedSpec => readSpec(kind.spec, object);
     const type = { group: GROUP, version: VERSION, plural };
     const metrics = this.#metrics;
     return new Controller(

@@ -37,6 +37,7 @@ export const REASON = {
   deletionBlocked: 'DeletionBlocked',
 } as const;
 
+/** A failure that shows in the conditions is an Event too, with the reason of the condition. */
 export const EVENT = {
   created: 'Created',
   adopted: 'Adopted',
@@ -48,5 +49,4 @@ export const EVENT = {
   tokenReissued: 'TokenReissued',
   tokenRotated: 'TokenRotated',
   retired: 'OldCredentialRevoked',
-  failed: 'ReconcileFailed',
 } as const;

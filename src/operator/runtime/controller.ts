@@ -160,10 +160,16 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   }
 
   #isHeld(object: KubeObject): boolean {
+    const spec = this.#specOf(object);
+    return spec !== undefined && this.#comparison.looksHeld(object, spec);
+  }
+
+  /** Undefined for a spec that does not parse: that is for the object's own reconcile to say. */
+  #specOf(object: KubeObject): Spec | undefined {
     try {
-      return this.#comparison.looksHeld(object, this.#comparison.parseSpec(object));
+      return this.#comparison.parseSpec(object);
     } catch {
-      return false;
+      return undefined;
     }
   }
 
@@ -272,8 +278,8 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
     if (externalId === undefined || isDeleting(object) || isPaused(object)) return false;
     const remote = remotes.get(externalId);
     if (!remote) return true;
-    const spec = this.#comparison.parseSpec(object);
-    return spec.managementPolicy === 'Manage' && this.#comparison.external.changes(spec, remote).length > 0;
+    const spec = this.#specOf(object);
+    return spec?.managementPolicy === 'Manage' && this.#comparison.external.changes(spec, remote).length > 0;
   }
 }
 

@@ -29,6 +29,7 @@ import {
   isPaused,
   type ManagedSpec,
   type ManagedStatus,
+  readPolicies,
   readStatus,
 } from './managed-spec.ts';
 import { Work, type Writer } from './work.ts';
@@ -96,6 +97,8 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
         : { [CONDITION.ready]: finding, [CONDITION.synced]: finding };
     const work = new Work(object, this.#o.writer);
     await work.patchStatus(findings, keepReady ? {} : { observedGeneration: object.metadata.generation });
+    const isNews = work.object !== object;
+    if (isNews) work.record('Warning', reason, message);
     return work.object;
   }
 
@@ -258,7 +261,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
   async #finalize(work: Work): Promise<Outcome> {
     const { object } = work;
     if (!hasFinalizer(object)) return { object };
-    const spec = this.#o.parseSpec(object);
+    const spec = readPolicies(object);
     const claim = claimOf(object);
     const isRivalled = claim !== undefined && this.#o.rivalOf(object, claim) !== undefined;
     if (spec.managementPolicy === 'Manage' && !isRivalled) {

@@ -1,7 +1,9 @@
 /** The part of every custom resource's spec and status that the reconcile loop itself reads. */
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../names.ts';
+import { REASON } from '../reasons.ts';
 import { condition } from './conditions.ts';
+import { Blocked } from './external.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
 
 export const managedSpec = {
@@ -13,6 +15,8 @@ export const managedSpec = {
       'Manage: the remote resource is made as declared. Observe: it is only read; name it with the annotation tunnel-operator.dev/adopt.',
   }),
 };
+
+const policies = z.object(managedSpec);
 
 export interface ManagedSpec {
   deletionPolicy: 'Delete' | 'Retain';
@@ -27,6 +31,27 @@ export const managedStatus = z.looseObject({
 });
 
 export type ManagedStatus = z.output<typeof managedStatus>;
+
+/**
+ * The spec in the operator's own terms. The API server has checked most of it; not what CEL cannot say, nor anything
+ * that the CRD of another version of this operator allows.
+ * @throws Blocked naming every field that does not fit
+ */
+export function readSpec<Spec>(schema: z.ZodType<Spec>, object: KubeObject): Spec {
+  const parsed = schema.safeParse(object.spec ?? {});
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${fieldPath(path)}: ${message}`);
+  throw new Blocked(REASON.rejected, problems.join('; '));
+}
+
+function fieldPath(path: readonly PropertyKey[]): string {
+  return `spec${path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')}`;
+}
+
+/** What must be known to let an object go, whatever else is in its spec. */
+export function readPolicies(object: KubeObject): ManagedSpec {
+  return readSpec(policies, object);
+}
 
 /** The status as the object carries it; one that does not parse counts as none. */
 export function readStatus(object: KubeObject): ManagedStatus {

@@ -280,6 +280,7 @@ describe('what only the API can know shows in the conditions, with the field:', 
     expect(synced).toMatchObject({ status: 'False', reason: 'Rejected', message: ready?.message });
     expect(status).toMatchObject({ observedGeneration: 1 });
     await stack.remove(type, manifest.metadata.name);
+    expect(await stack.remoteIds()).toEqual([]);
     await stack.stopOperator(operator);
   });
 });

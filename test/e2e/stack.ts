@@ -64,6 +64,8 @@ export interface Stack {
   /** An operator that is not started; stopped at the end of the file like the others. */
   makeOperator(settings?: Partial<OperatorConfig>): TunnelOperator;
   stopOperator(operator: TunnelOperator): Promise<void>;
+  /** Stops the operators, has `meanwhile` happen, and starts another. */
+  restart(meanwhile?: () => Promise<unknown>): Promise<TunnelOperator>;
   /** kubectl in the namespace. */
   run(...args: string[]): Promise<CommandResult>;
   /** `kubectl apply` of what must be accepted. */
@@ -134,6 +136,11 @@ export async function startStack(
     async stopOperator(operator) {
       operators.delete(operator);
       await operator.stop();
+    },
+    async restart(meanwhile = async () => {}) {
+      for (const operator of [...operators]) await stack.stopOperator(operator);
+      await meanwhile();
+      return stack.operate();
     },
     run: (...args) => kubectl(['-n', namespace, ...args]),
     async apply(...manifests) {

@@ -135,6 +135,8 @@ function isIntact(secrets: SecretAccess, object: KubeObject, spec: SecretSpec, i
     cached.digests[spec.secret.key] !== undefined &&
     cached.digests[spec.secret.key] === metadata.annotations?.[ANNOTATION.tokenSha256] &&
     Object.keys(cached.digests).length === 2 &&
+    // An emptied template has no marker; the Secret must have none then either.
+    metadata.annotations?.[ANNOTATION.template] === wanted.annotations[ANNOTATION.template] &&
     has(metadata.labels, wanted.labels) &&
     has(metadata.annotations, wanted.annotations)
   );

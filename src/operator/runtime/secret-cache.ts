@@ -34,10 +34,11 @@ export class SecretCache {
       log,
       transform: withoutData,
       onActivity,
-      onChange: ({ object }, origin) => {
+      onChange: (change, origin) => {
         if (origin === 'own') return;
-        const owner = object.metadata.ownerReferences?.find((reference) => reference.controller);
-        if (owner) onChange({ kind: owner.kind, name: owner.name, namespace: object.metadata.namespace ?? '' });
+        // Also whose it was: one that is taken from its owner must come back to it.
+        const versions = change.type === 'updated' ? [change.previous, change.object] : [change.object];
+        for (const owner of new Map(versions.flatMap(ownerOf)).values()) onChange(owner);
       },
     });
   }
@@ -45,6 +46,12 @@ export class SecretCache {
   get(namespace: string, name: string): CachedSecret | undefined {
     return toCached(this.cache.store.get(`${namespace}/${name}`));
   }
+}
+
+/** The object that the Secret belongs to, by its UID; none for one that is nobody's. */
+function ownerOf({ metadata }: KubeObject): [uid: string, owner: { kind: string; namespace: string; name: string }][] {
+  const owner = metadata.ownerReferences?.find((reference) => reference.controller);
+  return owner ? [[owner.uid, { kind: owner.kind, name: owner.name, namespace: metadata.namespace ?? '' }]] : [];
 }
 
 /** The Secret with every data value replaced by its digest. */

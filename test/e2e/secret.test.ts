@@ -1,0 +1,211 @@
+/** The Secret that holds a credential's token. */
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'secret' });
+const { namespace, kube } = stack;
+
+const token = async (name: string, key = 'token') => (await stack.secret(name))?.[key] ?? '';
+
+/** A credential that is ready, with its id and token. */
+async function made(name: string, spec: object = {}) {
+  await stack.apply(credential(name, spec));
+  const { object, status } = await stack.ready(CREDENTIALS, name);
+  return { object, id: String(status.id), token: await token(String(status.secretName)) };
+}
+
+async function kubectlPatch(name: string, patch: object) {
+  const result = await stack.run('patch', 'secret', name, '--type=merge', '-p', JSON.stringify(patch));
+  expect(result).toMatchObject({ code: 0 });
+}
+
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+describe('the Secret of a credential', () => {
+  test('has the token and the id, a type of its own, and goes with the credential', async () => {
+    const { object, id } = await made('plain');
+    const secret = await kube.get(SECRETS, 'plain', namespace);
+    const data = await stack.secret('plain');
+    expect(data).toEqual({ token: expect.stringMatching(/^tnl_cr_/), 'credential-id': id });
+    expect(secret.type).toBe('tunnel-operator.dev/authtoken');
+    expect(secret.metadata.labels).toEqual({ 'app.kubernetes.io/managed-by': 'tunnel-operator' });
+    expect(secret.metadata.annotations).toEqual({
+      'tunnel-operator.dev/token-sha256': createHash('sha256')
+        .update(data?.token ?? '')
+        .digest('hex'),
+    });
+    expect(secret.metadata.ownerReferences).toEqual([
+      {
+        apiVersion: 'tunnel-operator.dev/v1alpha1',
+        kind: 'TunnelCredential',
+        name: 'plain',
+        uid: object.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ]);
+    expect(await stack.accepts(data?.token)).toBe(true);
+  });
+
+  test('has the labels and annotations of its template, and loses those that leave it', async () => {
+    const spec = (template: object) => ({ secret: { template } });
+    await made('templated', spec({ labels: { app: 'shop', tier: 'edge' }, annotations: { note: 'a', 'x.io/y': 'b' } }));
+    await kubectlPatch('templated', { metadata: { labels: { mine: 'yes' }, annotations: { mine: 'yes' } } });
+    expect((await kube.get(SECRETS, 'templated', namespace)).metadata).toMatchObject({
+      labels: { app: 'shop', tier: 'edge', mine: 'yes' },
+      annotations: { note: 'a', 'x.io/y': 'b', mine: 'yes' },
+    });
+    const before = await token('templated');
+
+    await stack.apply(credential('templated', spec({ labels: { app: 'shop' }, annotations: { note: 'c' } })));
+    await stack.ready(CREDENTIALS, 'templated');
+    const { labels, annotations } = (await kube.get(SECRETS, 'templated', namespace)).metadata;
+    expect(labels).toEqual({ app: 'shop', mine: 'yes', 'app.kubernetes.io/managed-by': 'tunnel-operator' });
+    expect(annotations).toMatchObject({ note: 'c', mine: 'yes' });
+    expect(annotations).not.toHaveProperty(['x.io/y']);
+
+    await stack.apply(credential('templated', spec({})));
+    await stack.ready(CREDENTIALS, 'templated');
+    const after = (await kube.get(SECRETS, 'templated', namespace)).metadata;
+    expect(after.labels).toEqual({ mine: 'yes', 'app.kubernetes.io/managed-by': 'tunnel-operator' });
+    expect(Object.keys(after.annotations ?? {}).sort()).toEqual(['mine', 'tunnel-operator.dev/token-sha256']);
+    expect(await token('templated')).toBe(before);
+  });
+
+  test('moves with its token when the name changes; the old one goes', async () => {
+    const before = await made('moving');
+    await stack.apply(credential('moving', { secret: { name: 'moved' } }));
+    const { status } = await stack.ready(CREDENTIALS, 'moving');
+    expect(status).toMatchObject({ id: before.id, secretName: 'moved' });
+    expect(await token('moved')).toBe(before.token);
+    expect(await stack.secret('moving')).toBeUndefined();
+    expect(await stack.accepts(before.token)).toBe(true);
+  });
+
+  test('has the token under another key when the key changes, and not under the old one', async () => {
+    const before = await made('keyed');
+    await stack.apply(credential('keyed', { secret: { key: 'AUTHTOKEN' } }));
+    await stack.ready(CREDENTIALS, 'keyed');
+    expect(await stack.secret('keyed')).toEqual({ AUTHTOKEN: before.token, 'credential-id': before.id });
+  });
+
+  test('moves with its token when name and key change at once', async () => {
+    const before = await made('both');
+    await stack.apply(credential('both', { secret: { name: 'both-moved', key: 'T' } }));
+    await stack.ready(CREDENTIALS, 'both');
+    expect(await stack.secret('both-moved')).toEqual({ T: before.token, 'credential-id': before.id });
+    expect(await stack.secret('both')).toBeUndefined();
+  });
+});
+
+describe('a Secret of somebody else', () => {
+  test('is never overwritten; nothing is created until it is gone, then the credential heals by itself', async () => {
+    const remotes = await stack.remoteIds();
+    await stack.run('create', 'secret', 'generic', 'taken', '--from-literal=token=mine');
+    await stack.apply(credential('taken'));
+    const { ready } = await stack.reason(CREDENTIALS, 'taken', 'Ready', 'SecretConflict');
+    expect(ready).toMatchObject({ status: 'False', message: expect.stringContaining('Secret taken exists') });
+    expect(await stack.secret('taken')).toEqual({ token: 'mine' });
+    expect(await stack.remoteIds()).toEqual(remotes);
+
+    await stack.run('delete', 'secret', 'taken');
+    await stack.ready(CREDENTIALS, 'taken');
+    expect(await stack.accepts(await token('taken'))).toBe(true);
+    expect(await stack.remoteIds()).toHaveLength(remotes.length + 1);
+  });
+
+  test('is not overwritten when a credential moves to its name; the token stays where it was', async () => {
+    const before = await made('homely');
+    await stack.run('create', 'secret', 'generic', 'foreign', '--from-literal=token=mine');
+    await stack.apply(credential('homely', { secret: { name: 'foreign' } }));
+    await stack.reason(CREDENTIALS, 'homely', 'Ready', 'SecretConflict');
+    expect(await stack.secret('foreign')).toEqual({ token: 'mine' });
+    expect(await token('homely')).toBe(before.token);
+    expect(await stack.accepts(before.token)).toBe(true);
+
+    await stack.apply(credential('homely'));
+    expect((await stack.ready(CREDENTIALS, 'homely')).status.id).toBe(before.id);
+    expect(await token('homely')).toBe(before.token);
+  });
+
+  test('of another credential is not taken over', async () => {
+    const first = await made('first', { secret: { name: 'shared' } });
+    await stack.apply(credential('second', { secret: { name: 'shared' } }));
+    await stack.reason(CREDENTIALS, 'second', 'Ready', 'SecretConflict');
+    expect(await token('shared')).toBe(first.token);
+  });
+});
+
+describe('a Secret that was', () => {
+  test('deleted by hand comes back with a new token, and the old one is revoked', async () => {
+    const before = await made('deleted');
+    await stack.run('delete', 'secret', 'deleted');
+    const after = await eventually(async () => {
+      const now = await token('deleted');
+      expect(now).not.toBe('');
+      expect(await stack.accepts(now)).toBe(true);
+      return now;
+    });
+    expect(after).not.toBe(before.token);
+    await eventually(async () => {
+      expect((await stack.ready(CREDENTIALS, 'deleted')).status.id).not.toBe(before.id);
+      expect(await stack.accepts(before.token)).toBe(false);
+      const reasons = (await stack.events('deleted')).map(({ reason }) => reason);
+      expect(reasons).toEqual(expect.arrayContaining(['TokenReissued', 'OldCredentialRevoked']));
+    });
+    expect(await stack.remoteIds()).not.toContain(before.id);
+    expect((await stack.secret('deleted'))?.['credential-id']).toBe(
+      (await stack.see(CREDENTIALS, 'deleted')).status.id,
+    );
+  });
+
+  test('deleted while the operator was away comes back all the same', async () => {
+    const before = await made('away');
+    await stack.restart(async () => {
+      await stack.run('delete', 'secret', 'away');
+    });
+    await eventually(async () => expect(await stack.accepts(await token('away'))).toBe(true));
+    expect(await token('away')).not.toBe(before.token);
+    await eventually(async () => expect(await stack.accepts(before.token)).toBe(false));
+  });
+
+  test.each([
+    ['robbed of its token', { data: { token: null } }],
+    ['given another token', { data: { token: encoded('tnl_cr_made_up') } }],
+    ['given the id of another credential', { data: { 'credential-id': encoded('cr_01k9zq3v5hf8svx2r4c6y7n0wd') } }],
+    ['emptied', { data: null }],
+  ])('%s gets a new one, and the old one is revoked', async (what, patch) => {
+    const name = what.replaceAll(' ', '-');
+    const before = await made(name);
+    await kubectlPatch(name, patch);
+    await eventually(async () => {
+      const data = await stack.secret(name);
+      expect(data).toEqual({ token: expect.stringMatching(/^tnl_cr_/), 'credential-id': expect.any(String) });
+      expect(data?.token).not.toBe(before.token);
+      expect(await stack.accepts(data?.token)).toBe(true);
+      expect(await stack.accepts(before.token)).toBe(false);
+    });
+  });
+
+  test.each([
+    ['robbed of its label', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } }],
+    ['robbed of a label of its template', { metadata: { labels: { app: null } } }],
+    ['given another value of its template', { metadata: { annotations: { note: 'changed' } } }],
+    ['robbed of its owner', { metadata: { ownerReferences: null } }],
+    ['given more data', { data: { more: encoded('x') } }],
+    ['given the token under another key', { data: { other: encoded('x') } }],
+  ])('%s is as before soon after, with the same token', async (what, patch) => {
+    const name = what.replaceAll(' ', '-');
+    const before = await made(name, { secret: { template: { labels: { app: 'shop' }, annotations: { note: 'n' } } } });
+    const secret = await kube.get(SECRETS, name, namespace);
+    const stable = ({ metadata, data, type }: typeof secret) => {
+      const { labels, annotations, ownerReferences } = metadata;
+      return { labels, annotations, ownerReferences, data, type };
+    };
+    await kubectlPatch(name, patch);
+    await eventually(async () => expect(stable(await kube.get(SECRETS, name, namespace))).toEqual(stable(secret)));
+    expect((await stack.reconciled(CREDENTIALS, name)).status.id).toBe(before.id);
+    expect(await stack.accepts(before.token)).toBe(true);
+  });
+});

@@ -68,8 +68,11 @@ function connect(client: Client): External<Spec, PolicyWithRules> {
     },
     async create(spec, idempotencyKey) {
       const policy = await client.ipPolicies.create(policyBody(spec), { idempotencyKey });
-      // A new policy has no rules; a replayed answer may be of one that got some, which the set replaces all the same.
-      const rules = spec.rules.length > 0 ? await client.replaceRules(policy.id, { rules: ruleBodies(spec) }) : [];
+      // The answer may be a replay, of a policy that got rules from an earlier spec: without any to set, look.
+      const rules =
+        spec.rules.length > 0
+          ? await client.replaceRules(policy.id, { rules: ruleBodies(spec) })
+          : await client.rulesOf(policy.id);
       return { ...policy, rules };
     },
     changes(spec, policy) {

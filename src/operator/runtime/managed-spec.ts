@@ -4,6 +4,7 @@ import { ANNOTATION, FINALIZER } from '../names.ts';
 import { REASON } from '../reasons.ts';
 import { condition } from './conditions.ts';
 import { Blocked } from './external.ts';
+import { claimOf, readIdentity } from './identity.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
 
 export const managedSpec = {
@@ -77,9 +78,14 @@ export function looksSettled(object: KubeObject): boolean {
     status.conditions?.some(
       (c) => c.type === type && c.status === 'True' && c.observedGeneration === object.metadata.generation,
     );
+  const { externalId, generation } = readIdentity(object);
+  // After a crash between recording another resource (or that there is none) and the status, the two differ.
+  const recorded = generation > 0 ? externalId : claimOf(object);
   return (
     !isDeleting(object) &&
     !isPaused(object) &&
+    status.id !== undefined &&
+    status.id === recorded &&
     status.observedGeneration === object.metadata.generation &&
     status.lastHandledReconcileAt === annotation(object, ANNOTATION.reconcileRequestedAt) &&
     annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&

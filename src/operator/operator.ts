@@ -201,7 +201,9 @@ export class TunnelOperator extends operatorLibrary.default {
     return {
       kube: this.#kube,
       cached: (namespace, name) => this.#secrets.get(namespace, name),
+      ownedBy: (uid) => this.#secrets.ownedBy(uid),
       observeWrite: (written) => this.#secrets.cache.observe(written),
+      observeDelete: (deleted) => this.#secrets.cache.observeDelete(deleted),
     };
   }
 

@@ -48,13 +48,14 @@ export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credent
     async deliver(object, spec, remote) {
       const name = secretNameOf(object, spec);
       const { namespace = '' } = object.metadata;
-      if (remote.token === null && !formerName(object, name) && isIntact(secrets, object, spec, remote.id))
-        return 'held';
+      if (remote.token === null && formerNames(secrets, object, name).length === 0) {
+        if (isIntact(secrets, object, spec, remote.id)) return 'held';
+      }
       // A new token goes straight into a new Secret, the usual case; one that exists all the same shows as a conflict.
       const mayExist = remote.token === null || secrets.cached(namespace, name) !== undefined;
       let existing = mayExist ? await find(object, name) : undefined;
       const former = await findFormer(secrets, object, name);
-      const token = remote.token ?? tokenIn(existing, remote.id) ?? tokenIn(former, remote.id);
+      const token = remote.token ?? [existing, ...former].map((secret) => tokenIn(secret, remote.id)).find(Boolean);
       if (token === undefined) return 'lost';
       if (!existing) {
         existing = await createOrFind(
@@ -68,26 +69,34 @@ export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credent
         const body = secretBody(object, spec, remote.id, token, existing);
         secrets.observeWrite(await secrets.kube.patch(SECRETS, name, body, namespace));
       }
-      if (former) await secrets.kube.delete(SECRETS, former.metadata.name, namespace, { uid: former.metadata.uid });
+      for (const secret of former) {
+        await secrets.kube.delete(SECRETS, secret.metadata.name, namespace, { uid: secret.metadata.uid });
+        secrets.observeDelete(secret);
+      }
       return 'held';
     },
 
     looksHeld(object, spec) {
       const { externalId } = readIdentity(object);
-      return externalId !== undefined && isIntact(secrets, object, spec, externalId);
+      return (
+        externalId !== undefined &&
+        formerNames(secrets, object, secretNameOf(object, spec)).length === 0 &&
+        isIntact(secrets, object, spec, externalId)
+      );
     },
 
     renewal: (object, spec, remote, now) => decideRotation(object, spec, remote.created_at, now),
 
     async release(object) {
-      const name = readStatus(object).secretName;
-      if (typeof name !== 'string') return;
-      const existing = await secrets.kube.find(SECRETS, name, object.metadata.namespace);
-      if (!existing || !isOwnedBy(existing, object)) return;
-      const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
-      const others = ownerReferences.filter((reference) => reference.uid !== object.metadata.uid);
-      const body = { metadata: { uid, resourceVersion, ownerReferences: others } };
-      await secrets.kube.patch(SECRETS, name, body, object.metadata.namespace);
+      const { uid: owner, namespace } = object.metadata;
+      for (const name of formerNames(secrets, object, undefined)) {
+        const existing = await secrets.kube.find(SECRETS, name, namespace);
+        if (!existing || !isOwnedBy(existing, object)) continue;
+        const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
+        const others = ownerReferences.filter((reference) => reference.uid !== owner);
+        const body = { metadata: { uid, resourceVersion, ownerReferences: others } };
+        secrets.observeWrite(await secrets.kube.patch(SECRETS, name, body, namespace));
+      }
     },
   };
 }
@@ -109,17 +118,25 @@ async function createOrFind(
   }
 }
 
-/** The name that the spec gave before, if that was another. */
-function formerName(object: KubeObject, name: string): string | undefined {
+/**
+ * Names other than `name` under which the object may have a Secret: the one that the status knows, and, since a crash
+ * can come before the status, every one that is its own.
+ */
+function formerNames(secrets: SecretAccess, object: KubeObject, name: string | undefined): string[] {
   const { secretName } = readStatus(object);
-  return typeof secretName === 'string' && secretName !== name ? secretName : undefined;
+  const known = typeof secretName === 'string' ? [secretName] : [];
+  const all = new Set([...known, ...secrets.ownedBy(object.metadata.uid)]);
+  return [...all].filter((former) => former !== name);
 }
 
-/** The Secret under its former name. */
-async function findFormer(secrets: SecretAccess, object: KubeObject, name: string): Promise<KubeObject | undefined> {
-  const former = formerName(object, name);
-  const found = former && (await secrets.kube.find(SECRETS, former, object.metadata.namespace));
-  return found && isOwnedBy(found, object) ? found : undefined;
+/** The object's Secrets under former names. */
+async function findFormer(secrets: SecretAccess, object: KubeObject, name: string): Promise<KubeObject[]> {
+  const found: KubeObject[] = [];
+  for (const former of formerNames(secrets, object, name)) {
+    const secret = await secrets.kube.find(SECRETS, former, object.metadata.namespace);
+    if (secret?.type === SECRET_TYPE && isOwnedBy(secret, object)) found.push(secret);
+  }
+  return found;
 }
 
 /** Whether the cache shows the Secret as it was written, for this credential and from this template. */

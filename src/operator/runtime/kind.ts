@@ -48,7 +48,10 @@ export interface SecretAccess {
   kube: KubeApi;
   /** The Secret as last seen, without its data but for `credential-id` and the digest of the token. */
   cached(namespace: string, name: string): CachedSecret | undefined;
+  /** Names of the Secrets that belong to the object with this UID, as last seen. */
+  ownedBy(uid: string): readonly string[];
   observeWrite(written: KubeObject): void;
+  observeDelete(deleted: KubeObject): void;
 }
 
 export interface CachedSecret {

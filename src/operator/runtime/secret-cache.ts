@@ -6,6 +6,7 @@ import { MANAGED_BY } from '../names.ts';
 import type { CachedSecret } from './kind.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import type { KubeObject } from './kube-object.ts';
+import type { Change } from './store.ts';
 import { slim, WatchCache } from './watch-cache.ts';
 
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
@@ -23,6 +24,8 @@ const digestMap = z.record(z.string(), z.string());
 
 export class SecretCache {
   readonly cache: WatchCache;
+  /** By the owner's UID, the names of its Secrets. */
+  readonly #owned = new Map<string, string[]>();
 
   constructor(kube: KubeApi, options: SecretCacheOptions) {
     const { namespace, silenceMs, log, onChange, onActivity } = options;
@@ -35,6 +38,7 @@ export class SecretCache {
       transform: withoutData,
       onActivity,
       onChange: (change, origin) => {
+        this.#index(change);
         if (origin === 'own') return;
         // Also whose it was: one that is taken from its owner must come back to it.
         const versions = change.type === 'updated' ? [change.previous, change.object] : [change.object];
@@ -46,6 +50,28 @@ export class SecretCache {
   get(namespace: string, name: string): CachedSecret | undefined {
     return toCached(this.cache.store.get(`${namespace}/${name}`));
   }
+
+  /** Names of the Secrets that belong to the object with this UID. */
+  ownedBy(uid: string): readonly string[] {
+    return this.#owned.get(uid) ?? [];
+  }
+
+  #index(change: Change): void {
+    const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
+    for (const uid of ownersOf(before)) {
+      const others = this.ownedBy(uid).filter((name) => name !== change.object.metadata.name);
+      if (others.length > 0) this.#owned.set(uid, others);
+      else this.#owned.delete(uid);
+    }
+    if (change.type === 'deleted') return;
+    for (const uid of ownersOf(change.object)) {
+      this.#owned.set(uid, [...this.ownedBy(uid), change.object.metadata.name]);
+    }
+  }
+}
+
+function ownersOf(object: KubeObject | undefined): Set<string> {
+  return new Set(object?.metadata.ownerReferences?.map(({ uid }) => uid));
 }
 
 /** The object that the Secret belongs to, by its UID; none for one that is nobody's. */

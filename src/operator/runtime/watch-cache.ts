@@ -67,6 +67,11 @@ export class WatchCache {
     this.#emit(this.store.put(this.#keep(written)), 'own');
   }
 
+  /** Takes in that we deleted the object. */
+  observeDelete(deleted: KubeObject): void {
+    this.#emit(this.store.remove(deleted), 'own');
+  }
+
   /** Milliseconds since the API server was last heard of through this cache; undefined before the first list. */
   staleness(now = Date.now()): number | undefined {
     return this.#lastHeard === 0 ? undefined : now - this.#lastHeard;

@@ -49,8 +49,6 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   readonly #comparison: Comparison<Spec, R>;
   /** By key, the version that was reconciled last: an object that has not changed since needs no work. */
   readonly #settled = new Map<string, string>();
-  /** Keys that are in the queue only because their object, or something of theirs in the cluster, may have changed. */
-  readonly #maybe = new Set<string>();
   readonly #claims = new Map<string, Set<string>>();
   #workers: Promise<void>[] = [];
   #resyncTimer: NodeJS.Timeout | undefined;
@@ -96,9 +94,7 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
 
   /** Something that belongs to the object may have changed. */
   touch(key: string): void {
-    if (!this.cache.store.get(key)) return;
-    this.#maybe.add(key);
-    this.#queue.add(key);
+    if (this.cache.store.get(key)) this.#queue.hint(key);
   }
 
   /** The object with more right to the id than `object`: among all that claim it, the oldest. */
@@ -130,8 +126,7 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       return;
     }
     if (origin === 'own' || this.#workers.length === 0) return;
-    this.#maybe.add(change.key);
-    this.#queue.add(change.key);
+    this.#queue.hint(change.key);
   }
 
   #indexClaims(change: Change): void {
@@ -183,8 +178,8 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   async #work(): Promise<void> {
     for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
       const object = this.cache.store.get(key);
-      const isOnlyMaybe = this.#maybe.delete(key);
-      if (object && !(isOnlyMaybe && this.#needsNoWork(key, object))) await this.#reconcile(key, object);
+      const isDemanded = this.#queue.takeDemand(key);
+      if (object && (isDemanded || !this.#needsNoWork(key, object))) await this.#reconcile(key, object);
       this.#queue.done(key);
     }
   }

@@ -18,6 +18,8 @@ export class WorkQueue {
   readonly #waiting = new Map<string, number>();
   readonly #working = new Map<string, number>();
   readonly #again = new Set<string>();
+  /** Keys that were added since they were last taken, not only hinted at. */
+  readonly #demanded = new Set<string>();
   readonly #timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   readonly #failures = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
@@ -41,6 +43,13 @@ export class WorkQueue {
   }
 
   add(key: string): void {
+    if (this.#closed) return;
+    this.#demanded.add(key);
+    this.hint(key);
+  }
+
+  /** Adds a key that may need no work; whoever takes it can tell by `takeDemand`. */
+  hint(key: string): void {
     if (this.#closed || this.#waiting.has(key) || this.#again.has(key)) return;
     this.#observer.added?.();
     if (this.#working.has(key)) {
@@ -83,6 +92,11 @@ export class WorkQueue {
     this.addAfter(key, Math.max(atLeastMs, wait));
   }
 
+  /** Whether the key that was just taken had been added, by `add` or by a timer, and not only hinted at. */
+  takeDemand(key: string): boolean {
+    return this.#demanded.delete(key);
+  }
+
   /** How often in a row the key has failed. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
@@ -95,6 +109,7 @@ export class WorkQueue {
   /** Drops what is known of a key whose object is gone. */
   drop(key: string): void {
     this.forget(key);
+    this.#demanded.delete(key);
     const pending = this.#timers.get(key);
     if (pending) clearTimeout(pending.timer);
     this.#timers.delete(key);

@@ -20,6 +20,7 @@ import {
   type Identity,
   idempotencyKeyOf,
   nextGeneration,
+  type Retiring,
   readIdentity,
 } from './identity.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
@@ -151,7 +152,9 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     if (identity.externalId === undefined) return undefined;
     const remote = await external.observe(identity.externalId);
     if (!remote) {
-      await work.persist(nextGeneration(identity));
+      // Its key went with it, so a create that is still on its way would take effect: that must not become an orphan.
+      const late = await this.#closeKey(work, identity.generation);
+      await work.persist(nextGeneration(identity, late === undefined ? undefined : { id: late, after: this.#now() }));
       work.record('Warning', EVENT.recreated, `${identity.externalId} is gone; creating it anew`);
       return undefined;
     }
@@ -245,15 +248,29 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const identity = readIdentity(work.object);
     if (identity.retiring.length === 0) return undefined;
     const { due, later } = dueForRetirement(identity, this.#now());
-    for (const entry of due) {
-      if (entry.generation > 0) await this.#o.external.closeKey(idempotencyKeyOf(work.object, entry.generation));
-      await this.#o.external.delete(entry.id);
-    }
+    await this.#deleteSuperseded(work, due);
     if (due.length > 0) {
       await work.persist({ ...identity, retiring: later });
       work.record('Normal', EVENT.retired, `Deleted ${due.map(({ id }) => id).join(', ')}`);
     }
     return later.map(({ after }) => new Date(after)).reduce<Date | undefined>(earliest, undefined);
+  }
+
+  async #deleteSuperseded(work: Work, entries: readonly Retiring[]): Promise<void> {
+    for (const { id, generation } of entries) {
+      await this.#closeKey(work, generation);
+      await this.#o.external.delete(id);
+    }
+  }
+
+  /** The id of what was created in this generation and still exists. Generation 0 is of what was adopted. */
+  async #closeKey(work: Work, generation: number): Promise<string | undefined> {
+    return generation > 0 ? this.#o.external.closeKey(idempotencyKeyOf(work.object, generation)) : undefined;
+  }
+
+  async #deleteSuperseded(work: Work, { id, generation }: Retiring): Promise<void> {
+    if (generation > 0) await this.#o.external.closeKey(idempotencyKeyOf(work.object, generation));
+    await this.#o.external.delete(id);
   }
 
   // Letting go.
@@ -266,15 +283,19 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const isRivalled = claim !== undefined && this.#o.rivalOf(object, claim) !== undefined;
     if (spec.managementPolicy === 'Manage' && !isRivalled) {
       if (spec.deletionPolicy === 'Delete') await this.#deleteRemote(work);
-      else await this.#retain(work, claim);
+      else await this.#retain(work);
     }
     await work.removeFinalizer();
     return { object: work.object };
   }
 
-  async #retain(work: Work, claim: string | undefined): Promise<void> {
+  async #retain(work: Work): Promise<void> {
+    const { externalId, generation, retiring } = readIdentity(work.object);
+    // Nobody is left to revoke, when its time comes, what already has a successor.
+    if (externalId !== undefined) await this.#deleteSuperseded(work, retiring);
     await this.#o.delivery?.release(work.object);
-    work.record('Normal', EVENT.retained, `Left ${claim ?? 'what was created'} in place`);
+    const left = externalId ?? (await this.#closeKey(work, generation));
+    if (left !== undefined) work.record('Normal', EVENT.retained, `Left ${left} in place`);
   }
 
   async #deleteRemote(work: Work): Promise<void> {
@@ -283,8 +304,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const ids = new Set(identity.retiring.map(({ id }) => id));
     const generations = new Set([identity.generation, ...identity.retiring.map(({ generation }) => generation)]);
     for (const generation of generations) {
-      const unrecorded =
-        generation > 0 ? await external.closeKey(idempotencyKeyOf(work.object, generation)) : undefined;
+      const unrecorded = await this.#closeKey(work, generation);
       if (unrecorded !== undefined) ids.add(unrecorded);
     }
     if (identity.externalId !== undefined) ids.add(identity.externalId);

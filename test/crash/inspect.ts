@@ -1,0 +1,213 @@
+/** The promise, checked: what is declared exists once, everywhere, and nothing else does. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/names.ts';
+import { readIdentity } from '../../src/operator/runtime/identity.ts';
+import { annotation, type KubeObject } from '../../src/operator/runtime/kube-object.ts';
+import { readStatus } from '../../src/operator/runtime/managed-spec.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { CREDENTIALS, type Declared, POLICIES, SECRETS, type Stage } from './stage.ts';
+
+/** What two runs of the same story must have in common, ids and times left out. */
+export interface Outline {
+  [object: string]: {
+    generation: number;
+    conditions: string[];
+    annotations: string[];
+    secret?: { type: unknown; keys: string[]; labels: string[]; annotations: string[] };
+  };
+}
+
+export interface Inspection {
+  /** In sentences; empty when the promise is kept. */
+  problems: string[];
+  outline: Outline;
+}
+
+type Credential = Awaited<ReturnType<Stage['client']['credentials']['get']>>;
+type Policy = Awaited<ReturnType<Stage['client']['ipPolicies']['get']>>;
+type Rule = Awaited<ReturnType<Stage['client']['ipPolicyRules']['get']>>;
+
+const secretData = z.record(z.string(), z.string());
+
+/** Looks at all of the namespace and all of the API. */
+export async function inspect(stage: Stage): Promise<Inspection> {
+  const { namespace, kube, client } = stage;
+  const items = async (type: typeof POLICIES) => (await kube.list(type, { namespace })).items;
+  const objects = [
+    ...(await items(POLICIES)).map((object) => ({ ...object, kind: 'IPPolicy' })),
+    ...(await items(CREDENTIALS)).map((object) => ({ ...object, kind: 'TunnelCredential' })),
+  ];
+  const secrets = (await items(SECRETS)).filter(({ type }) => type === SECRET_TYPE);
+  const credentials = await Array.fromAsync(client.credentials.list());
+  const policies = await Array.fromAsync(client.ipPolicies.list());
+  const rules = await Array.fromAsync(client.ipPolicyRules.list());
+
+  const problems: string[] = [];
+  const outline: Outline = {};
+  const claimed = new Set<string>();
+  const secretsOf = new Set<string>();
+  for (const [key, declared] of stage.declared) {
+    const object = objects.find(({ kind, metadata }) => `${kind}/${metadata.name}` === key);
+    if (!object) {
+      problems.push(`${key} does not exist`);
+      continue;
+    }
+    const say = (problem: string) => problems.push(`${key} ${problem}`);
+    const id = readIdentity(object).externalId ?? '';
+    claimed.add(id);
+    checkObject(object, say);
+    const described = { ...sketch(object) };
+    if (declared.kind === 'IPPolicy') {
+      checkPolicy(
+        declared.spec,
+        policies.find((policy) => policy.id === id),
+        rulesOf(rules, id),
+        say,
+      );
+    } else {
+      checkCredential(
+        declared.spec,
+        credentials.find((credential) => credential.id === id),
+        say,
+      );
+      const name = declared.spec.secret?.name ?? declared.name;
+      secretsOf.add(name);
+      const secret = secrets.find(({ metadata }) => metadata.name === name);
+      if (secret) {
+        await checkSecret(stage, declared.spec.secret?.key ?? 'token', secret, object, id, say);
+        Object.assign(described, { secret: sketchSecret(secret) });
+      } else say(`has no Secret ${name}`);
+    }
+    outline[key] = described;
+  }
+
+  for (const { kind, metadata } of objects) {
+    const key = `${kind}/${metadata.name}`;
+    if (!stage.declared.has(key)) problems.push(`${key} was deleted and still exists`);
+  }
+  const living = new Set(objects.map(({ metadata }) => metadata.uid));
+  for (const { metadata } of secrets) {
+    // Kubernetes collects what belongs to nobody any more, in its own time; after that of a new kind of owner, half a minute.
+    const isGarbage = metadata.ownerReferences?.every(({ uid }) => !living.has(uid)) ?? false;
+    if (!secretsOf.has(metadata.name) && !isGarbage) problems.push(`Secret ${metadata.name} is left over`);
+  }
+  for (const { id } of [...credentials, ...policies]) if (!claimed.has(id)) problems.push(`${id} is an orphan`);
+  for (const { id, ip_policy_id } of rules) {
+    if (!claimed.has(ip_policy_id)) problems.push(`${id} is an orphan of ${ip_policy_id}`);
+  }
+  return { problems, outline };
+}
+
+/** Waits until the promise is kept and no operator has anything to do. @throws with what is wrong after `timeoutMs` */
+export async function untilSettled(stage: Stage, timeoutMs = 30_000): Promise<Outline> {
+  let last: string[] = [];
+  const look = async () => {
+    const { problems, outline } = await inspect(stage);
+    last = problems;
+    if (problems.length > 0 || !(await isIdle(stage))) return undefined;
+    // Once more: while it was looked at, a busy operator may have changed what had been looked at before.
+    const again = await inspect(stage);
+    last = again.problems;
+    return again.problems.length === 0 ? outline : undefined;
+  };
+  try {
+    return await waitFor('everything to be as declared', look, { timeoutMs, intervalMs: 40 });
+  } catch (error) {
+    const why = last.length > 0 ? last.join('; ') : 'an operator is still at work';
+    throw new Error(`not as declared: ${why}`, { cause: error });
+  }
+}
+
+export async function isIdle(stage: Stage): Promise<boolean> {
+  if (stage.proxies.some(({ inFlight }) => inFlight > 0)) return false;
+  const idle = await Promise.all(stage.operators.map((operator) => operator.isRunning && operator.isIdle()));
+  return idle.every(Boolean) && stage.proxies.every(({ inFlight }) => inFlight === 0);
+}
+
+type Say = (problem: string) => void;
+
+function checkObject(object: KubeObject, say: Say): void {
+  const { metadata } = object;
+  const identity = readIdentity(object);
+  const status = readStatus(object);
+  if (metadata.deletionTimestamp) say('is being deleted');
+  if (!isDeepStrictEqual(metadata.finalizers, [FINALIZER])) say(`has the finalizers ${metadata.finalizers}`);
+  if (identity.externalId === undefined) say('has no external id');
+  if (status.id !== identity.externalId) say(`says ${status.id} in its status, ${identity.externalId} is recorded`);
+  if (identity.retiring.length > 0) say(`still retires ${identity.retiring.map(({ id }) => id)}`);
+  if (status.observedGeneration !== metadata.generation) say('has a status of an older generation');
+  if (annotation(object, ANNOTATION.rotateRequestedAt) !== annotation(object, ANNOTATION.rotateHandledAt)) {
+    say('was not rotated as requested');
+  }
+  if (annotation(object, ANNOTATION.reconcileRequestedAt) !== status.lastHandledReconcileAt) {
+    say('was not reconciled as requested');
+  }
+  for (const type of ['Ready', 'Synced']) {
+    const condition = status.conditions?.find((known) => known.type === type);
+    if (condition?.status !== 'True') say(`is not ${type}: ${condition?.reason} ${condition?.message}`);
+    else if (condition.observedGeneration !== metadata.generation) say(`is ${type} in an older generation`);
+  }
+}
+
+type SpecOf<K extends Declared['kind']> = Extract<Declared, { kind: K }>['spec'];
+
+function checkPolicy(spec: SpecOf<'IPPolicy'>, policy: Policy | undefined, rules: Rule[], say: Say): void {
+  if (!policy) {
+    say('has no policy in the API');
+    return;
+  }
+  if (policy.description !== (spec.description ?? null)) say(`is described as "${policy.description}"`);
+  const wanted = (spec.rules ?? []).map(({ cidr, action, description = null }) => ({ cidr, action, description }));
+  const actual = rules.map(({ cidr, action, description }) => ({ cidr, action, description }));
+  const sorted = (list: typeof wanted) => list.toSorted((a, b) => (a.cidr < b.cidr ? -1 : 1));
+  if (!isDeepStrictEqual(sorted(wanted), sorted(actual))) say(`has the rules ${JSON.stringify(actual)}`);
+}
+
+function checkCredential(spec: SpecOf<'TunnelCredential'>, credential: Credential | undefined, say: Say): void {
+  if (!credential) {
+    say('has no credential in the API');
+    return;
+  }
+  if (credential.description !== (spec.description ?? null)) say(`is described as "${credential.description}"`);
+  if (!isDeepStrictEqual(credential.acl, spec.acl ?? [])) say(`may bind ${credential.acl}`);
+}
+
+async function checkSecret(stage: Stage, key: string, secret: KubeObject, owner: KubeObject, id: string, say: Say) {
+  const { metadata } = secret;
+  const data = secretData.parse(secret.data ?? {});
+  const decode = (value = '') => Buffer.from(value, 'base64').toString();
+  const keys = Object.keys(data).toSorted();
+  if (!isDeepStrictEqual(keys, ['credential-id', key].toSorted())) say(`has the keys ${keys} in its Secret`);
+  if (decode(data['credential-id']) !== id) say(`has ${decode(data['credential-id'])} in its Secret instead of ${id}`);
+  const owners = metadata.ownerReferences?.map(({ uid }) => uid) ?? [];
+  if (!isDeepStrictEqual(owners, [owner.metadata.uid])) say('does not own its Secret alone');
+  if (metadata.deletionTimestamp) say('has a Secret that is being deleted');
+  const decision = await stage.client.authenticate({ token: decode(data[key]) || 'none' });
+  if (!decision.allowed || decision.credential_id !== id) {
+    say(`has a token that ${decision.credential_id === null ? 'does not work' : `is ${decision.credential_id}'s`}`);
+  }
+}
+
+function rulesOf(rules: readonly Rule[], id: string): Rule[] {
+  return rules.filter(({ ip_policy_id }) => ip_policy_id === id);
+}
+
+function sketch(object: KubeObject): Outline[string] {
+  const { conditions = [] } = readStatus(object);
+  return {
+    generation: readIdentity(object).generation,
+    conditions: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`).toSorted(),
+    annotations: Object.keys(object.metadata.annotations ?? {}).toSorted(),
+  };
+}
+
+function sketchSecret(secret: KubeObject) {
+  const { labels = {}, annotations = {} } = secret.metadata;
+  return {
+    type: secret.type,
+    keys: Object.keys(secretData.parse(secret.data ?? {})).toSorted(),
+    labels: Object.entries(labels).flat(),
+    annotations: Object.keys(annotations).toSorted(),
+  };
+}

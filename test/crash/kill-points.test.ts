@@ -1,0 +1,48 @@
+/** A part of what `kill-points.deep.test.ts` goes through in full. */
+import { describe, expect, it } from 'vitest';
+import { chains, check, type KillPoint } from './kill-points.ts';
+import { disturbedToo, undisturbedButFor } from './scenarios.ts';
+
+const { createCredential, ...others } = undisturbedButFor;
+const stages = await chains(3);
+
+/** Every n-th, from one that differs between scenarios, so that together they meet many different calls. */
+const everyNth = (n: number, first: number) => (points: KillPoint[]) =>
+  points.filter((_, index) => index % n === first % n);
+
+describe('the operator survives being killed', { timeout: 240_000 }, () => {
+  it(`at every call while it ${createCredential.name}`, async () => {
+    const { failures, killed, points } = await check(stages, createCredential, { isExact: true });
+    expect(failures).toEqual([]);
+    expect(killed).toHaveLength(points.length);
+    expect(new Set(killed.map(({ call }) => call))).toEqual(
+      new Set([
+        'kube PATCH /tunnelcredentials/agent',
+        'kube GET /secrets/agent',
+        'api POST /credentials',
+        'kube POST /secrets',
+        'kube PATCH /tunnelcredentials/agent #2',
+        'kube PATCH /tunnelcredentials/agent/status',
+        'kube POST /events',
+      ]),
+    );
+  });
+
+  it.for(Object.values(others).map((scenario, index) => ({ ...scenario, index })))(
+    'at some calls while it $name',
+    async ({ index, ...scenario }) => {
+      const report = await check(stages, scenario, { isExact: true, choose: everyNth(7, index) });
+      expect(report.failures).toEqual([]);
+      expect(report.killed).toHaveLength(report.points.length);
+    },
+  );
+
+  it.for(Object.values(disturbedToo).map((scenario, index) => ({ ...scenario, index })))(
+    'at some calls while it $name',
+    async ({ index, ...scenario }) => {
+      const report = await check(stages, scenario, { choose: everyNth(9, index) });
+      expect(report.failures).toEqual([]);
+      expect(report.killed).toHaveLength(report.points.length);
+    },
+  );
+});

@@ -1,0 +1,222 @@
+/**
+ * Kills the operator at every call that it makes in the course of a story, before the call takes effect and after it,
+ * and checks that the story ends as it does without.
+ *
+ * A call is told apart by what it is and how often it was made, not by its number: two kinds are worked on at a time,
+ * so the order of all calls is not the same every time, while that of the calls about one object is.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { waitFor } from '../cluster/wait.ts';
+import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
+import { type Call, CUT, type Fault } from './proxy.ts';
+import type { Cast, Scenario } from './scenarios.ts';
+import { openStage, type Stage } from './stage.ts';
+
+export interface KillPoint {
+  /** As `label` names the call. */
+  readonly call: string;
+  readonly when: 'before' | 'after';
+}
+
+/** What a story comes to without a crash. */
+interface Reference {
+  readonly calls: readonly string[];
+  readonly outline: Outline;
+  readonly created: Readonly<Record<string, number>>;
+}
+
+export interface Report {
+  readonly points: readonly KillPoint[];
+  /** Points at which the operator was killed. */
+  readonly killed: readonly KillPoint[];
+  /** In sentences, each with its point; empty when all is well. */
+  readonly failures: readonly string[];
+}
+
+/** `count` stages, each with an operator that is restarted after each crash and so is there for the next. */
+export function chains(count: number): Promise<Stage[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const stage = await openStage({ flags: ONE_BY_ONE });
+      await (await stage.startOperator()).untilReconciling();
+      return stage;
+    }),
+  );
+}
+
+/** Performs a scenario without a crash, then with one at each of the chosen points; default: all. */
+export async function check(
+  stages: readonly Stage[],
+  scenario: Scenario,
+  options: {
+    /** Whether it must end exactly as without a crash, with as much created; else only the promise counts. */
+    isExact?: boolean;
+    choose?: (points: KillPoint[]) => KillPoint[];
+  } = {},
+): Promise<Report> {
+  const { isExact = false, choose = (points) => points } = options;
+  const [first] = stages;
+  if (!first) throw new Error('there is no stage');
+  const reference = await perform(first, scenario);
+  return killAtEach(stages, scenario, choose(allPoints(reference)), isExact ? reference : undefined);
+}
+
+/** Flags under which the calls about one object come one after the other. */
+const ONE_BY_ONE = ['--concurrency', '1', '--api-concurrency', '1'] as const;
+
+let performances = 0;
+
+function castFor(stage: Stage): Cast {
+  performances++;
+  return {
+    stage,
+    policy: { kind: 'IPPolicy', name: `policy-${performances}` },
+    agent: { kind: 'TunnelCredential', name: `agent-${performances}` },
+  };
+}
+
+/** What a call is, without names and ids: `api POST /credentials`. */
+function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
+  const short = path
+    .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
+    .replace(/\/events\/.+/, '/events/<name>')
+    .replace(/-\d+(?=\/|$)/, '')
+    .replace(/\b[a-z]{2,4}_[0-9a-z]{26}\b/, '<id>')
+    .replace(/\b[0-9a-f]{64}\b/, '<digest>');
+  return `${target} ${method} ${short}`;
+}
+
+/** Names calls `label` and, after the first, how often there was one like it. */
+function counter(): (call: Call) => string {
+  const seen = new Map<string, number>();
+  return (call) => {
+    const name = label(call);
+    const times = (seen.get(name) ?? 0) + 1;
+    seen.set(name, times);
+    return times === 1 ? name : `${name} #${times}`;
+  };
+}
+
+/** One performance without a crash. */
+async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
+  const cast = castFor(stage);
+  await setUp(cast, scenario);
+  const before = await created(stage);
+  stage.proxy().forget();
+  await scenario.act(cast);
+  if (scenario.whileDown) await stage.startOperator();
+  const outline = unnumbered(await untilSettled(stage));
+  const name = counter();
+  const calls = stage.proxy().calls.map(name);
+  const reference = { calls, outline, created: difference(await created(stage), before) };
+  await tearDown(cast);
+  return reference;
+}
+
+/** Every call of the reference, before and after. */
+function allPoints({ calls }: Reference): KillPoint[] {
+  return calls.flatMap((call) => (['before', 'after'] as const).map((when) => ({ call, when })));
+}
+
+/** Performs the scenario once for each point, shared out over the stages. */
+async function killAtEach(
+  stages: readonly Stage[],
+  scenario: Scenario,
+  points: readonly KillPoint[],
+  /** What the end must equal; undefined when only the promise counts. */
+  reference: Reference | undefined,
+): Promise<Report> {
+  const left = [...points];
+  const killed: KillPoint[] = [];
+  const failures: string[] = [];
+  const work = async (stage: Stage) => {
+    for (let point = left.shift(); point; point = left.shift()) {
+      const where = `killed ${point.when} "${point.call}"`;
+      try {
+        const outcome = await killAt(stage, scenario, point, reference);
+        if (outcome.wasKilled) killed.push(point);
+        failures.push(...outcome.failures.map((failure) => `${where}: ${failure}`));
+      } catch (error) {
+        failures.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
+        await stage.sweep();
+      }
+    }
+  };
+  await Promise.all(stages.map(work));
+  return { points, killed, failures };
+}
+
+async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, reference: Reference | undefined) {
+  const cast = castFor(stage);
+  await setUp(cast, scenario);
+  const before = await created(stage);
+  const trap = killing(stage, point);
+  stage.proxy().intercept(trap.fault);
+  await scenario.act(cast);
+  if (scenario.whileDown) await stage.startOperator();
+  const isOver = async () => trap.isSprung() || ((await isIdle(stage)) && (await inspect(stage)).problems.length === 0);
+  await waitFor('the crash or the end', isOver);
+  await stage.operator().kill();
+  await scenario.meanwhile?.(cast);
+  stage.proxy().intercept();
+  await stage.startOperator();
+  const outline = unnumbered(await untilSettled(stage));
+  const made = difference(await created(stage), before);
+  const failures: string[] = [];
+  if (reference && !isDeepStrictEqual(outline, reference.outline)) {
+    failures.push(`the end is ${JSON.stringify(outline)}, without a crash ${JSON.stringify(reference.outline)}`);
+  }
+  if (reference && !isDeepStrictEqual(made, reference.created)) {
+    failures.push(`created ${JSON.stringify(made)}, without a crash ${JSON.stringify(reference.created)}`);
+  }
+  await tearDown(cast);
+  return { wasKilled: trap.isSprung(), failures };
+}
+
+/** Kills the operator at a point. From then on nothing more that it sent takes effect. */
+function killing(stage: Stage, { call: wanted, when }: KillPoint): { fault: Fault; isSprung: () => boolean } {
+  const name = counter();
+  let sprung = false;
+  const fault: Fault = async (call, forward) => {
+    if (sprung) return CUT;
+    if (name(call) !== wanted) return forward();
+    if (when === 'after') await forward();
+    sprung = true;
+    await stage.operator().kill();
+    return CUT;
+  };
+  return { fault, isSprung: () => sprung };
+}
+
+async function setUp(cast: Cast, scenario: Scenario): Promise<void> {
+  const { stage } = cast;
+  stage.proxy().intercept();
+  await scenario.given?.(cast);
+  await untilSettled(stage);
+  if (scenario.whileDown) await stage.operator().kill();
+}
+
+/** Everything goes, which is checked like everything else. */
+async function tearDown({ stage }: Cast): Promise<void> {
+  await stage.removeAll();
+  await untilSettled(stage);
+  await stage.sweepSecrets();
+}
+
+/** How many of each family were ever created through the API. */
+async function created(stage: Stage): Promise<Record<string, number>> {
+  const text =
+    "select type, count(*)::int as times from events where type like '%created%' group by type order by type";
+  const rows = await stage.query(text);
+  return Object.fromEntries(rows.map(({ type, times }) => [String(type), Number(times)]));
+}
+
+function difference(after: Record<string, number>, before: Record<string, number>): Record<string, number> {
+  const counts = Object.entries(after).map(([type, times]) => [type, times - (before[type] ?? 0)] as const);
+  return Object.fromEntries(counts.filter(([, times]) => times > 0));
+}
+
+/** The objects of two performances have different numbers. */
+function unnumbered(outline: Outline): Outline {
+  return Object.fromEntries(Object.entries(outline).map(([key, value]) => [key.replace(/-\d+$/, ''), value]));
+}

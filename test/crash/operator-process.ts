@@ -1,0 +1,112 @@
+/** The operator as its users run it: a process of its own, which can be killed. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { type Child, ChildExited, startChild } from '../cluster/child-process.ts';
+import { waitFor } from '../cluster/wait.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export interface OperatorSettings {
+  /** Where its log and its kubeconfig are. */
+  readonly folder: string;
+  /** Unique in the folder. */
+  readonly name: string;
+  readonly apiUrl: string;
+  readonly apiKey: string;
+  readonly kubeconfigPath: string;
+  readonly namespace: string;
+  /** More flags; they win over ours. */
+  readonly flags?: readonly string[];
+  /** Where Node keeps compiled code between starts. */
+  readonly compileCache: string;
+}
+
+const logLine = z.looseObject({ msg: z.string().optional(), url: z.string().optional() });
+
+export class OperatorProcess {
+  readonly #child: Child;
+  #metricsUrl: string | undefined;
+
+  constructor({ folder, name, apiUrl, apiKey, kubeconfigPath, namespace, flags = [], compileCache }: OperatorSettings) {
+    const ours = ['--leader-elect', 'false', '--metrics-host', '127.0.0.1', '--metrics-port', '0'];
+    // What is compared with the API in between would be found by the next resync; tests must not live on that.
+    const args = [MAIN, 'operator', ...ours, '--resync-interval', '1h', '--log-level', 'debug', ...flags];
+    this.#child = startChild({
+      name,
+      command: process.execPath,
+      args: ['--disable-warning=ExperimentalWarning', ...args],
+      logFile: join(folder, `${name}.log`),
+      env: {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: compileCache,
+        LOG_FORMAT: 'json',
+        TUNNEL_API_URL: apiUrl,
+        TUNNEL_API_KEY: apiKey,
+        KUBECONFIG: kubeconfigPath,
+        WATCH_NAMESPACE: namespace,
+      },
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exit() === undefined;
+  }
+
+  /** SIGKILL; returns when it has ended. */
+  async kill(): Promise<void> {
+    await this.#child.stop({ signal: 'SIGKILL' });
+  }
+
+  /** SIGTERM, as Kubernetes ends a pod. */
+  async stop(): Promise<void> {
+    await this.#child.stop({ graceMs: 30_000 });
+  }
+
+  log(): Promise<string> {
+    return readFile(this.#child.logFile, 'utf8');
+  }
+
+  logTail(): string {
+    return this.#child.logTail(15);
+  }
+
+  /** Resolves when its caches are filled and its workers run. */
+  async untilReconciling(): Promise<void> {
+    await this.#untilLogged('reconciling');
+  }
+
+  /** Whether it has compared everything with the API once, and no worker has or will at once have anything to do. */
+  async isIdle(): Promise<boolean> {
+    const metrics = await this.metrics();
+    const sum = (name: string, labels = '') => {
+      const lines = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(labels));
+      return lines.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
+    };
+    const busy = sum('workqueue_depth') + sum('controller_runtime_active_workers');
+    return busy === 0 && sum('tunnel_operator_resyncs_total', 'success') >= 2;
+  }
+
+  async metrics(): Promise<string> {
+    this.#metricsUrl ??= (await this.#untilLogged('serving metrics and probes')).url;
+    const response = await fetch(`${this.#metricsUrl}/metrics`);
+    return response.text();
+  }
+
+  async readyz(): Promise<number> {
+    this.#metricsUrl ??= (await this.#untilLogged('serving metrics and probes')).url;
+    return (await fetch(`${this.#metricsUrl}/readyz`)).status;
+  }
+
+  #untilLogged(message: string) {
+    const find = async () => {
+      const exit = this.#child.exit();
+      if (exit) throw new ChildExited(this.#child, exit);
+      const lines = (await this.log()).split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+      return lines.map((line) => logLine.parse(JSON.parse(line))).find(({ msg }) => msg === message);
+    };
+    const isFatal = (error: unknown) => error instanceof ChildExited;
+    return waitFor(`the operator to log "${message}"`, find, { isFatal, intervalMs: 30 });
+  }
+}

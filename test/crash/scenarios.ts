@@ -1,0 +1,178 @@
+/** What users do while the operator is killed: the stories that must always end the same way. */
+import { ANNOTATION } from '../../src/operator/names.ts';
+import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
+
+/** One performance of a scenario, with objects of its own. */
+export interface Cast {
+  readonly stage: Stage;
+  readonly policy: { readonly kind: 'IPPolicy'; readonly name: string };
+  readonly agent: { readonly kind: 'TunnelCredential'; readonly name: string };
+}
+
+export interface Scenario {
+  /** "survives being killed while it …" */
+  readonly name: string;
+  /** What is there before, settled. */
+  readonly given?: (cast: Cast) => Promise<void>;
+  /** What the operator is killed at. */
+  readonly act: (cast: Cast) => Promise<void>;
+  /** True: it happens while no operator runs, so that the calls of a start count too. */
+  readonly whileDown?: boolean;
+  /** What happens between the crash and the restart. */
+  readonly meanwhile?: (cast: Cast) => Promise<void>;
+}
+
+const POLICY: PolicySpec = {
+  description: 'Office networks',
+  rules: [
+    { cidr: '203.0.113.0/24', action: 'allow', description: 'Office' },
+    { cidr: '2001:db8:10::/48', action: 'allow' },
+  ],
+};
+const OTHER_RULES: NonNullable<PolicySpec['rules']> = [
+  { cidr: '203.0.113.0/24', action: 'deny' },
+  { cidr: '198.51.100.0/24', action: 'allow' },
+];
+const CREDENTIAL: CredentialSpec = { description: 'Agents of the shop', acl: ['bind:shop.example.com'] };
+
+const SHORT_OVERLAP = '50ms';
+const NOW = 'now';
+
+async function createBoth({ stage, policy, agent }: Cast, more: CredentialSpec = {}): Promise<void> {
+  await stage.apply({ ...policy, spec: POLICY });
+  await stage.apply({ ...agent, spec: { ...CREDENTIAL, ...more } });
+}
+
+async function createAgent({ stage, agent }: Cast): Promise<void> {
+  await stage.apply({ ...agent, spec: CREDENTIAL });
+}
+
+async function editBoth({ stage, policy, agent }: Cast): Promise<void> {
+  await stage.apply({ ...policy, spec: { description: 'All networks', rules: OTHER_RULES } });
+  await stage.apply({ ...agent, spec: { description: 'Agents of the shops', acl: ['bind:*.example.com'] } });
+}
+
+async function deleteBoth({ stage, policy, agent }: Cast): Promise<void> {
+  await stage.remove(policy);
+  await stage.remove(agent);
+}
+
+const rotate = ({ stage, agent }: Cast) => stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: NOW });
+
+/** The Secret gets the name that is given, with the number of the performance behind it. */
+function renameSecret(to: string) {
+  return async ({ stage, agent }: Cast) => {
+    const name = `${to}-${agent.name.split('-').at(-1)}`;
+    await stage.apply({ ...agent, spec: { ...CREDENTIAL, secret: { name } } });
+  };
+}
+
+async function deleteInTheApi({ stage }: Cast): Promise<void> {
+  for await (const { id } of stage.client.ipPolicies.list()) await stage.client.ipPolicies.delete(id);
+  for await (const { id } of stage.client.credentials.list()) await stage.client.credentials.delete(id);
+}
+
+async function deleteInTheApiAndSay(cast: Cast): Promise<void> {
+  const { stage, policy, agent } = cast;
+  await deleteInTheApi(cast);
+  for (const object of [policy, agent]) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
+}
+
+/** Stories in which nothing but the crash disturbs the operator: they end exactly as without it. */
+export const undisturbedButFor = {
+  createCredential: { name: 'creates a credential', act: createAgent },
+  create: { name: 'creates a policy and a credential', act: createBoth },
+  createdWhileDown: {
+    name: 'starts and creates a policy and a credential',
+    act: createBoth,
+    whileDown: true,
+  },
+  edit: { name: 'follows an edit of both', given: createBoth, act: editBoth },
+  rotate: {
+    name: 'rotates a token',
+    given: (cast) => createBoth(cast, { rotation: { overlap: SHORT_OVERLAP } }),
+    act: rotate,
+  },
+  secretDeleted: {
+    name: 'makes up for a deleted Secret',
+    given: createAgent,
+    act: ({ stage, agent }) => stage.deleteSecret(agent.name),
+  },
+  delete: { name: 'deletes both', given: createBoth, act: deleteBoth },
+  remoteGone: { name: 'creates anew what was deleted in the API', given: createBoth, act: deleteInTheApiAndSay },
+  remoteGoneWhileDown: {
+    name: 'starts and creates anew what was deleted in the API',
+    given: createBoth,
+    act: deleteInTheApi,
+    whileDown: true,
+  },
+  secretRenamed: { name: 'gives the Secret another name', given: createAgent, act: renameSecret('renamed') },
+} satisfies Record<string, Scenario>;
+
+/** Stories in which something else happens before the operator is back. What is declared then is what counts. */
+export const disturbedToo = {
+  createdThenDeleted: {
+    name: 'creates both, which are deleted before it is back',
+    act: createBoth,
+    meanwhile: deleteBoth,
+  },
+  createdThenEdited: {
+    name: 'creates both, which are edited before it is back',
+    act: createBoth,
+    meanwhile: editBoth,
+  },
+  createdThenEmptied: {
+    name: 'creates a policy, whose rules are removed before it is back',
+    act: ({ stage, policy }) => stage.apply({ ...policy, spec: POLICY }),
+    meanwhile: ({ stage, policy }) => stage.apply({ ...policy, spec: { ...POLICY, rules: [] } }),
+  },
+  tokenExpired: {
+    name: 'creates a credential, and the API has forgotten the token when it is back',
+    act: createAgent,
+    meanwhile: async ({ stage }) => {
+      const text = "update idempotency_keys set created_at = created_at - interval '25 hours'";
+      await stage.query(text);
+    },
+  },
+  keyExchanged: {
+    name: 'creates a credential, and comes back with another API key',
+    act: createAgent,
+    meanwhile: ({ stage }) => stage.exchangeApiKey(),
+  },
+  secretDeletedToo: {
+    name: 'rotates a token, and the Secret is deleted before it is back',
+    given: (cast) => createBoth(cast, { rotation: { overlap: SHORT_OVERLAP } }),
+    act: rotate,
+    meanwhile: ({ stage, agent }) => stage.deleteSecret(agent.name),
+  },
+  rotatedThenDeleted: {
+    name: 'rotates a token, and both are deleted before it is back',
+    given: (cast) => createBoth(cast, { rotation: { overlap: SHORT_OVERLAP } }),
+    act: rotate,
+    meanwhile: deleteBoth,
+  },
+  renamedTwice: {
+    name: 'gives the Secret another name, which is changed again before it is back',
+    given: createAgent,
+    act: renameSecret('second'),
+    meanwhile: renameSecret('third'),
+  },
+  renamedAndBack: {
+    name: 'gives the Secret another name, which is taken back before it is back',
+    given: createAgent,
+    act: renameSecret('second'),
+    meanwhile: createAgent,
+  },
+  remoteGoneThenDeleted: {
+    name: 'creates anew what was deleted in the API, and both are deleted before it is back',
+    given: createBoth,
+    act: deleteInTheApiAndSay,
+    meanwhile: deleteBoth,
+  },
+  deletedThenCreated: {
+    name: 'deletes both, which are created again under their names before it is back',
+    given: createBoth,
+    act: deleteBoth,
+    meanwhile: createBoth,
+  },
+} satisfies Record<string, Scenario>;

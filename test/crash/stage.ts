@@ -1,0 +1,309 @@
+/**
+ * What one chain of crash tests works on: a namespace, an API on a database of its own, and operators as processes, each
+ * behind a proxy of its own. What a user does here is remembered, so that at any time all of the namespace and all of
+ * the API can be held against it (`inspect.ts`). Only for test files; it registers a hook of Vitest.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { KubeConfig } from '@kubernetes/client-node';
+import pg from 'pg';
+import { afterAll } from 'vitest';
+import { type RunningApi, startApi } from '../../src/api/server.ts';
+import { migrate } from '../../src/api/store/migrate.ts';
+import { type Client, createClient } from '../../src/client/client.ts';
+import { API_VERSION, FINALIZER, GROUP, VERSION } from '../../src/operator/names.ts';
+import { KubeApi, type ResourceType } from '../../src/operator/runtime/kube-api.ts';
+import { KubeError } from '../../src/operator/runtime/kube-error.ts';
+import type { KubeObject } from '../../src/operator/runtime/kube-object.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
+import { OperatorProcess } from './operator-process.ts';
+import { FaultProxy } from './proxy.ts';
+
+export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
+export const POLICIES: ResourceType = { group: GROUP, version: VERSION, plural: 'ippolicies' };
+export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plural: 'tunnelcredentials' };
+export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
+
+export const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
+const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
+
+export interface PolicySpec {
+  description?: string;
+  metadata?: string;
+  rules?: { cidr: string; action: 'allow' | 'deny'; description?: string }[];
+  deletionPolicy?: 'Delete' | 'Retain';
+}
+
+export interface CredentialSpec {
+  description?: string;
+  acl?: string[];
+  secret?: { name?: string; key?: string };
+  rotation?: { interval?: string; overlap?: string };
+  deletionPolicy?: 'Delete' | 'Retain';
+}
+
+export type Declared =
+  | { readonly kind: 'IPPolicy'; readonly name: string; readonly spec: PolicySpec }
+  | { readonly kind: 'TunnelCredential'; readonly name: string; readonly spec: CredentialSpec };
+
+export interface StageOptions {
+  /** More flags of every operator. */
+  readonly flags?: readonly string[];
+  /** Default: a database of its own on the shared Postgres. */
+  readonly databaseUrl?: string;
+  /** Default: the shared control plane and a namespace of its own. */
+  readonly cluster?: { readonly kubeconfig: KubeConfig; readonly namespace: string };
+}
+
+const open: Stage[] = [];
+let crds: Promise<void> | undefined;
+let compileCache: Promise<string> | undefined;
+
+afterAll(async () => {
+  await Promise.all(open.splice(0).map((stage) => stage.close()));
+  if (compileCache) await rm(await compileCache, { recursive: true, force: true });
+});
+
+export class Stage {
+  readonly namespace: string;
+  readonly kube: KubeApi;
+  readonly databaseUrl: string;
+  /** Past the proxies, with a key that no operator has. */
+  readonly client: Client;
+  readonly proxies: FaultProxy[] = [];
+  /** What the user wants to be there. */
+  readonly declared = new Map<string, Declared>();
+  #api: RunningApi;
+  readonly #folder: string;
+  readonly #compileCache: string;
+  readonly #kubeconfig: KubeConfig;
+  readonly #flags: readonly string[];
+  readonly #operators: (OperatorProcess | undefined)[] = [];
+  #apiKey = API_KEY;
+  #started = 0;
+
+  constructor(parts: {
+    namespace: string;
+    databaseUrl: string;
+    kubeconfig: KubeConfig;
+    api: RunningApi;
+    folder: string;
+    compileCache: string;
+    flags: readonly string[];
+  }) {
+    this.namespace = parts.namespace;
+    this.databaseUrl = parts.databaseUrl;
+    this.#kubeconfig = parts.kubeconfig;
+    this.#api = parts.api;
+    this.#folder = parts.folder;
+    this.#compileCache = parts.compileCache;
+    this.#flags = parts.flags;
+    this.kube = new KubeApi(parts.kubeconfig, { userAgent: 'crash-tests', timeoutMs: 20_000 });
+    this.client = createClient({ baseUrl: parts.api.listening, apiKey: API_KEY });
+    open.push(this);
+  }
+
+  // Operators.
+
+  /** The proxy of the operator in this place. */
+  proxy(place = 0): FaultProxy {
+    const proxy = this.proxies[place];
+    if (!proxy) throw new Error(`no operator was started in place ${place}`);
+    return proxy;
+  }
+
+  operator(place = 0): OperatorProcess {
+    const operator = this.#operators[place];
+    if (!operator) throw new Error(`no operator runs in place ${place}`);
+    return operator;
+  }
+
+  /** Starts one, in place of the one that ran there before. */
+  async startOperator(place = 0, flags: readonly string[] = []): Promise<OperatorProcess> {
+    const proxy = await this.prepareProxy(place);
+    const name = `operator-${place}-${this.#started++}`;
+    const operator = new OperatorProcess({
+      folder: this.#folder,
+      name,
+      apiUrl: proxy.apiUrl,
+      apiKey: this.#apiKey,
+      kubeconfigPath: join(this.#folder, `kubeconfig-${place}`),
+      namespace: this.namespace,
+      flags: [...this.#flags, ...flags],
+      compileCache: this.#compileCache,
+    });
+    this.#operators[place] = operator;
+    return operator;
+  }
+
+  async prepareProxy(place = 0): Promise<FaultProxy> {
+    const known = this.proxies[place];
+    if (known) return known;
+    const proxy = await FaultProxy.start(this.#api.listening, this.#kubeconfig);
+    this.proxies[place] = proxy;
+    await writeFile(join(this.#folder, `kubeconfig-${place}`), proxy.kubeconfig, { mode: 0o600 });
+    return proxy;
+  }
+
+  async killOperators(): Promise<void> {
+    await Promise.all(this.#operators.map((operator) => operator?.kill()));
+  }
+
+  get operators(): OperatorProcess[] {
+    return this.#operators.filter((operator) => operator !== undefined);
+  }
+
+  /** Operators that are started from now on call the API with another key of the same owner. */
+  async exchangeApiKey(): Promise<void> {
+    const { token } = await this.client.apiKeys.create({ description: 'another key' });
+    if (token === null) throw new Error('a new API key came without its token');
+    this.#apiKey = token;
+  }
+
+  // The API.
+
+  async stopApi(): Promise<void> {
+    await this.#api.stop();
+  }
+
+  /** On the port that it had. */
+  async restartApi(): Promise<void> {
+    const port = Number(new URL(this.#api.listening).port);
+    this.#api = await startApi({ databaseUrl: this.databaseUrl, port, bootstrapApiKey: API_KEY, ...API_SETTINGS });
+  }
+
+  /** Asks the database, past the API. */
+  async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.databaseUrl });
+    await client.connect();
+    try {
+      return (await client.query(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  // What users do.
+
+  async apply(declared: Declared, annotations: Record<string, string> = {}): Promise<void> {
+    const { kind, name, spec } = declared;
+    const type = typeOf(kind);
+    const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
+    this.declared.set(`${kind}/${name}`, declared);
+    await retryOnConflict(async () => {
+      const existing = await this.kube.find(type, name, this.namespace);
+      if (!existing) return this.kube.create(type, body, this.namespace);
+      const metadata = { ...existing.metadata, annotations: { ...existing.metadata.annotations, ...annotations } };
+      return this.kube.replace(type, name, { ...existing, metadata, spec }, this.namespace);
+    });
+  }
+
+  /** Asks for the deletion, as `kubectl delete --wait=false`. */
+  async remove({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<void> {
+    this.declared.delete(`${kind}/${name}`);
+    await ignoreNotFound(this.kube.delete(typeOf(kind), name, this.namespace));
+  }
+
+  async removeAll(): Promise<void> {
+    for (const declared of [...this.declared.values()]) await this.remove(declared);
+  }
+
+  async annotate({ kind, name }: Pick<Declared, 'kind' | 'name'>, annotations: Record<string, string | null>) {
+    await this.kube.patch(typeOf(kind), name, { metadata: { annotations } }, this.namespace);
+  }
+
+  async deleteSecret(name: string): Promise<void> {
+    await ignoreNotFound(this.kube.delete(SECRETS, name, this.namespace));
+  }
+
+  find({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<KubeObject | undefined> {
+    return this.kube.find(typeOf(kind), name, this.namespace);
+  }
+
+  /** @throws when there is none */
+  async token(secret: string, key = 'token'): Promise<string> {
+    const { data } = await this.kube.get(SECRETS, secret, this.namespace);
+    const encoded = typeof data === 'object' && data !== null ? Object.entries(data).find(([k]) => k === key)?.[1] : '';
+    return Buffer.from(String(encoded), 'base64').toString();
+  }
+
+  // The end.
+
+  /** Removes everything by force, so that what one test left does not disturb the next. */
+  async sweep(): Promise<void> {
+    this.declared.clear();
+    for (const type of [POLICIES, CREDENTIALS]) {
+      for (const { metadata } of (await this.kube.list(type, { namespace: this.namespace })).items) {
+        await ignoreNotFound(this.kube.delete(type, metadata.name, this.namespace));
+        const others = metadata.finalizers?.filter((name) => name !== FINALIZER) ?? [];
+        const patch = this.kube.patch(type, metadata.name, { metadata: { finalizers: others } }, this.namespace);
+        await ignoreNotFound(patch);
+      }
+    }
+    await this.sweepSecrets();
+    for await (const { id } of this.client.credentials.list()) await this.client.credentials.delete(id);
+    for await (const { id } of this.client.ipPolicies.list()) await this.client.ipPolicies.delete(id);
+  }
+
+  /** What the garbage collector would do in its own time, where there is one. */
+  async sweepSecrets(): Promise<void> {
+    for (const { metadata } of (await this.kube.list(SECRETS, { namespace: this.namespace })).items) {
+      if (metadata.ownerReferences) await ignoreNotFound(this.kube.delete(SECRETS, metadata.name, this.namespace));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.killOperators();
+    await this.sweep().catch(() => {});
+    await Promise.all(this.proxies.map((proxy) => proxy.close()));
+    await Promise.all([this.client.close(), this.kube.close()]);
+    await this.#api.stop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+const API_SETTINGS = { logLevel: 'silent', poolSize: 10 } as const;
+
+/** Sets the stage; no operator runs yet. */
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const shared = options.cluster === undefined;
+  if (shared) crds ??= installCrds();
+  await crds;
+  compileCache ??= mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));
+  const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
+  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
+  return new Stage({
+    namespace: options.cluster?.namespace ?? (await createNamespace('crash')),
+    databaseUrl,
+    kubeconfig: options.cluster?.kubeconfig ?? (await kubeconfig()),
+    api,
+    folder: await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-')),
+    compileCache: await compileCache,
+    flags: options.flags ?? [],
+  });
+}
+
+async function installCrds(): Promise<void> {
+  const applied = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+  if (applied.code !== 0) throw new Error(applied.stderr);
+  const waited = await kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS]);
+  if (waited.code !== 0) throw new Error(waited.stderr);
+}
+
+export function typeOf(kind: Declared['kind']): ResourceType {
+  return kind === 'IPPolicy' ? POLICIES : CREDENTIALS;
+}
+
+async function ignoreNotFound(promise: Promise<unknown>): Promise<void> {
+  await promise.catch((error) => {
+    if (!(error instanceof KubeError && error.isNotFound)) throw error;
+  });
+}
+
+async function retryOnConflict(attempt: () => Promise<unknown>): Promise<void> {
+  const isFatal = (error: unknown) => !(error instanceof KubeError && error.isConflict);
+  await waitFor('a write that nobody else disturbs', async () => (await attempt()) !== undefined, { isFatal });
+}

@@ -1,0 +1,118 @@
+/** The watches of one operator on their way through the proxy, and everything that can befall them. */
+import type { ClientRequest, ServerResponse } from 'node:http';
+
+/** What becomes of a watch that begins: `refuse` is 503, the others say that its version is too old. */
+export type WatchFault = 'refuse' | 'gone-http' | 'gone-event';
+
+interface Stream {
+  readonly path: string;
+  readonly response: ServerResponse;
+  /** Complete lines that wait to be delivered. */
+  readonly held: string[];
+  /** Nothing of it is delivered any more, and nobody says so. */
+  silent: boolean;
+}
+
+const GONE = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  message: 'too old resource version: 1 (2)',
+  reason: 'Expired',
+  code: 410,
+};
+
+export class WatchRelay {
+  readonly #streams = new Set<Stream>();
+  #holding = false;
+  #atStart: ((path: string) => WatchFault | undefined) | undefined;
+  /** Watches begun, refused ones included. */
+  begun = 0;
+
+  /** Watches that are open. */
+  get open(): number {
+    return this.#streams.size;
+  }
+
+  /** Decides about watches that begin from now on. */
+  atStart(fault?: (path: string) => WatchFault | undefined): void {
+    this.#atStart = fault;
+  }
+
+  /** Breaks the connections of all watches. */
+  cut(): void {
+    for (const { response } of this.#streams) response.destroy();
+  }
+
+  /** The present watches stay open and deliver nothing more, not even bookmarks. New ones are not affected. */
+  silence(): void {
+    for (const stream of this.#streams) stream.silent = true;
+  }
+
+  /** Nothing is delivered, by new watches neither, until `release`. */
+  hold(): void {
+    this.#holding = true;
+  }
+
+  /** Delivers what was held back, in order. */
+  release(): void {
+    this.#holding = false;
+    for (const { response, held } of this.#streams) for (const line of held.splice(0)) response.write(line);
+  }
+
+  relay(url: URL, open: () => ClientRequest, response: ServerResponse): void {
+    this.begun++;
+    const fault = this.#atStart?.(url.pathname);
+    if (fault !== undefined) {
+      answerFault(response, fault);
+      return;
+    }
+    const stream: Stream = { path: url.pathname, response, held: [], silent: false };
+    const upstream = open();
+    this.#streams.add(stream);
+    response.once('close', () => {
+      this.#streams.delete(stream);
+      upstream.destroy();
+    });
+    upstream.once('error', () => response.destroy());
+    upstream.once('response', (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, { 'content-type': 'application/json' });
+      response.flushHeaders();
+      let rest = '';
+      incoming.setEncoding('utf8');
+      incoming.on('data', (chunk: string) => {
+        const lines = (rest + chunk).split(/(?<=\n)/);
+        rest = lines.at(-1)?.endsWith('\n') ? '' : (lines.pop() ?? '');
+        for (const line of lines) this.#deliver(stream, line);
+      });
+      incoming.once('error', () => response.destroy());
+      incoming.once('end', () => {
+        // A refusal is a body without a line break.
+        if (rest !== '') response.write(rest);
+        if (!stream.silent) response.end();
+      });
+    });
+    upstream.end();
+  }
+
+  #deliver(stream: Stream, line: string): void {
+    if (stream.silent) return;
+    if (this.#holding) stream.held.push(line);
+    else stream.response.write(line);
+  }
+}
+
+function answerFault(response: ServerResponse, fault: WatchFault): void {
+  switch (fault) {
+    case 'refuse':
+      response.writeHead(503, { 'content-type': 'text/plain' }).end('nobody is here');
+      break;
+    case 'gone-http':
+      response.writeHead(410, { 'content-type': 'application/json' }).end(JSON.stringify(GONE));
+      break;
+    case 'gone-event':
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(`${JSON.stringify({ type: 'ERROR', object: GONE })}\n`);
+      break;
+  }
+}

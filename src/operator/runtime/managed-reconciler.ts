@@ -268,11 +268,6 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     return generation > 0 ? this.#o.external.closeKey(idempotencyKeyOf(work.object, generation)) : undefined;
   }
 
-  async #deleteSuperseded(work: Work, { id, generation }: Retiring): Promise<void> {
-    if (generation > 0) await this.#o.external.closeKey(idempotencyKeyOf(work.object, generation));
-    await this.#o.external.delete(id);
-  }
-
   // Letting go.
 
   async #finalize(work: Work): Promise<Outcome> {

@@ -1,0 +1,70 @@
+/** What the documentation lists is what there is. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { operatorSettings } from '../src/operator/config.ts';
+import { ANNOTATION } from '../src/operator/names.ts';
+import { EVENT, REASON } from '../src/operator/reasons.ts';
+import { createMetrics } from '../src/operator/runtime/metrics.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const DOCUMENTS = ['README.md', 'docs/operator.md', 'docs/api.md', 'docs/dependencies.md'];
+const packageFile = z.object({
+  dependencies: z.record(z.string(), z.string()),
+  devDependencies: z.record(z.string(), z.string()),
+});
+
+describe('docs/operator.md', () => {
+  const text = read('docs/operator.md');
+
+  it.each(Object.values(REASON))('explains the reason %s', (reason) => {
+    expect(text).toContain(`| \`${reason}\` |`);
+  });
+
+  it.each(Object.values(EVENT))('names the Event %s', (reason) => {
+    expect(text).toContain(`\`${reason}\``);
+  });
+
+  it.each(Object.values(ANNOTATION))('names the annotation %s', (name) => {
+    expect(text).toContain(name);
+  });
+
+  it('names every metric of our own', async () => {
+    const metrics = await createMetrics().registry.getMetricsAsJSON();
+    const ours = metrics.map(({ name }) => name).filter((name) => name.startsWith('tunnel_operator_'));
+    const short = (name: string) => name.replace('tunnel_operator_', '…_');
+    expect(ours.filter((name) => !text.includes(name) && !text.includes(short(name)))).toEqual([]);
+  });
+});
+
+describe('docs/dependencies.md', () => {
+  const { dependencies, devDependencies } = packageFile.parse(JSON.parse(read('package.json')));
+
+  it.each([...Object.keys(dependencies), ...Object.keys(devDependencies)])('gives the reason for %s', (name) => {
+    expect(read('docs/dependencies.md')).toContain(`\`${name}\``);
+  });
+
+  it('lists nothing that is not depended on', () => {
+    const listed = [...read('docs/dependencies.md').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(listed.filter((name) => !(name in dependencies) && !(name in devDependencies))).toEqual([]);
+  });
+});
+
+describe('links', () => {
+  it.each(DOCUMENTS)('of %s lead somewhere', (file) => {
+    const targets = [...read(file).matchAll(/\]\(([^)#]+)(#[^)]*)?\)/g)].map(([, target = '']) => target);
+    const broken = targets
+      .filter((target) => !/^https?:/.test(target))
+      .filter((target) => !existsSync(join(ROOT, dirname(file), target)));
+    expect(broken).toEqual([]);
+  });
+});
+
+it('every setting of the operator has a flag or is a secret', () => {
+  const without = Object.values(operatorSettings).filter((setting) => !('flag' in setting) && !('secret' in setting));
+  expect(without).toEqual([]);
+});

@@ -89,6 +89,8 @@ export interface Stack {
   accepts(token: string | undefined): Promise<boolean>;
   /** Reasons and messages of the Events about an object. */
   events(name: string): Promise<{ reason: string; message: string; type: string }[]>;
+  /** The value of one metric of the newest operator, summed over the series that have these labels. */
+  metric(name: string, labels?: Record<string, string>): Promise<number>;
   /** All ids in the API, of both families. */
   remoteIds(): Promise<string[]>;
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
@@ -198,6 +200,15 @@ export async function startStack(
       return items
         .filter(({ involvedObject }) => (involvedObject as { name?: string }).name === name)
         .map(({ reason, message, type }) => ({ reason: String(reason), message: String(message), type: String(type) }));
+    },
+    async metric(name, labels = {}) {
+      const scraped = await fetch(`${[...operators].at(-1)?.healthUrl}/metrics`);
+      const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+      return (await scraped.text())
+        .split('\n')
+        .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+        .filter((line) => wanted.every((label) => line.includes(label)))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
     },
     async remoteIds() {
       const ids: string[] = [];

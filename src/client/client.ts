@@ -92,7 +92,11 @@ export function createClient(options: ClientOptions) {
       return closedIdempotencyKey.parse(answer.body);
     },
 
+    /** Waits for the calls under way. */
     close: () => transport.close(),
+
+    /** Breaks off the calls under way: they fail with NoAnswerError. */
+    destroy: () => transport.destroy(),
   };
 }
 

@@ -41,7 +41,10 @@ export interface Answer {
 export interface Transport {
   /** Performs the call. @throws ApiError, NoAnswerError */
   send(call: Call): Promise<Answer>;
+  /** Waits for the calls under way. */
   close(): Promise<void>;
+  /** Breaks off the calls under way. */
+  destroy(): Promise<void>;
 }
 
 const FIRST_BACKOFF_MS = 200;
@@ -81,7 +84,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  return { send, close: () => agent.close() };
+  return { send, close: () => agent.close(), destroy: () => agent.destroy() };
 }
 
 function requestOptions(base: string, options: TransportOptions, call: Call, timeoutMs: number) {

@@ -123,11 +123,15 @@ export class TunnelOperator extends operatorLibrary.default {
       finished.then(() => true),
       delay(this.#config.shutdownMs, false, { ref: false }),
     ]);
-    if (!isDone) this.#log.warn('the shutdown timeout has passed; leaving reconciles under way');
+    if (!isDone) {
+      this.#log.warn('the shutdown timeout has passed; breaking off the reconciles under way');
+      // Before the lease is handed over: the next leader may work on the same objects.
+      await Promise.all([this.#client.destroy(), this.#kube.close()]);
+    }
     await Promise.race([this.#events.flush(), delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
     await Promise.all(this.#caches().map(({ cache }) => cache.stop()));
-    await Promise.all([this.#client.close(), this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
+    await Promise.all([this.#client.destroy(), this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
   }
 

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
 export function addAccessLog(app: FastifyInstance): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.config.path ?? 'unmatched';
     const level = PROBES.has(route) ? 'debug' : 'info';
     const { method } = request;
@@ -13,5 +13,6 @@ export function addAccessLog(app: FastifyInstance): void {
       { method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
       'request',
     );
+    done();
   });
 }

@@ -16,11 +16,11 @@ import type { Database } from './store/database.ts';
 export interface AppOptions {
   db: Database;
   logger?: FastifyBaseLogger | undefined;
-  /** What `uri` members start with; default: as the request addressed this server. */
+  /** What `uri` members start with, without a slash at the end; default: as the request addressed this server. */
   baseUrl?: string | undefined;
   /** Most bytes of a body. Default 1 MiB. */
   bodyLimit?: number | undefined;
-  /** Milliseconds: to receive a request, without traffic, between requests of a connection, to answer. */
+  /** Milliseconds: to receive a request, without traffic, between requests of a connection. */
   timeouts?: Partial<Timeouts> | undefined;
 }
 
@@ -28,11 +28,10 @@ export interface Timeouts {
   request: number;
   connection: number;
   keepAlive: number;
-  handler: number;
 }
 
 /** `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one. */
-const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000, handler: 60_000 };
+const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db } = options;
@@ -49,7 +48,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     http: { connectionsCheckingInterval: Math.min(5_000, timeouts.request / 2) },
     connectionTimeout: timeouts.connection,
     keepAliveTimeout: timeouts.keepAlive,
-    handlerTimeout: timeouts.handler,
     // Requests that still arrive on open connections while stopping are served; the answer closes the connection.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
@@ -63,8 +61,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     for (const each of [method].flat()) known.add(each);
     paths.set([...paths.keys()].find((other) => other.source === pattern.source) ?? pattern, known);
   });
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
   closeWhenStopping(app);
   app.setErrorHandler(answerError);
@@ -111,10 +110,7 @@ function readJson(app: FastifyInstance): void {
 const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 function baseUrl(configured: string | undefined): (request: FastifyRequest) => string {
-  if (configured !== undefined) {
-    const base = configured.replace(/\/+$/, '');
-    return () => base;
-  }
+  if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
     if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, and perhaps a port' });
     return `http://${host}`;

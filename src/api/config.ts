@@ -8,7 +8,8 @@ const count = (min: number, max: number) =>
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment');
+  .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
+  .transform((url) => url.replace(/\/+$/, ''));
 
 const settings = {
   databaseUrl: {

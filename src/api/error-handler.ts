@@ -19,9 +19,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
     .code(error.status)
     .headers({ 'x-request-id': id, ...error.headers })
     .type('application/json; charset=utf-8')
-    // As text: the route's own serializer is made for its success.
-    .serializer((text: string) => text)
-    .send(JSON.stringify(errorBody(error, id)));
+    .send(errorBody(error, id));
 }
 
 /** Which error of the catalogue a failure is. */
@@ -54,8 +52,6 @@ function fromFastify(error: FastifyError): ApiError | undefined {
       return invalidRequest({ path: 'has a malformed percent escape' });
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('There is nothing at this path.');
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return unavailable('The request took too long; try again.');
     default:
       return error.statusCode !== undefined && error.statusCode < 500
         ? invalidRequest({ request: error.message })

@@ -38,7 +38,7 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
 
   // Finding a labelled histogram costs more than observing it, so each is found once.
   const found = new Map<string, Histogram.Internal<'method' | 'route' | 'status_code'>>();
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.config.path ?? 'unmatched';
     const key = `${request.method} ${route} ${reply.statusCode}`;
     let observed = found.get(key);
@@ -47,6 +47,7 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
       found.set(key, observed);
     }
     observed.observe(reply.elapsedTime / 1000);
+    done();
   });
 
   app.get('/metrics', { config: { path: '/metrics' } }, async (_, reply) => {

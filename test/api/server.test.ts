@@ -63,7 +63,7 @@ describe('a start', () => {
   test('with BASE_URL makes links of it, without from the address that was asked', async () => {
     const databaseUrl = await createTestDatabase();
     const behind = await start({ databaseUrl, bootstrapApiKey: KEY, baseUrl: 'https://api.example.com/tunnels/' });
-    expect(behind.url).toBe('https://api.example.com/tunnels/');
+    expect(behind.url).toBe('https://api.example.com/tunnels');
     const list = z.object({ uri: z.string() });
     expect(list.parse(await (await behind.send('/ip_policies')).json()).uri).toBe(
       'https://api.example.com/tunnels/ip_policies',

@@ -1,0 +1,21 @@
+/** `npm run bench [-- part …]`: prints figures; nothing is asserted. */
+import { benchApi } from './api.ts';
+
+interface BenchOptions {
+  /** Prints one line. */
+  out: (line: string) => void;
+}
+
+const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
+  api: benchApi,
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((part) => !(part in PARTS));
+if (unknown.length > 0) {
+  process.stderr.write(`there is no part ${unknown.join(', ')}; parts are ${Object.keys(PARTS).join(', ')}\n`);
+  process.exit(2);
+}
+for (const [name, part] of Object.entries(PARTS)) {
+  if (asked.length === 0 || asked.includes(name)) await part({ out: (line) => process.stdout.write(`${line}\n`) });
+}

@@ -59,6 +59,8 @@ export interface Stack {
   kube: KubeApi;
   /** Lines that the operators of this stack have logged, at every level and without redaction. */
   logs: string[];
+  /** The same of the API. */
+  apiLogs: string[];
   /** Starts an operator and waits until it works. */
   operate(settings?: Partial<OperatorConfig>): Promise<TunnelOperator>;
   /** An operator that is not started; stopped at the end of the file like the others. */
@@ -111,12 +113,13 @@ export async function startStack(
     createTestDatabase(SCHEMA),
     installCrds(),
   ]);
-  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10 });
+  const [logs, apiLogs]: [string[], string[]] = [[], []];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  const apiLog = pino({ level: 'trace' }, { write: (line: string) => void apiLogs.push(line) });
+  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10 }, apiLog);
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
-  const logs: string[] = [];
-  const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
   const operators = new Set<TunnelOperator>();
 
   const stack: Stack = {
@@ -125,6 +128,7 @@ export async function startStack(
     client,
     kube,
     logs,
+    apiLogs,
     makeOperator(settings) {
       const operator = new TunnelOperator({ ...defaults(), ...options.settings, ...settings }, log);
       operators.add(operator);

@@ -1,0 +1,145 @@
+/**
+ * The operator as it is installed: a service account with the permissions of the chart and no others, for one namespace
+ * by a RoleBinding and for all by a ClusterRoleBinding. The latter on a control plane of its own: on the shared one it
+ * would work on the objects of other test files.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { startControlPlane } from '../cluster/control-plane.ts';
+import { type CommandResult, cluster, kubectl } from '../harness.ts';
+import { kubectlOn } from './kubectl.ts';
+import { CREDENTIALS, credential, eventually, POLICIES, policy, ROOT, SECRETS, startStack } from './stack.ts';
+
+type Kubectl = (args: readonly string[], options?: { input?: string }) => Promise<CommandResult>;
+
+const rules: unknown = parse(await readFile(`${ROOT}charts/tunnel-operator/files/cluster-role.yaml`, 'utf8'));
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-rbac-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Makes a service account with the rules of the chart; returns a kubeconfig file that speaks for it. */
+async function serviceAccount(run: Kubectl, namespace: string, binding: 'RoleBinding' | 'ClusterRoleBinding') {
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const role = `tunnel-operator-${namespace}`;
+  const roleRef = { apiGroup, kind: 'ClusterRole', name: role };
+  const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace }];
+  const items = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator', namespace } },
+    { apiVersion: `${apiGroup}/v1`, kind: 'ClusterRole', metadata: { name: role }, rules },
+    {
+      apiVersion: `${apiGroup}/v1`,
+      kind: binding,
+      metadata: { name: role, ...(binding === 'RoleBinding' && { namespace }) },
+      roleRef,
+      subjects,
+    },
+  ];
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  expect(await run(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+  const token = (await run(['create', 'token', 'operator', '-n', namespace])).stdout;
+  const view = parse((await run(['config', 'view', '--raw', '--minify', '-o', 'yaml'])).stdout) as {
+    clusters: { cluster: unknown }[];
+  };
+  const file = join(folder, `${namespace}.kubeconfig`);
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: view.clusters[0]?.cluster }],
+    users: [{ name: 'operator', user: { token } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'operator' } }],
+    'current-context': 'c',
+  };
+  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+  return { file, role };
+}
+
+describe('with the permissions of the chart in one namespace', async () => {
+  const stack = await startStack({ prefix: 'rbac', operators: 0 });
+  const { namespace, kube } = stack;
+  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+
+  test('everything works', async () => {
+    const operator = await stack.operate({ kubeconfig: file, leaderElect: true });
+    // Create, with an Event.
+    await stack.apply(policy('p', { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }), credential('c'));
+    await stack.ready(POLICIES, 'p');
+    await stack.ready(CREDENTIALS, 'c');
+    await eventually(async () => expect(await stack.events('c')).toMatchObject([{ reason: 'Created' }]));
+    // Change; a Secret that is repaired, moved and replaced.
+    await stack.apply(policy('p', { description: 'changed' }), credential('c', { secret: { name: 'other' } }));
+    await stack.ready(POLICIES, 'p');
+    const { status } = await stack.ready(CREDENTIALS, 'c');
+    await stack.run('label', 'secret', 'other', 'app.kubernetes.io/managed-by-');
+    await eventually(async () => {
+      expect((await kube.get(SECRETS, 'other', namespace)).metadata.labels).toHaveProperty([
+        'app.kubernetes.io/managed-by',
+      ]);
+    });
+    await stack.run('annotate', 'tcred', 'c', 'tunnel-operator.dev/rotate-requested-at=now');
+    await eventually(async () => expect((await stack.ready(CREDENTIALS, 'c')).status.id).not.toBe(status.id));
+    // The lease, the watches, the deletion.
+    await stack.stopOperator(operator);
+    await stack.operate({ kubeconfig: file, leaderElect: true });
+    await stack.remove(POLICIES, 'p');
+    await stack.remove(CREDENTIALS, 'c');
+    expect(await stack.remoteIds()).toEqual([]);
+    expect(stack.logs.filter((line) => /forbidden/i.test(line))).toEqual([]);
+    expect(await stack.metric('rest_client_requests_total', { code: '403' })).toBe(0);
+  });
+
+  test('nothing outside of what it needs can be done', async () => {
+    const may = async (...args: string[]) => {
+      const as = `--as=system:serviceaccount:${namespace}:operator`;
+      return (await kubectl(['auth', 'can-i', ...args, as])).stdout.trim();
+    };
+    expect(await may('patch', 'secrets', '-n', namespace)).toBe('yes');
+    expect(await may('list', 'secrets', '--all-namespaces')).toBe('no');
+    expect(await may('create', 'ippolicies.tunnel-operator.dev', '-n', namespace)).toBe('no');
+    expect(await may('delete', 'tunnelcredentials.tunnel-operator.dev', '-n', namespace)).toBe('no');
+    expect(await may('get', 'configmaps', '-n', namespace)).toBe('no');
+    expect(await may('create', 'pods', '-n', namespace)).toBe('no');
+    expect(await may('escalate', 'clusterroles')).toBe('no');
+  });
+});
+
+const { external } = await cluster();
+
+describe.skipIf(external)('with the permissions of the chart in all namespaces', async () => {
+  const own = await startControlPlane();
+  afterAll(() => own.stop());
+  const stack = await startStack({ prefix: 'wide', operators: 0 });
+  const run: Kubectl = (args, options) => kubectlOn(own, args, options);
+
+  test('objects of every namespace are served', async () => {
+    for (const name of ['system', 'a', 'b'])
+      expect(await run(['create', 'namespace', name])).toMatchObject({ code: 0 });
+    expect(await run(['apply', '--server-side', '-f', `${ROOT}crds`])).toMatchObject({ code: 0 });
+    const { file } = await serviceAccount(run, 'system', 'ClusterRoleBinding');
+    await stack.operate({ kubeconfig: file, namespace: undefined, leaseNamespace: 'system', leaderElect: true });
+
+    // The same names in two namespaces are different objects, and the same Secret names different Secrets.
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [policy('same'), credential('same')] });
+    for (const namespace of ['a', 'b']) {
+      expect(await run(['-n', namespace, 'apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+      const waited = await run(['-n', namespace, 'wait', '--for=condition=Ready', 'ipp/same', 'tcred/same']);
+      expect(waited).toMatchObject({ code: 0 });
+    }
+    expect(
+      (await run(['get', 'tunnels', '-A'])).stdout.match(/^[ab] +\w+\.tunnel-operator\.dev\/same +True/gm),
+    ).toHaveLength(4);
+    expect(await stack.remoteIds()).toHaveLength(4);
+    const tokens = await Promise.all(
+      ['a', 'b'].map((namespace) => run(['-n', namespace, 'get', 'secret', 'same', '-o', 'jsonpath={.data.token}'])),
+    );
+    for (const { stdout } of tokens) {
+      expect(await stack.accepts(Buffer.from(stdout, 'base64').toString())).toBe(true);
+    }
+    expect(tokens[0]?.stdout).not.toBe(tokens[1]?.stdout);
+    expect(await run(['-n', 'a', 'delete', 'ipp,tcred', '--all'])).toMatchObject({ code: 0 });
+    expect(await stack.remoteIds()).toHaveLength(2);
+    expect(stack.logs.filter((line) => /forbidden/i.test(line))).toEqual([]);
+  });
+});

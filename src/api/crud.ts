@@ -21,7 +21,7 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   const { resource, hooks, rows } = family;
   const { caller, base } = call;
   const draft = hooks.draft?.(caller, call.body as z.output<R['create']>) ?? {};
-  const fields = { ...initialFields(resource), ...given(resource, call.body), ...draft.fields };
+  const fields = { ...family.initial, ...given(resource, call.body), ...draft.fields };
   const created_at = new Date().toISOString();
   const row: Row = { ...fields, ...draft.columns, id: newId(resource.prefix), created_at, revision: 1 };
   const view = family.show(row, base);
@@ -117,14 +117,13 @@ async function explained<R extends Resource>(api: Api, family: Family<R>, error:
   return reason ?? error;
 }
 
-function initialFields(resource: Resource): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(resource.fields).map(([name, field]) => [name, field.initial]));
-}
-
 /** The fields that a request carries; null means the initial value. */
 function given(resource: Resource, body: Record<string, unknown>): Record<string, unknown> {
-  const members = Object.entries(body).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(members.map(([name, value]) => [name, value ?? resource.fields[name]?.initial]));
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (value !== undefined) fields[name] = value ?? resource.fields[name]?.initial;
+  }
+  return fields;
 }
 
 function addressOf(body: object): string {

@@ -18,6 +18,8 @@ export interface Family<R extends Resource = Resource> {
   resource: R;
   hooks: Hooks<R>;
   rows: Repository;
+  /** The fields of a new resource whose request leaves all of them out. */
+  initial: Readonly<Record<string, unknown>>;
   show(row: Row, base: string): ViewOfRow;
   /** The view as the hooks see it, with the types of the definition. */
   typed(view: ViewOfRow): View<R>;
@@ -31,6 +33,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     resource,
     hooks,
     rows: repository(resource, hooks.columns),
+    initial: Object.fromEntries(Object.entries(resource.fields).map(([name, { initial }]) => [name, initial])),
     show: viewer(resource),
     // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
     typed: (view) => resource.view.parse(view) as View<R>,

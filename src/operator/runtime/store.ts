@@ -54,6 +54,8 @@ export class Store {
     const known = this.#objects.get(key);
     if (!known || known.metadata.uid !== object.metadata.uid) return [];
     this.#objects.delete(key);
+    // Again at the end: they are forgotten in the order of the map.
+    this.#tombstones.delete(key);
     this.#tombstones.set(key, { uid: object.metadata.uid, at: now });
     this.#forgetTombstones(now);
     return [{ type: 'deleted', key, object: known }];

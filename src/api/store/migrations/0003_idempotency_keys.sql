@@ -10,7 +10,8 @@ create table idempotency_keys (
   resource_path text,
   -- The first answer, without its one-time token.
   status        smallint,
-  body          jsonb,
+  -- Not jsonb: the second answer has its members in the order of the first.
+  body          json,
   -- The one-time token, sealed under the caller's API key and the idempotency key; neither is stored.
   sealed_token  bytea,
   created_at    timestamptz not null,

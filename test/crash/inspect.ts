@@ -100,7 +100,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
 }
 
 /** Waits until the promise is kept and no operator has anything to do. @throws with what is wrong after `timeoutMs` */
-export async function untilSettled(stage: Stage, timeoutMs = 30_000): Promise<Outline> {
+export async function untilSettled(stage: Stage, timeoutMs = 30_000, intervalMs = 40): Promise<Outline> {
   let last: string[] = [];
   const look = async () => {
     const { problems, outline } = await inspect(stage);
@@ -112,7 +112,7 @@ export async function untilSettled(stage: Stage, timeoutMs = 30_000): Promise<Ou
     return again.problems.length === 0 ? outline : undefined;
   };
   try {
-    return await waitFor('everything to be as declared', look, { timeoutMs, intervalMs: 40 });
+    return await waitFor('everything to be as declared', look, { timeoutMs, intervalMs });
   } catch (error) {
     const why = last.length > 0 ? last.join('; ') : 'an operator is still at work';
     throw new Error(`not as declared: ${why}`, { cause: error });

@@ -76,23 +76,23 @@ function castFor(stage: Stage): Cast {
 }
 
 /** What a call is, without names and ids: `api POST /credentials`. */
-function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
+export function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
   const short = path
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
-    .replace(/-\d+(?=\/|$)/, '')
+    .replace(/\b(policy|agent|[a-z]+(?=-\d+$))-\d+/, '$1')
     .replace(/\b[a-z]{2,4}_[0-9a-z]{26}\b/, '<id>')
     .replace(/\b[0-9a-f]{64}\b/, '<digest>');
   return `${target} ${method} ${short}`;
 }
 
-/** Names calls `label` and, after the first, how often there was one like it. */
-function counter(): (call: Call) => string {
+/** Names calls `label` and, after the first, how often there was one like it (about the same object, if one is given). */
+export function counter(): (call: Call, object?: string) => string {
   const seen = new Map<string, number>();
-  return (call) => {
+  return (call, object = '') => {
     const name = label(call);
-    const times = (seen.get(name) ?? 0) + 1;
-    seen.set(name, times);
+    const times = (seen.get(`${object} ${name}`) ?? 0) + 1;
+    seen.set(`${object} ${name}`, times);
     return times === 1 ? name : `${name} #${times}`;
   };
 }
@@ -107,7 +107,7 @@ async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
   if (scenario.whileDown) await stage.startOperator();
   const outline = unnumbered(await untilSettled(stage));
   const name = counter();
-  const calls = stage.proxy().calls.map(name);
+  const calls = stage.proxy().calls.map((call) => name(call));
   const reference = { calls, outline, created: difference(await created(stage), before) };
   await tearDown(cast);
   return reference;

@@ -82,7 +82,7 @@ export class FaultProxy {
     });
   }
 
-  /** Calls that are not answered yet. */
+  /** Calls for whose answer the operator waits. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -153,18 +153,17 @@ export class FaultProxy {
     };
     this.calls.push(call);
     this.#inFlight++;
-    try {
-      // An upstream that is down is a cut connection for the operator too.
-      const answer = await (this.#fault?.(call, forward) ?? forward()).catch(() => CUT);
-      if (typeof answer === 'symbol') {
-        response.destroy();
-        return;
-      }
-      call.status = answer.status;
-      reply(response, answer);
-    } finally {
+    response.once('close', () => {
       this.#inFlight--;
+    });
+    // An upstream that is down is a cut connection for the operator too.
+    const answer = await (this.#fault?.(call, forward) ?? forward()).catch(() => CUT);
+    if (typeof answer === 'symbol' || response.destroyed) {
+      response.destroy();
+      return;
     }
+    call.status = answer.status;
+    reply(response, answer);
   }
 }
 

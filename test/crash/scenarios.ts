@@ -169,10 +169,4 @@ export const disturbedToo = {
     act: deleteInTheApiAndSay,
     meanwhile: deleteBoth,
   },
-  deletedThenCreated: {
-    name: 'deletes both, which are created again under their names before it is back',
-    given: createBoth,
-    act: deleteBoth,
-    meanwhile: createBoth,
-  },
 } satisfies Record<string, Scenario>;

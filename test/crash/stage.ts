@@ -3,20 +3,24 @@
  * behind a proxy of its own. What a user does here is remembered, so that at any time all of the namespace and all of
  * the API can be held against it (`inspect.ts`). Only for test files; it registers a hook of Vitest.
  */
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { KubeConfig } from '@kubernetes/client-node';
+import { promisify } from 'node:util';
+import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
-import { API_VERSION, FINALIZER, GROUP, VERSION } from '../../src/operator/names.ts';
+import { isNotFound } from '../../src/client/errors.ts';
+import { API_VERSION, FINALIZER, GROUP, SECRET_TYPE, VERSION } from '../../src/operator/names.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/runtime/kube-api.ts';
 import { KubeError } from '../../src/operator/runtime/kube-error.ts';
 import type { KubeObject } from '../../src/operator/runtime/kube-object.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 import { OperatorProcess } from './operator-process.ts';
@@ -27,7 +31,7 @@ export const POLICIES: ResourceType = { group: GROUP, version: VERSION, plural: 
 export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plural: 'tunnelcredentials' };
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 
-export const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
+const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
 export interface PolicySpec {
@@ -54,8 +58,8 @@ export interface StageOptions {
   readonly flags?: readonly string[];
   /** Default: a database of its own on the shared Postgres. */
   readonly databaseUrl?: string;
-  /** Default: the shared control plane and a namespace of its own. */
-  readonly cluster?: { readonly kubeconfig: KubeConfig; readonly namespace: string };
+  /** Default: the shared control plane. Of another one, the namespace `default` is used. */
+  readonly cluster?: ControlPlane;
 }
 
 const open: Stage[] = [];
@@ -84,6 +88,7 @@ export class Stage {
   readonly #operators: (OperatorProcess | undefined)[] = [];
   #apiKey = API_KEY;
   #started = 0;
+  #isClosed = false;
 
   constructor(parts: {
     namespace: string;
@@ -150,6 +155,11 @@ export class Stage {
 
   async killOperators(): Promise<void> {
     await Promise.all(this.#operators.map((operator) => operator?.kill()));
+  }
+
+  /** The operator in this place has ended for good. */
+  leave(place: number): void {
+    this.#operators[place] = undefined;
   }
 
   get operators(): OperatorProcess[] {
@@ -244,18 +254,22 @@ export class Stage {
       }
     }
     await this.sweepSecrets();
-    for await (const { id } of this.client.credentials.list()) await this.client.credentials.delete(id);
-    for await (const { id } of this.client.ipPolicies.list()) await this.client.ipPolicies.delete(id);
+    for (const family of [this.client.credentials, this.client.ipPolicies]) {
+      for await (const { id } of family.list()) await ignoreNotFound(family.delete(id));
+    }
   }
 
   /** What the garbage collector would do in its own time, where there is one. */
   async sweepSecrets(): Promise<void> {
-    for (const { metadata } of (await this.kube.list(SECRETS, { namespace: this.namespace })).items) {
-      if (metadata.ownerReferences) await ignoreNotFound(this.kube.delete(SECRETS, metadata.name, this.namespace));
+    for (const { metadata, type } of (await this.kube.list(SECRETS, { namespace: this.namespace })).items) {
+      if (type === SECRET_TYPE) await ignoreNotFound(this.kube.delete(SECRETS, metadata.name, this.namespace));
     }
   }
 
+  /** May be called again. */
   async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     await this.killOperators();
     await this.sweep().catch(() => {});
     await Promise.all(this.proxies.map((proxy) => proxy.close()));
@@ -269,28 +283,34 @@ const API_SETTINGS = { logLevel: 'silent', poolSize: 10 } as const;
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  const shared = options.cluster === undefined;
-  if (shared) crds ??= installCrds();
+  const { cluster, flags = [] } = options;
+  if (cluster) await installCrds((...args) => kubectlOf(cluster, args));
+  else crds ??= installCrds((...args) => kubectl(args));
   await crds;
   compileCache ??= mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
-  return new Stage({
-    namespace: options.cluster?.namespace ?? (await createNamespace('crash')),
-    databaseUrl,
-    kubeconfig: options.cluster?.kubeconfig ?? (await kubeconfig()),
-    api,
-    folder: await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-')),
-    compileCache: await compileCache,
-    flags: options.flags ?? [],
-  });
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
+  const common = { databaseUrl, api, folder, compileCache: await compileCache, flags };
+  if (!cluster)
+    return new Stage({ ...common, namespace: await createNamespace('crash'), kubeconfig: await kubeconfig() });
+  const config = new KubeConfig();
+  config.loadFromString(cluster.kubeconfig);
+  return new Stage({ ...common, namespace: 'default', kubeconfig: config });
 }
 
-async function installCrds(): Promise<void> {
-  const applied = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+type Kubectl = (...args: string[]) => Promise<{ code: number; stderr: string }>;
+
+async function installCrds(run: Kubectl): Promise<void> {
+  const applied = await run('apply', '--server-side', '--force-conflicts', '-f', CRDS);
   if (applied.code !== 0) throw new Error(applied.stderr);
-  const waited = await kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS]);
+  const waited = await run('wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS);
   if (waited.code !== 0) throw new Error(waited.stderr);
+}
+
+async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: string[]) {
+  await promisify(execFile)(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args]);
+  return { code: 0, stderr: '' };
 }
 
 export function typeOf(kind: Declared['kind']): ResourceType {
@@ -299,7 +319,7 @@ export function typeOf(kind: Declared['kind']): ResourceType {
 
 async function ignoreNotFound(promise: Promise<unknown>): Promise<void> {
   await promise.catch((error) => {
-    if (!(error instanceof KubeError && error.isNotFound)) throw error;
+    if (!(error instanceof KubeError && error.isNotFound) && !isNotFound(error)) throw error;
   });
 }
 

@@ -24,7 +24,7 @@ const GONE = {
 
 export class WatchRelay {
   readonly #streams = new Set<Stream>();
-  #holding = false;
+  #isHeld: (path: string) => boolean = () => false;
   #atStart: ((path: string) => WatchFault | undefined) | undefined;
   /** Watches begun, refused ones included. */
   begun = 0;
@@ -49,14 +49,14 @@ export class WatchRelay {
     for (const stream of this.#streams) stream.silent = true;
   }
 
-  /** Nothing is delivered, by new watches neither, until `release`. */
-  hold(): void {
-    this.#holding = true;
+  /** Nothing is delivered, by new watches neither, until `release`; `which` picks watches by their path. */
+  hold(which: (path: string) => boolean = () => true): void {
+    this.#isHeld = which;
   }
 
   /** Delivers what was held back, in order. */
   release(): void {
-    this.#holding = false;
+    this.#isHeld = () => false;
     for (const { response, held } of this.#streams) for (const line of held.splice(0)) response.write(line);
   }
 
@@ -97,7 +97,7 @@ export class WatchRelay {
 
   #deliver(stream: Stream, line: string): void {
     if (stream.silent) return;
-    if (this.#holding) stream.held.push(line);
+    if (this.#isHeld(stream.path)) stream.held.push(line);
     else stream.response.write(line);
   }
 }

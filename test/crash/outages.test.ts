@@ -1,0 +1,195 @@
+/** Whole programs are away for a while, or ask to be left alone. */
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { createDatabase, type Postgres, startPostgres } from '../postgres.ts';
+import { untilSettled } from './inspect.ts';
+import { refusal } from './object-faults.ts';
+import { type Call, CUT, type Fault } from './proxy.ts';
+import { openStage, type Stage } from './stage.ts';
+
+const MANY = Array.from({ length: 6 }, (_, n) => n);
+
+async function createMany(stage: Stage, description: string): Promise<void> {
+  for (const n of MANY) {
+    const rules = [{ cidr: `10.${n}.0.0/16`, action: 'allow' } as const];
+    await stage.apply({ kind: 'IPPolicy', name: `policy-${n}`, spec: { description, rules } });
+    await stage.apply({ kind: 'TunnelCredential', name: `agent-${n}`, spec: { description } });
+  }
+}
+
+async function cleanUp(stage: Stage): Promise<void> {
+  stage.proxy().intercept();
+  await stage.removeAll();
+  await untilSettled(stage);
+  await stage.sweepSecrets();
+}
+
+/** Takes a server away at some of the operator's writes, before or after they take effect, and gives it back. */
+function outages(options: {
+  when: 'before' | 'after';
+  isWrite: (call: Call) => boolean;
+  every: number;
+  times: number;
+  take: () => Promise<void>;
+  give: () => Promise<void>;
+}): { fault: Fault; isOver: () => Promise<boolean> } {
+  const { when, isWrite, every, times, take, give } = options;
+  let writes = 0;
+  let taken = 0;
+  let back: Promise<void> = Promise.resolve();
+  let isAway = false;
+  const fault: Fault = async (call, forward) => {
+    if (isAway || taken === times || !isWrite(call) || ++writes % every !== 0) return forward();
+    isAway = true;
+    taken++;
+    if (when === 'after') await forward();
+    await take();
+    back = give().finally(() => {
+      isAway = false;
+    });
+    // Whoever asks whether it is over sees it fail.
+    back.catch(() => {});
+    return CUT;
+  };
+  const isOver = async () => {
+    await back;
+    return taken === times && !isAway;
+  };
+  return { fault, isOver };
+}
+
+/** Goes on editing everything, whoever is away, until the outages are over. */
+async function editUntil(stage: Stage, isOver: () => Promise<boolean>): Promise<void> {
+  let round = 0;
+  const edit = async () => {
+    await createMany(stage, `round ${++round}`);
+    return isOver();
+  };
+  await waitFor('the last outage', edit, { timeoutMs: 120_000, intervalMs: 200 });
+}
+
+describe('while the API is away', async () => {
+  const stage = await openStage();
+  await (await stage.startOperator()).untilReconciling();
+  afterEach(() => cleanUp(stage));
+
+  it('the operator waits, says so, and goes on when it is back', async () => {
+    await createMany(stage, 'before');
+    await untilSettled(stage);
+    await stage.stopApi();
+    await createMany(stage, 'while it was away');
+    await stage.remove({ kind: 'IPPolicy', name: 'policy-0' });
+    await stage.deleteSecret('agent-1');
+    const isSaid = async () => {
+      const object = await stage.find({ kind: 'TunnelCredential', name: 'agent-2' });
+      return JSON.stringify(object?.status ?? {}).includes('ApiUnavailable');
+    };
+    await waitFor('the condition to name the trouble', isSaid);
+    await stage.restartApi();
+    await untilSettled(stage);
+  });
+
+  it('a start is no reason to fail', async () => {
+    await stage.operator().kill();
+    await stage.stopApi();
+    await createMany(stage, 'while nobody was there');
+    const operator = await stage.startOperator();
+    await operator.untilReconciling();
+    await waitFor('an attempt', async () => (await operator.log()).includes('ApiUnavailable'));
+    await stage.restartApi();
+    // The comparison at the start failed; this is what a resync would do.
+    await waitFor('everything', async () => (await operator.metrics()).includes('result="error"'));
+    await operator.kill();
+    await (await stage.startOperator()).untilReconciling();
+    await untilSettled(stage);
+  });
+});
+
+describe('when the API answers 429', async () => {
+  const stage = await openStage({ flags: ['--api-concurrency', '4'] });
+  await (await stage.startOperator()).untilReconciling();
+  afterEach(() => cleanUp(stage));
+
+  it('nobody calls it before the time that Retry-After names', async () => {
+    const RETRY_AFTER_S = 2;
+    await waitFor('the comparison at the start', () => stage.operator().isIdle());
+    // As many calls as may be under way wait for the answer, so that none of them is on its way when it comes.
+    const together = Promise.withResolvers<void>();
+    let underWay = 0;
+    let refusedAt: number | undefined;
+    const fault: Fault = async (call, forward) => {
+      if (call.target === 'kube' || refusedAt !== undefined) return forward();
+      underWay++;
+      if (underWay < 4) {
+        await together.promise;
+        return refusal(call, 429, { 'retry-after': '0' });
+      }
+      refusedAt = performance.now();
+      setImmediate(() => together.resolve());
+      return refusal(call, 429, { 'retry-after': String(RETRY_AFTER_S) });
+    };
+    stage.proxy().forget();
+    stage.proxy().intercept(fault);
+    await createMany(stage, 'too many');
+    await untilSettled(stage);
+    const isLater = ({ target, status }: Call) => target === 'api' && status !== 429;
+    const waited = stage
+      .proxy()
+      .calls.filter(isLater)
+      .map(({ at }) => at - (refusedAt ?? 0));
+    expect(waited.length).toBeGreaterThan(MANY.length);
+    expect(Math.min(...waited)).toBeGreaterThanOrEqual(RETRY_AFTER_S * 1000);
+  });
+});
+
+describe('when Postgres crashes', async () => {
+  const servers: Postgres[] = [];
+  afterAll(() => Promise.all(servers.map((server) => server.stop())));
+
+  it.for(['before', 'after'] as const)(
+    '%s it commits what was asked for, everything is as declared once it is back',
+    { timeout: 180_000 },
+    async (when) => {
+      const server = await startPostgres();
+      servers.push(server);
+      const databaseUrl = await createDatabase(server.url, 'crashing');
+      const stage = await openStage({ databaseUrl, flags: ['--api-timeout', '5s'] });
+      // As users run it: what is committed is on disk. The tests' server waives that.
+      await stage.query('alter database crashing set synchronous_commit = on');
+      await server.restart();
+      await (await stage.startOperator()).untilReconciling();
+      const isWrite = ({ target, method }: Call) => target === 'api' && method !== 'GET';
+      const away = outages({ when, isWrite, every: 5, times: 3, take: server.crash, give: server.restart });
+      stage.proxy().intercept(away.fault);
+      await editUntil(stage, away.isOver);
+      await untilSettled(stage, 60_000);
+      await cleanUp(stage);
+    },
+  );
+});
+
+// Nothing of a cluster that is not ours may be killed.
+describe.skipIf(process.env.TEST_KUBECONFIG)('when the API server is killed', () => {
+  let plane: ControlPlane | undefined;
+  let stage: Stage | undefined;
+  afterAll(async () => {
+    await stage?.close();
+    await plane?.stop();
+  });
+
+  it('again and again, everything is as declared once it is back', { timeout: 240_000 }, async () => {
+    plane = await startControlPlane({ controllerManager: false });
+    stage = await openStage({ cluster: plane, flags: ['--kube-timeout', '5s'] });
+    await (await stage.startOperator()).untilReconciling();
+    const { killApiServer, startApiServer } = plane;
+    for (const when of ['before', 'after'] as const) {
+      const isWrite = ({ target, method }: Call) => target === 'kube' && method !== 'GET';
+      const away = outages({ when, isWrite, every: 7, times: 2, take: killApiServer, give: startApiServer });
+      stage.proxy().intercept(away.fault);
+      await editUntil(stage, away.isOver);
+      await untilSettled(stage, 90_000, 200);
+    }
+    await cleanUp(stage);
+  });
+});

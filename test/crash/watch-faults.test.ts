@@ -1,0 +1,167 @@
+/** What can befall the operator's watches, and what it must not miss or misunderstand through it. */
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ANNOTATION } from '../../src/operator/names.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { untilSettled } from './inspect.ts';
+import { openStage, type Stage } from './stage.ts';
+import type { WatchFault } from './watch-relay.ts';
+
+/** Custom resources and Secrets. */
+const WATCHES = 3;
+const policy = { kind: 'IPPolicy', name: 'policy' } as const;
+const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
+const rotation = { overlap: '50ms' };
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ flags: ['--watch-silence-timeout', '3s', '--kube-timeout', '5s'] });
+  await (await stage.startOperator()).untilReconciling();
+});
+
+afterEach(async () => {
+  for (const { watches } of stage.proxies) {
+    watches.atStart();
+    watches.release();
+  }
+  await stage.removeAll();
+  await untilSettled(stage);
+  await stage.sweepSecrets();
+});
+
+async function createBoth(): Promise<void> {
+  await stage.apply({ ...policy, spec: { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] } });
+  await stage.apply({ ...agent, spec: { description: 'first', rotation } });
+}
+
+async function editBoth(description = 'edited'): Promise<void> {
+  await stage.apply({ ...policy, spec: { description, rules: [{ cidr: '10.0.0.0/9', action: 'deny' }] } });
+  await stage.apply({ ...agent, spec: { description, acl: ['bind:a.example.com'], rotation } });
+}
+
+const untilWatching = () => waitFor('the watches', () => stage.proxy().watches.open === WATCHES);
+
+describe('the operator learns what it must', () => {
+  it('after its watches were cut', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    await untilWatching();
+    stage.proxy().watches.cut();
+    await editBoth();
+    await untilSettled(stage);
+  });
+
+  it('after its watches were cut and refused for a while', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    const { watches } = stage.proxy();
+    const before = watches.begun;
+    watches.atStart(() => 'refuse');
+    watches.cut();
+    await editBoth();
+    await stage.deleteSecret(agent.name);
+    await waitFor('some refusals', () => watches.begun > before + 2 * WATCHES);
+    watches.atStart();
+    await untilSettled(stage);
+  });
+
+  it('although its watches have gone silent', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    await untilWatching();
+    stage.proxy().watches.silence();
+    await editBoth();
+    await stage.deleteSecret(agent.name);
+    await untilSettled(stage);
+    const metrics = await stage.operator().metrics();
+    expect(metrics).toMatch(
+      /tunnel_operator_watch_total\{resource="tunnelcredentials",activity="watch-silent"\} [1-9]/,
+    );
+  });
+
+  it.for<WatchFault>(['gone-http', 'gone-event'])(
+    'although the version that it had seen is %s, when an object was deleted and created again meanwhile',
+    async (fault) => {
+      await createBoth();
+      await untilSettled(stage);
+      const { watches } = stage.proxy();
+      watches.atStart(() => 'refuse');
+      watches.cut();
+      const before = (await stage.find(agent))?.metadata.uid;
+
+      // Another operator does what there is to do, so that the first one finds objects of the same names, but others.
+      const other = await stage.startOperator(1);
+      await other.untilReconciling();
+      await stage.removeAll();
+      await waitFor('both to be gone', async () => !(await stage.find(agent)) && !(await stage.find(policy)));
+      await other.kill();
+      await createBoth();
+      await editBoth();
+      expect((await stage.find(agent))?.metadata.uid).not.toBe(before);
+
+      const refused = new Set<string>();
+      watches.atStart((path) => {
+        if (refused.has(path)) return undefined;
+        refused.add(path);
+        return fault;
+      });
+      await other.kill();
+      stage.leave(1);
+      await untilSettled(stage);
+      expect(refused.size).toBe(WATCHES);
+    },
+  );
+});
+
+describe('a stale cache misleads the operator to nothing', () => {
+  const customResources = (path: string) => path.includes('tunnel-operator.dev');
+
+  it('when it is asked to work while the newest objects are held back', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    await untilWatching();
+    stage.proxy().watches.hold(customResources);
+    await editBoth();
+    await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'held back' });
+    // It is told of this, and acts on an object that it knows in an older version only.
+    await stage.deleteSecret(agent.name);
+    stage.proxy().forget();
+    const isRefused = () => stage.proxy().calls.some(({ status }) => status === 409);
+    await waitFor('a write that comes too late', isRefused);
+    stage.proxy().watches.release();
+    await untilSettled(stage);
+  });
+
+  it('when another operator has done the work that it does not know of', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    await untilWatching();
+    stage.proxy().watches.hold(customResources);
+    const other = await stage.startOperator(1);
+    await other.untilReconciling();
+    await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'now' });
+    await editBoth();
+    const handled = async () => (await stage.find(agent))?.metadata.annotations?.[ANNOTATION.rotateHandledAt] === 'now';
+    await waitFor('the other one to rotate', handled);
+    // The first one knows the object with the old credential, and sees a Secret with the new one, which then goes too.
+    await stage.deleteSecret(agent.name);
+    await untilSettled(stage);
+    stage.proxy().watches.release();
+    await untilSettled(stage);
+    await other.kill();
+    stage.leave(1);
+  });
+
+  it('when nothing is delivered after a restart', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    await stage.operator().kill();
+    await editBoth();
+    stage.proxy().watches.hold();
+    await (await stage.startOperator()).untilReconciling();
+    await untilSettled(stage);
+    await editBoth('edited again');
+    await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'again' });
+    stage.proxy().watches.release();
+    await untilSettled(stage);
+  });
+});

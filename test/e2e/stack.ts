@@ -33,7 +33,7 @@ const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (awa
 export interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; annotations?: Record<string, string> };
+  metadata: { name: string; annotations?: Record<string, string>; finalizers?: string[] };
   spec?: object | undefined;
 }
 
@@ -67,13 +67,15 @@ export interface Stack {
   makeOperator(settings?: Partial<OperatorConfig>): TunnelOperator;
   stopOperator(operator: TunnelOperator): Promise<void>;
   /** Stops the operators, has `meanwhile` happen, and starts another. */
-  restart(meanwhile?: () => Promise<unknown>): Promise<TunnelOperator>;
+  restart(meanwhile?: () => Promise<unknown>, settings?: Partial<OperatorConfig>): Promise<TunnelOperator>;
   /** kubectl in the namespace. */
   run(...args: string[]): Promise<CommandResult>;
   /** `kubectl apply` of what must be accepted. */
   apply(...manifests: Manifest[]): Promise<void>;
   /** `kubectl apply` of one that may be refused. */
   tryApply(manifest: unknown, ...args: string[]): Promise<CommandResult>;
+  /** `kubectl replace`, which keeps nothing of the object but its status. */
+  replace(manifest: Manifest): Promise<CommandResult>;
   annotate(type: ResourceType, name: string, annotations: Record<string, string | null>): Promise<void>;
   /** `kubectl delete`, which waits until the objects are gone. */
   remove(type: ResourceType, ...names: string[]): Promise<void>;
@@ -143,10 +145,10 @@ export async function startStack(
       operators.delete(operator);
       await operator.stop();
     },
-    async restart(meanwhile = async () => {}) {
+    async restart(meanwhile = async () => {}, settings = {}) {
       for (const operator of [...operators]) await stack.stopOperator(operator);
       await meanwhile();
-      return stack.operate();
+      return stack.operate(settings);
     },
     run: (...args) => kubectl(['-n', namespace, ...args]),
     async apply(...manifests) {
@@ -155,6 +157,7 @@ export async function startStack(
     },
     tryApply: (manifest, ...args) =>
       kubectl(['-n', namespace, 'apply', '-f', '-', ...args], { input: JSON.stringify(manifest) }),
+    replace: (manifest) => kubectl(['-n', namespace, 'replace', '-f', '-'], { input: JSON.stringify(manifest) }),
     async annotate(type, name, annotations) {
       await kube.patch(type, name, { metadata: { annotations } }, namespace);
     },

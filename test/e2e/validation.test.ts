@@ -254,11 +254,13 @@ describe('the owner of a credential', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('spec.ownerId');
     expect(stderr).toContain('ownerId is immutable');
+    await stack.remove(CREDENTIALS, name);
   });
 
   test('stays what it was through other changes', async () => {
     await stack.apply(credential('owned', { ownerId: OWNER }));
     await stack.apply(credential('owned', { ownerId: OWNER, description: 'changed' }));
+    await stack.remove(CREDENTIALS, 'owned');
   });
 });
 
@@ -280,6 +282,7 @@ describe('what only the API can know shows in the conditions, with the field:', 
     expect(synced).toMatchObject({ status: 'False', reason: 'Rejected', message: ready?.message });
     expect(status).toMatchObject({ observedGeneration: 1 });
     await stack.remove(type, manifest.metadata.name);
+    // Also the policy without its rules is gone that the API had created by then.
     expect(await stack.remoteIds()).toEqual([]);
     await stack.stopOperator(operator);
   });

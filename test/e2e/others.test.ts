@@ -1,0 +1,228 @@
+/** Others at the same objects at the same time: people, finalizers, a namespace that goes, an API that refuses. */
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ResourceType } from '../../src/operator/runtime/kube-api.ts';
+import { cluster } from '../harness.ts';
+import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
+
+const { hasControllerManager } = await cluster();
+const stack = await startStack({ prefix: 'others' });
+const { client, namespace, kube } = stack;
+
+/** Keeps every write of IP policies waiting until it is released. */
+async function block() {
+  const blocker = new pg.Client({ connectionString: stack.api.databaseUrl });
+  await blocker.connect();
+  onTestFinished(() => blocker.end());
+  await blocker.query('begin; lock table ip_policies in exclusive mode');
+  return {
+    waiting: () =>
+      eventually(async () => {
+        const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        expect((await blocker.query(text)).rowCount).toBeGreaterThan(0);
+      }),
+    release: () => blocker.query('rollback'),
+  };
+}
+
+const replace = async (manifest: Manifest) => {
+  const { code, stderr } = await stack.replace(manifest);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+};
+const idOf = async (type: ResourceType, name: string) => String((await stack.ready(type, name)).status.id);
+
+describe('an object that changes while it is worked on', () => {
+  test('ends as it was declared last', async () => {
+    await stack.apply(policy('hurried', { description: '1' }));
+    const id = await idOf(POLICIES, 'hurried');
+    const blockade = await block();
+    await stack.apply(policy('hurried', { description: '2' }));
+    await blockade.waiting();
+    await stack.apply(policy('hurried', { description: '3' }));
+    await blockade.release();
+    expect((await stack.ready(POLICIES, 'hurried')).status).toMatchObject({ id, observedGeneration: 3 });
+    expect(await client.ipPolicies.get(id)).toMatchObject({ description: '3' });
+  });
+
+  test('ends as it was declared last also when it was being created', async () => {
+    const blockade = await block();
+    await stack.apply(policy('born', { description: '1' }));
+    await blockade.waiting();
+    await stack.apply(policy('born', { description: '2', rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }));
+    await blockade.release();
+    const id = await eventually(async () => {
+      const { status } = await stack.ready(POLICIES, 'born');
+      expect(status).toMatchObject({ observedGeneration: 2, rules: 1 });
+      return String(status.id);
+    });
+    expect(await client.ipPolicies.get(id)).toMatchObject({ description: '2' });
+  });
+
+  test('leaves nothing behind when it is deleted while it is being created', async () => {
+    const before = await stack.remoteIds();
+    const blockade = await block();
+    await stack.apply(policy('unborn'));
+    await blockade.waiting();
+    await stack.run('delete', 'ipp', 'unborn', '--wait=false');
+    await blockade.release();
+    await eventually(async () => expect(await stack.find(POLICIES, 'unborn')).toBeUndefined());
+    expect(await stack.remoteIds()).toEqual(before);
+  });
+});
+
+describe.each([
+  ['IPPolicy', POLICIES, policy],
+  ['TunnelCredential', CREDENTIALS, credential],
+] as const)('%s', (kind, type, make) => {
+  const named = (what: string) => `${kind.toLowerCase()}-${what}`;
+
+  test('keeps its resource through kubectl replace, which takes annotations and finalizers away', async () => {
+    const name = named('replaced');
+    await stack.apply(make(name, { description: 'before' }));
+    const id = await idOf(type, name);
+    const before = { ids: await stack.remoteIds(), secret: await stack.secret(name) };
+    await replace(make(name, { description: 'after' }));
+    const { object } = await eventually(async () => {
+      const seen = await stack.ready(type, name);
+      expect(seen.status).toMatchObject({ id, observedGeneration: 2 });
+      return seen;
+    });
+    expect(object.metadata).toMatchObject({
+      finalizers: ['tunnel-operator.dev/remote-resource'],
+      annotations: { 'tunnel-operator.dev/external-id': id },
+    });
+    expect({ ids: await stack.remoteIds(), secret: await stack.secret(name) }).toEqual(before);
+    const family = type === POLICIES ? client.ipPolicies : client.credentials;
+    expect(await family.get(id)).toMatchObject({ description: 'after' });
+    await stack.remove(type, name);
+    expect(await stack.remoteIds()).not.toContain(id);
+  });
+
+  test('that others hold with a finalizer of theirs gives up its resource, and no other is made', async () => {
+    const name = named('held');
+    const manifest = make(name);
+    await stack.apply({ ...manifest, metadata: { ...manifest.metadata, finalizers: ['example.com/hold'] } });
+    const id = await idOf(type, name);
+    await stack.run('delete', type.plural, name, '--wait=false');
+    await eventually(async () => expect(await stack.remoteIds()).not.toContain(id));
+    await eventually(async () => {
+      expect((await stack.see(type, name)).object.metadata.finalizers).toEqual(['example.com/hold']);
+    });
+    const before = await stack.remoteIds();
+    await stack.annotate(type, name, { note: 'changed' });
+    await stack.apply(make(named('witness')));
+    await stack.ready(type, named('witness'));
+    expect(await stack.remoteIds()).toHaveLength(before.length + 1);
+    await kube.patch(type, name, { metadata: { finalizers: null } }, namespace);
+    await eventually(async () => expect(await stack.find(type, name)).toBeUndefined());
+  });
+
+  test('that lost its finalizer by hand gets it back before it is too late', async () => {
+    const name = named('unbound');
+    await stack.apply(make(name));
+    const id = await idOf(type, name);
+    await kube.patch(type, name, { metadata: { finalizers: null } }, namespace);
+    await eventually(async () => {
+      const { finalizers } = (await stack.see(type, name)).object.metadata;
+      expect(finalizers).toEqual(['tunnel-operator.dev/remote-resource']);
+    });
+    await stack.remove(type, name);
+    expect(await stack.remoteIds()).not.toContain(id);
+  });
+
+  test('may have the longest name that Kubernetes allows, with Events', async () => {
+    // Events have the name of their object in theirs, cut off: here, at a hyphen.
+    const name = `${named('x').padEnd(199, 'x')}-${'y'.repeat(53)}`;
+    await stack.apply(make(name));
+    await idOf(type, name);
+    await eventually(async () => expect(await stack.events(name)).toMatchObject([{ reason: 'Created' }]));
+    await stack.remove(type, name);
+  });
+});
+
+test('a credential keeps its token through kubectl replace after a rotation, too', async () => {
+  await stack.apply(credential('rotated', { rotation: { overlap: '0s' } }));
+  const first = await idOf(CREDENTIALS, 'rotated');
+  await stack.run('annotate', 'tcred', 'rotated', 'tunnel-operator.dev/rotate-requested-at=now');
+  const second = await eventually(async () => {
+    const id = await idOf(CREDENTIALS, 'rotated');
+    expect(id).not.toBe(first);
+    return id;
+  });
+  await eventually(async () => expect(await stack.remoteIds()).not.toContain(first));
+  const before = { ids: await stack.remoteIds(), secret: await stack.secret('rotated') };
+  await replace(credential('rotated', { description: 'replaced', rotation: { overlap: '0s' } }));
+  await eventually(async () => {
+    expect((await stack.ready(CREDENTIALS, 'rotated')).status).toMatchObject({ id: second, observedGeneration: 2 });
+    expect({ ids: await stack.remoteIds(), secret: await stack.secret('rotated') }).toEqual(before);
+  });
+  expect(await stack.accepts(before.secret?.token)).toBe(true);
+});
+
+test('an adopted resource stays adopted through kubectl replace of a manifest that still says so', async () => {
+  const { id } = await client.ipPolicies.create({});
+  const adopt = { 'tunnel-operator.dev/adopt': id };
+  await stack.apply(policy('adopted', {}, adopt));
+  await eventually(async () => expect((await stack.see(POLICIES, 'adopted')).status.id).toBe(id));
+  const before = await stack.remoteIds();
+  await replace(policy('adopted', { description: 'replaced' }, adopt));
+  await eventually(async () => {
+    expect((await stack.ready(POLICIES, 'adopted')).status).toMatchObject({ id, observedGeneration: 2 });
+  });
+  expect(await stack.remoteIds()).toEqual(before);
+});
+
+test('many objects that are applied and deleted at once leave nothing behind', async () => {
+  const before = await stack.remoteIds();
+  const names = Array.from({ length: 20 }, (_, n) => `many-${n}`);
+  await stack.apply(
+    ...names.flatMap((name) => [policy(name, { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }), credential(name)]),
+  );
+  for (const name of names) {
+    await stack.ready(POLICIES, name);
+    await stack.ready(CREDENTIALS, name);
+  }
+  expect(await stack.remoteIds()).toHaveLength(before.length + 40);
+  await Promise.all([stack.remove(POLICIES, ...names), stack.remove(CREDENTIALS, ...names)]);
+  expect((await stack.remoteIds()).sort()).toEqual(before.sort());
+});
+
+describe('an API that', () => {
+  test('does not accept the key of the operator shows as AccessDenied, and heals', async () => {
+    await stack.restart(undefined, { apiKey: 'tnl_ak_not_a_key_of_anybody' });
+    await stack.apply(policy('denied'));
+    const { ready } = await stack.reason(POLICIES, 'denied', 'Ready', 'AccessDenied');
+    expect(ready).toMatchObject({ status: 'False', message: expect.stringContaining("the operator's API key") });
+    await stack.restart();
+    await stack.ready(POLICIES, 'denied');
+  });
+
+  test('cannot be reached shows as ApiUnavailable; what was ready stays so', async () => {
+    await stack.apply(policy('reachable'));
+    await stack.ready(POLICIES, 'reachable');
+    await stack.restart(undefined, { apiUrl: 'http://127.0.0.1:9' });
+    await stack.apply(policy('reachable', { description: 'changed' }), policy('unreachable'));
+    const { synced, ready } = await stack.reason(POLICIES, 'reachable', 'Synced', 'ApiUnavailable');
+    expect(synced).toMatchObject({ status: 'False', message: expect.not.stringContaining('127.0.0.1') });
+    expect(ready).toMatchObject({ status: 'True', observedGeneration: 1 });
+    expect((await stack.reason(POLICIES, 'unreachable', 'Ready', 'ApiUnavailable')).ready).toMatchObject({
+      status: 'False',
+    });
+    await stack.restart();
+    expect((await stack.ready(POLICIES, 'reachable')).status).toMatchObject({ observedGeneration: 2 });
+    await stack.ready(POLICIES, 'unreachable');
+  });
+});
+
+// The last one: it takes the namespace of this file.
+test.runIf(hasControllerManager)(
+  'a namespace that is deleted goes with everything in it, in whatever order',
+  async () => {
+    await stack.apply(policy('left'), credential('left'), credential('moved', { secret: { name: 'elsewhere' } }));
+    await stack.ready(POLICIES, 'left');
+    await stack.ready(CREDENTIALS, 'left');
+    await stack.ready(CREDENTIALS, 'moved');
+    expect(await stack.run('delete', 'namespace', namespace, '--timeout=50s')).toMatchObject({ code: 0 });
+    expect(await stack.remoteIds()).toEqual([]);
+  },
+);

@@ -44,8 +44,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     requestTimeout: timeouts.request,
-    // Node looks for late requests every 30 s unless told otherwise.
-    http: { connectionsCheckingInterval: Math.min(5_000, timeouts.request / 2) },
+    http: {
+      // Node takes the larger of the two for whole requests, whichever it is.
+      headersTimeout: timeouts.request,
+      // It looks for late requests every 30 s unless told otherwise.
+      connectionsCheckingInterval: Math.min(5_000, timeouts.request / 2),
+      // Node's own answer to a request without Host has no body; baseUrl() below refuses it where it matters.
+      requireHostHeader: false,
+    },
     connectionTimeout: timeouts.connection,
     keepAliveTimeout: timeouts.keepAlive,
     // Requests that still arrive on open connections while stopping are served; the answer closes the connection.
@@ -53,6 +59,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
     clientErrorHandler: answerClientError,
   });
+
+  // Node's own answer to an Expect that it does not know is a 417 without a body.
+  app.server.on('checkExpectation', app.routing);
 
   const paths = new Map<RegExp, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {

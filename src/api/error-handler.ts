@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { ApiError, errorBody, internalError, invalidRequest, notFound, resourceInUse, unavailable } from './errors.ts';
 import { newRequestId } from './request-id.ts';
 import { isTransient, violation } from './store/trouble.ts';
@@ -82,7 +83,7 @@ export function answerUnrouted(methodsOf: (path: string) => string[]) {
  */
 export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (!socket.writable) {
+  if (!socket.writable || isAnswering(socket)) {
     socket.destroy(error);
     return;
   }
@@ -99,6 +100,19 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${head.join('')}\r\n${body}`);
+}
+
+const pending = z.object({
+  _httpMessage: z.object({ headersSent: z.boolean(), req: z.object({ complete: z.boolean() }) }),
+});
+
+/**
+ * Whether a complete request waits for its answer, or its answer has begun: what we write now would be taken for it.
+ * Node itself looks at the same member, which has no documented name.
+ */
+function isAnswering(socket: Socket): boolean {
+  const { data } = pending.safeParse(socket);
+  return data !== undefined && (data._httpMessage.headersSent || data._httpMessage.req.complete);
 }
 
 function clientError(code: string | undefined): ApiError {

@@ -43,7 +43,7 @@ export function attempt(caller: Caller, key: string, method: string, path: strin
   return {
     principal: caller.id,
     digest: idempotencyDigest(key),
-    fingerprint: sha256Hex(`${method} ${path}\n${canonicalJson(body ?? null)}`),
+    fingerprint: sha256Hex(`${method} ${path}\n${canonicalJson(body ?? {})}`),
     // RFC 5869. The salt differs for each key, so every token has a sealing key of its own.
     sealingKey: () => Buffer.from(hkdfSync('sha256', caller.secret, key, 'tunnel-operator one-time token', 32)),
   };

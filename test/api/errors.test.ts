@@ -10,17 +10,20 @@ const { admin, anonymous } = api;
 const address = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
 
 /** Sends raw bytes and returns everything that comes back until the connection closes. */
-function raw(text: string): Promise<{ status: number; body: unknown; head: string }> {
+async function raw(text: string): Promise<{ status: number; body: unknown; head: string }> {
+  const answer = await exchange(text);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), body: JSON.parse(body), head: head.toLowerCase() };
+}
+
+function exchange(text: string): Promise<string> {
   return new Promise((done, failed) => {
     let answer = '';
     const socket = connect(Number(address.port), address.hostname, () => socket.write(text));
     socket.setEncoding('utf8').on('data', (chunk) => {
       answer += chunk;
     });
-    socket.on('error', failed).on('close', () => {
-      const [head = '', body = ''] = answer.split('\r\n\r\n');
-      done({ status: Number(head.split(' ')[1]), body: JSON.parse(body), head: head.toLowerCase() });
-    });
+    socket.on('error', failed).on('close', () => done(answer));
   });
 }
 
@@ -92,6 +95,8 @@ describe('an error', () => {
       '?page': 'unknown query parameter',
       '?limit': 'must be a number from 1 to 100',
     });
+    const odd = await admin.get('/ip_policies?__proto__=1&constructor=2&=3');
+    expect(odd.error.details).toMatchObject({ '?constructor': 'unknown query parameter' });
     expect((await admin.get(`/ip_policies/${newId('ipp')}?expand=1`)).error.details['?expand']).toBe(
       'unknown query parameter',
     );
@@ -220,6 +225,29 @@ describe('what is no proper HTTP', () => {
     expect(status).toBe(503);
     expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
     expect(head).toContain('retry-after: 1');
+  });
+
+  test('because its body never ends, too', async () => {
+    const head = `POST /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\ncontent-type: application/json\r\n`;
+    const { status, body } = await raw(`${head}content-length: 100\r\n\r\n{"desc`);
+    expect(status).toBe(503);
+    expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
+  });
+
+  test('behind a request that waits for its answer is not answered in its place', async () => {
+    const head = `GET /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\n\r\n`;
+    expect(await exchange(`${head}NONSENSE\r\n\r\n`)).not.toContain('HTTP/1.1 400');
+  });
+
+  test.each([
+    ['without a host', 'GET /ip_policies HTTP/1.1\r\n', 401],
+    ['with an expectation that nobody knows', 'GET /ip_policies HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n', 401],
+    ['with a method that HTTP knows and we do not', 'PROPFIND /ip_policies HTTP/1.1\r\nhost: x\r\n', 405],
+    ['with a method that nobody knows', 'FROB /ip_policies HTTP/1.1\r\nhost: x\r\n', 400],
+  ])('or nearly, %s, too', async (_, head, expected) => {
+    const { status, body } = await raw(`${head}connection: close\r\n\r\n`);
+    expect(status).toBe(expected);
+    expect(errorBody.parse(body).status_code).toBe(expected);
   });
 
   test('because its host is none is refused where no base URL is configured', async () => {

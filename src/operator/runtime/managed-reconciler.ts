@@ -13,26 +13,12 @@ import { ApiError } from '../../client/errors.ts';
 import { ANNOTATION } from '../names.ts';
 import { CONDITION, EVENT, REASON } from '../reasons.ts';
 import type { Finding } from './conditions.ts';
+import { Disposal, earliest } from './disposal.ts';
 import { Blocked, type Delivery, type External, type Remote, type Renewal, StaleObject } from './external.ts';
-import {
-  claimOf,
-  dueForRetirement,
-  type Identity,
-  idempotencyKeyOf,
-  nextGeneration,
-  type Retiring,
-  readIdentity,
-} from './identity.ts';
+import { available, driftCorrected, observed, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
+import { claimOf, type Identity, idempotencyKeyOf, nextGeneration, readIdentity } from './identity.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
-import {
-  hasFinalizer,
-  isDeleting,
-  isPaused,
-  type ManagedSpec,
-  type ManagedStatus,
-  readPolicies,
-  readStatus,
-} from './managed-spec.ts';
+import { hasFinalizer, isDeleting, isPaused, type ManagedSpec, readPolicies, readStatus } from './managed-spec.ts';
 import { Work, type Writer } from './work.ts';
 
 export interface ManagedReconcilerOptions<Spec extends ManagedSpec, R extends Remote> {
@@ -67,9 +53,11 @@ const MOST_GENERATIONS_AT_ONCE = 3;
 
 export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
   readonly #o: ManagedReconcilerOptions<Spec, R>;
+  readonly #disposal: Disposal;
 
   constructor(options: ManagedReconcilerOptions<Spec, R>) {
     this.#o = options;
+    this.#disposal = new Disposal(options.external, options.delivery);
   }
 
   /** @throws Blocked, StaleObject, and what the clients of the two APIs throw */
@@ -83,7 +71,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     await this.#ensureAdopted(work);
     await this.#ensureIntent(work);
     const settled = (await this.#ensureAsDeclared(work, spec)) ?? (await this.#ensureCreated(work, spec));
-    const nextRetirement = await this.#retireSuperseded(work);
+    const nextRetirement = await this.#disposal.retireSuperseded(work, this.#now());
     await this.#writeStatus(work, spec, settled);
     return this.#outcome(work, earliest(settled.dueAt, nextRetirement));
   }
@@ -153,7 +141,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const remote = await external.observe(identity.externalId);
     if (!remote) {
       // Its key went with it, so a create that is still on its way would take effect: that must not become an orphan.
-      const late = await this.#closeKey(work, identity.generation);
+      const late = await this.#disposal.closeKey(work, identity.generation);
       await work.persist(nextGeneration(identity, late === undefined ? undefined : { id: late, after: this.#now() }));
       work.record('Warning', EVENT.recreated, `${identity.externalId} is gone; creating it anew`);
       return undefined;
@@ -215,7 +203,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
   async #updated(work: Work, spec: Spec, remote: R): Promise<Settled<R>> {
     const { external, delivery } = this.#o;
     const status = readStatus(work.object);
-    const ready: Finding = { status: 'True', reason: REASON.available, message: `${remote.id} is as declared` };
+    const ready = available(remote);
     const dueAt = delivery?.renewal(work.object, spec, remote, this.#now()).at;
     const changes = external.changes(spec, remote);
     if (changes.length === 0) return { remote, ready, synced: unchanged(status, work.object), dueAt };
@@ -227,9 +215,9 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
       return { remote: updated, ready, synced: UP_TO_DATE, dueAt };
     }
     this.#o.onDriftCorrected();
-    const message = `${remote.id} differed from what is declared in ${fields}; it was set back`;
-    work.record('Warning', EVENT.driftCorrected, message);
-    return { remote: updated, ready, synced: { status: 'True', reason: REASON.driftCorrected, message }, dueAt };
+    const synced = driftCorrected(remote, fields);
+    work.record('Warning', EVENT.driftCorrected, synced.message);
+    return { remote: updated, ready, synced, dueAt };
   }
 
   // Replacing.
@@ -243,31 +231,6 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     this.#o.onIssued(renewal.cause);
   }
 
-  /** Deletes what was superseded, now that its successor is recorded; answers when the next is due. */
-  async #retireSuperseded(work: Work): Promise<Date | undefined> {
-    const identity = readIdentity(work.object);
-    if (identity.retiring.length === 0) return undefined;
-    const { due, later } = dueForRetirement(identity, this.#now());
-    await this.#deleteSuperseded(work, due);
-    if (due.length > 0) {
-      await work.persist({ ...identity, retiring: later });
-      work.record('Normal', EVENT.retired, `Deleted ${due.map(({ id }) => id).join(', ')}`);
-    }
-    return later.map(({ after }) => new Date(after)).reduce<Date | undefined>(earliest, undefined);
-  }
-
-  async #deleteSuperseded(work: Work, entries: readonly Retiring[]): Promise<void> {
-    for (const { id, generation } of entries) {
-      await this.#closeKey(work, generation);
-      await this.#o.external.delete(id);
-    }
-  }
-
-  /** The id of what was created in this generation and still exists. Generation 0 is of what was adopted. */
-  async #closeKey(work: Work, generation: number): Promise<string | undefined> {
-    return generation > 0 ? this.#o.external.closeKey(idempotencyKeyOf(work.object, generation)) : undefined;
-  }
-
   // Letting go.
 
   async #finalize(work: Work): Promise<Outcome> {
@@ -277,41 +240,11 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const claim = claimOf(object);
     const isRivalled = claim !== undefined && this.#o.rivalOf(object, claim) !== undefined;
     if (spec.managementPolicy === 'Manage' && !isRivalled) {
-      if (spec.deletionPolicy === 'Delete') await this.#deleteRemote(work);
-      else await this.#retain(work);
+      if (spec.deletionPolicy === 'Delete') await this.#disposal.deleteRemote(work);
+      else await this.#disposal.retain(work);
     }
     await work.removeFinalizer();
     return { object: work.object };
-  }
-
-  async #retain(work: Work): Promise<void> {
-    const { externalId, generation, retiring } = readIdentity(work.object);
-    // Nobody is left to revoke, when its time comes, what already has a successor.
-    if (externalId !== undefined) await this.#deleteSuperseded(work, retiring);
-    await this.#o.delivery?.release(work.object);
-    const left = externalId ?? (await this.#closeKey(work, generation));
-    if (left !== undefined) work.record('Normal', EVENT.retained, `Left ${left} in place`);
-  }
-
-  async #deleteRemote(work: Work): Promise<void> {
-    const { external } = this.#o;
-    const identity = readIdentity(work.object);
-    const ids = new Set(identity.retiring.map(({ id }) => id));
-    const generations = new Set([identity.generation, ...identity.retiring.map(({ generation }) => generation)]);
-    for (const generation of generations) {
-      const unrecorded = await this.#closeKey(work, generation);
-      if (unrecorded !== undefined) ids.add(unrecorded);
-    }
-    if (identity.externalId !== undefined) ids.add(identity.externalId);
-    for (const id of ids) {
-      try {
-        await external.delete(id);
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.code !== 'RESOURCE_IN_USE') throw error;
-        throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${error.message}`);
-      }
-    }
-    if (ids.size > 0) work.record('Normal', EVENT.deleted, `Deleted ${[...ids].join(', ')}`);
   }
 
   // Observing.
@@ -324,14 +257,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     }
     const remote = await this.#o.external.observe(id);
     if (!remote) throw new Blocked(REASON.externalNotFound, `${id} does not exist`);
-    const differing = this.#o.external.changes(spec, remote).map((name) => `spec.${name}`);
-    const message = differing.length > 0 ? `Only observed; differs in ${differing.join(', ')}` : 'Only observed';
-    const ready: Finding = { status: 'True', reason: REASON.available, message: `${id} exists` };
-    await this.#writeStatus(work, spec, {
-      remote,
-      ready,
-      synced: { status: 'True', reason: REASON.observed, message },
-    });
+    await this.#writeStatus(work, spec, { remote, ...observed(remote, this.#o.external.changes(spec, remote)) });
     return { object: work.object };
   }
 
@@ -355,12 +281,6 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
   }
 }
 
-const UP_TO_DATE: Finding = {
-  status: 'True',
-  reason: REASON.upToDate,
-  message: 'The API agrees with what is declared',
-};
-
 const LOST: Renewal = {
   cause: 'lost',
   overlapMs: 0,
@@ -368,25 +288,8 @@ const LOST: Renewal = {
   annotations: {},
 };
 
-/** A correction stays visible until the object changes, so that a steady state writes nothing. */
-function unchanged(status: ManagedStatus, object: KubeObject): Finding {
-  const synced = status.conditions?.find((known) => known.type === CONDITION.synced);
-  const isKept = synced?.reason === REASON.driftCorrected && synced.observedGeneration === object.metadata.generation;
-  return isKept && synced.status === 'True' ? synced : UP_TO_DATE;
-}
-
 /** A rotation that was asked for before there was anything to rotate needs none. */
 function rotationHandled(object: KubeObject): Record<string, string> {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };
-}
-
-function tokenUnavailable(id: string): Finding {
-  const message = `The token of the adopted ${id} cannot be read again. Set the annotation ${ANNOTATION.rotateRequestedAt} to have a new credential made; the old one stays valid for the overlap`;
-  return { status: 'False', reason: REASON.tokenUnavailable, message };
-}
-
-function earliest(a: Date | undefined, b: Date | undefined): Date | undefined {
-  if (!a || !b) return a ?? b;
-  return a < b ? a : b;
 }

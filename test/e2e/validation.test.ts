@@ -1,6 +1,6 @@
 /** What the API server refuses at once, so that a mistake shows at `kubectl apply` and not in a condition later. */
 import { describe, expect, test } from 'vitest';
-import { CREDENTIALS, credential, type Manifest, POLICIES, policy, startStack } from './stack.ts';
+import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'validation', operators: 0 });
 
@@ -281,6 +281,13 @@ describe('what only the API can know shows in the conditions, with the field:', 
     expect(ready).toMatchObject({ status: 'False', message: expect.stringMatching(message) });
     expect(synced).toMatchObject({ status: 'False', reason: 'Rejected', message: ready?.message });
     expect(status).toMatchObject({ observedGeneration: 1 });
+    // Tried again now and then, but told once.
+    await stack.annotate(type, manifest.metadata.name, { note: 'try again' });
+    await eventually(async () => {
+      expect(await stack.metric('controller_runtime_terminal_reconcile_errors_total')).toBeGreaterThan(1);
+      const told = await stack.events(manifest.metadata.name);
+      expect(told).toEqual([{ type: 'Warning', reason: 'Rejected', message: ready?.message }]);
+    });
     await stack.remove(type, manifest.metadata.name);
     // Also the policy without its rules is gone that the API had created by then.
     expect(await stack.remoteIds()).toEqual([]);

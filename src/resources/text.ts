@@ -23,7 +23,8 @@ export function text() {
  */
 export function bytes(max: number) {
   return text()
-    .refine((value) => byteLength(value) <= max, {
+    // A UTF-16 unit is at most three bytes, so most values need no encoding to be measured.
+    .refine((value) => value.length * 3 <= max || byteLength(value) <= max, {
       error: (issue) => `must be at most ${max} bytes of UTF-8, is ${byteLength(String(issue.input))}`,
     })
     .meta({ maxLength: max, 'x-max-bytes': max });

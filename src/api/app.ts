@@ -63,24 +63,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', app.routing);
 
-  const paths = new Map<RegExp, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
-    const known = [...paths].find(([other]) => other.source === pattern.source)?.[1] ?? new Set();
-    for (const each of [method].flat()) known.add(each);
-    paths.set([...paths.keys()].find((other) => other.source === pattern.source) ?? pattern, known);
-  });
+  const methodsOf = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
   });
   closeWhenStopping(app);
   app.setErrorHandler(answerError);
-  app.setNotFoundHandler(
-    answerUnrouted((path) =>
-      [...paths].flatMap(([pattern, methods]) => (pattern.test(path) ? [...methods].sort() : [])),
-    ),
-  );
+  app.setNotFoundHandler(answerUnrouted(methodsOf));
   readJson(app);
   addAccessLog(app);
   addMetrics(app, db);
@@ -89,6 +79,19 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addOperations(createApi(app, { db, baseOf: baseUrl(options.baseUrl) }));
   await addDocs(app, openApiDocument());
   return app;
+}
+
+/** The methods of the routes that are added from now on, by the path of a request. */
+function collectMethods(app: FastifyInstance): (path: string) => string[] {
+  const methods = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = `^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`;
+    methods.set(pattern, [...(methods.get(pattern) ?? []), ...[method].flat()]);
+  });
+  return (path) => {
+    const matching = [...methods].filter(([pattern]) => new RegExp(pattern).test(path));
+    return [...new Set(matching.flatMap(([, known]) => known))].sort();
+  };
 }
 
 /** A connection whose request was under way when the stop began would else stay open, and the stop wait for it. */

@@ -31,7 +31,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it.for(Object.values(others).map((scenario, index) => ({ ...scenario, index })))(
     'at some calls while it $name',
     async ({ index, ...scenario }) => {
-      const report = await check(stages, scenario, { isExact: true, choose: everyNth(7, index) });
+      const report = await check(stages, scenario, { isExact: true, choose: everyNth(11, index) });
       expect(report.failures).toEqual([]);
       expect(report.killed).toHaveLength(report.points.length);
     },
@@ -40,7 +40,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it.for(Object.values(disturbedToo).map((scenario, index) => ({ ...scenario, index })))(
     'at some calls while it $name',
     async ({ index, ...scenario }) => {
-      const report = await check(stages, scenario, { choose: everyNth(9, index) });
+      const report = await check(stages, scenario, { choose: everyNth(13, index) });
       expect(report.failures).toEqual([]);
       expect(report.killed).toHaveLength(report.points.length);
     },

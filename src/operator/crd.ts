@@ -98,6 +98,12 @@ function rootSchema(kind: AnyKind): Schema {
 const statusShape = {
   id: managedStatus.shape.id.meta({ description: 'Id of the remote resource.' }),
   uri: z.string().optional().meta({ description: 'Address of the remote resource.' }),
+  createGeneration: managedStatus.shape.createGeneration.meta({
+    description: 'Copy of the annotation create-generation, in case the annotations are lost.',
+  }),
+  retiring: managedStatus.shape.retiring.meta({
+    description: 'Copy of the annotation retiring, in case the annotations are lost.',
+  }),
   observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status is about.' }),
   lastHandledReconcileAt: z.string().optional().meta({ description: 'The reconcile-requested-at that was acted on.' }),
 };

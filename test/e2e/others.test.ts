@@ -159,17 +159,61 @@ test('a credential keeps its token through kubectl replace after a rotation, too
   expect(await stack.accepts(before.secret?.token)).toBe(true);
 });
 
-test('an adopted resource stays adopted through kubectl replace of a manifest that still says so', async () => {
+test('a rotation under way goes on through kubectl replace, and is not begun again', async () => {
+  const spec = { rotation: { overlap: '1h' } };
+  await stack.apply(credential('overlapping', spec));
+  const first = await idOf(CREDENTIALS, 'overlapping');
+  const asked = { 'tunnel-operator.dev/rotate-requested-at': 'now' };
+  await stack.apply(credential('overlapping', spec, asked));
+  const second = await eventually(async () => {
+    const id = await idOf(CREDENTIALS, 'overlapping');
+    expect(id).not.toBe(first);
+    return id;
+  });
+  const before = { ids: await stack.remoteIds(), secret: await stack.secret('overlapping') };
+  // Beside ours there is what kubectl apply keeps for itself.
+  const ours = async () =>
+    Object.entries((await stack.see(CREDENTIALS, 'overlapping')).object.metadata.annotations ?? {})
+      .filter(([name]) => name.startsWith('tunnel-operator.dev/'))
+      .sort();
+  const annotations = await ours();
+  await replace(credential('overlapping', spec, asked));
+  await eventually(async () => expect(await ours()).toEqual(annotations));
+  expect((await stack.reconciled(CREDENTIALS, 'overlapping')).status.id).toBe(second);
+  expect({ ids: await stack.remoteIds(), secret: await stack.secret('overlapping') }).toEqual(before);
+  await stack.remove(CREDENTIALS, 'overlapping');
+  const left = await stack.remoteIds();
+  expect([left.includes(first), left.includes(second)]).toEqual([false, false]);
+});
+
+test.each([
+  ['still says so', true],
+  ['does not say so any more', false],
+])('an adopted resource stays adopted through kubectl replace of a manifest that %s', async (_, says) => {
   const { id } = await client.ipPolicies.create({});
-  const adopt = { 'tunnel-operator.dev/adopt': id };
-  await stack.apply(policy('adopted', {}, adopt));
-  await eventually(async () => expect((await stack.see(POLICIES, 'adopted')).status.id).toBe(id));
+  const adopt: Record<string, string> = { 'tunnel-operator.dev/adopt': id };
+  const name = `adopted-${says}`;
+  await stack.apply(policy(name, {}, adopt));
+  await eventually(async () => expect((await stack.see(POLICIES, name)).status.id).toBe(id));
   const before = await stack.remoteIds();
-  await replace(policy('adopted', { description: 'replaced' }, adopt));
+  await replace(policy(name, { description: 'replaced' }, says ? adopt : {}));
   await eventually(async () => {
-    expect((await stack.ready(POLICIES, 'adopted')).status).toMatchObject({ id, observedGeneration: 2 });
+    expect((await stack.ready(POLICIES, name)).status).toMatchObject({ id, observedGeneration: 2 });
   });
   expect(await stack.remoteIds()).toEqual(before);
+});
+
+test('an object that is replaced while it is deleted still takes its resource with it', async () => {
+  await stack.apply(policy('both'));
+  const id = await idOf(POLICIES, 'both');
+  const blockade = await block();
+  await stack.run('delete', 'ipp', 'both', '--wait=false');
+  await blockade.waiting();
+  const taken = { 'tunnel-operator.dev/external-id': null, 'tunnel-operator.dev/create-generation': null };
+  await stack.annotate(POLICIES, 'both', taken);
+  await blockade.release();
+  await eventually(async () => expect(await stack.find(POLICIES, 'both')).toBeUndefined());
+  expect(await stack.remoteIds()).not.toContain(id);
 });
 
 test('many objects that are applied and deleted at once leave nothing behind', async () => {

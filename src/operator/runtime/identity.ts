@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { ANNOTATION } from '../names.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
 
-const retiringEntry = z.object({
+export const retiringEntry = z.object({
   id: z.string(),
   /** The create generation it was made under; 0 when it was adopted. */
   generation: z.int(),
@@ -41,6 +41,15 @@ export function identityAnnotations(identity: Identity): Record<string, string |
     [ANNOTATION.createGeneration]: identity.generation > 0 ? String(identity.generation) : null,
     [ANNOTATION.retiring]: identity.retiring.length > 0 ? JSON.stringify(identity.retiring) : null,
   };
+}
+
+/**
+ * A copy of a settled identity for the status: `kubectl replace`, and GitOps tools that use it, take the annotations of
+ * an object away but not its status.
+ */
+export function identityInStatus({ externalId, generation, retiring }: Identity) {
+  if (externalId === undefined) return { createGeneration: undefined, retiring: undefined };
+  return { createGeneration: generation, retiring: retiring.length > 0 ? retiring : undefined };
 }
 
 /** The identity from which the next remote resource is made; `retire` is what it replaces. */

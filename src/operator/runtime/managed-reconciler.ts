@@ -16,9 +16,24 @@ import type { Finding } from './conditions.ts';
 import { Disposal, earliest } from './disposal.ts';
 import { Blocked, type Delivery, type External, type Remote, type Renewal, StaleObject } from './external.ts';
 import { available, driftCorrected, observed, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
-import { claimOf, type Identity, idempotencyKeyOf, nextGeneration, readIdentity } from './identity.ts';
+import {
+  claimOf,
+  type Identity,
+  idempotencyKeyOf,
+  identityInStatus,
+  nextGeneration,
+  readIdentity,
+} from './identity.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
-import { hasFinalizer, isDeleting, isPaused, type ManagedSpec, readPolicies, readStatus } from './managed-spec.ts';
+import {
+  hasFinalizer,
+  isDeleting,
+  isPaused,
+  lostIdentity,
+  type ManagedSpec,
+  readPolicies,
+  readStatus,
+} from './managed-spec.ts';
 import { Work, type Writer } from './work.ts';
 
 export interface ManagedReconcilerOptions<Spec extends ManagedSpec, R extends Remote> {
@@ -64,9 +79,10 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
   async reconcile(object: KubeObject): Promise<Outcome> {
     const work = new Work(object, this.#o.writer);
     if (isPaused(object)) return this.#paused(work);
+    await this.#restoreIdentity(work);
     if (isDeleting(object)) return this.#finalize(work);
     const spec = this.#o.parseSpec(object);
-    this.#mustNotHaveRival(object);
+    this.#mustNotHaveRival(work.object);
     if (spec.managementPolicy === 'Observe') return this.#observeOnly(work, spec);
     await this.#ensureAdopted(work);
     await this.#ensureIntent(work);
@@ -106,6 +122,13 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const { namespace, name } = rival.metadata;
     const message = `${claim} is already managed by the older ${this.#o.writer.kind} ${namespace}/${name}`;
     throw new Blocked(REASON.managementConflict, message);
+  }
+
+  async #restoreIdentity(work: Work): Promise<void> {
+    const lost = lostIdentity(work.object);
+    // An object that is being deleted takes no finalizer any more: without one, it is not ours to hold.
+    if (!lost || (isDeleting(work.object) && !hasFinalizer(work.object))) return;
+    await work.persist(lost, rotationHandled(work.object));
   }
 
   async #ensureAdopted(work: Work): Promise<void> {
@@ -265,6 +288,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const about = {
       id: remote.id,
       uri: remote.uri,
+      ...identityInStatus(readIdentity(work.object)),
       ...this.#o.describe(spec, remote, work.object),
       observedGeneration: work.object.metadata.generation,
     };

@@ -4,7 +4,7 @@ import { ANNOTATION, FINALIZER } from '../names.ts';
 import { REASON } from '../reasons.ts';
 import { condition } from './conditions.ts';
 import { Blocked } from './external.ts';
-import { claimOf, readIdentity } from './identity.ts';
+import { claimOf, type Identity, readIdentity, retiringEntry } from './identity.ts';
 import { annotation, type KubeObject } from './kube-object.ts';
 
 export const managedSpec = {
@@ -26,6 +26,8 @@ export interface ManagedSpec {
 
 export const managedStatus = z.looseObject({
   id: z.string().optional(),
+  createGeneration: z.int().optional(),
+  retiring: z.array(retiringEntry).optional(),
   observedGeneration: z.number().optional(),
   lastHandledReconcileAt: z.string().optional(),
   conditions: z.array(condition).optional(),
@@ -57,6 +59,15 @@ export function readPolicies(object: KubeObject): ManagedSpec {
 /** The status as the object carries it; one that does not parse counts as none. */
 export function readStatus(object: KubeObject): ManagedStatus {
   return managedStatus.safeParse(object.status ?? {}).data ?? {};
+}
+
+/** The identity that the annotations have lost and the status still has; undefined when there is no such thing. */
+export function lostIdentity(object: KubeObject): Identity | undefined {
+  const { externalId, generation } = readIdentity(object);
+  const { id, createGeneration, retiring = [] } = readStatus(object);
+  if (externalId !== undefined || generation > 0 || id === undefined || createGeneration === undefined)
+    return undefined;
+  return { externalId: id, generation: createGeneration, retiring };
 }
 
 export function isPaused(object: KubeObject): boolean {

@@ -10,6 +10,7 @@
  * Rules are alternatives: a target is allowed when any rule matches. A rule matches only targets of its own form.
  * Host names compare without regard to case, labels exactly.
  */
+import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { hostnameProblem } from './hostname.ts';
@@ -77,7 +78,7 @@ function parseAddress(target: string): Parsed<Target> {
   }
   const port = Number(portText);
   if (v6 !== undefined) {
-    if (v6.includes('%') || !ipaddr.IPv6.isValid(v6)) return { reason: `"${v6}" is no IPv6 address` };
+    if (v6.includes('%') || !isIPv6(v6)) return { reason: `"${v6}" is no IPv6 address` };
     return { value: { form: 'address', host: ipaddr.IPv6.parse(v6).toRFC5952String(), port } };
   }
   const host = (name ?? '').toLowerCase();

@@ -1,4 +1,5 @@
 /** CIDR blocks in canonical form: RFC 4632 for IPv4, RFC 5952 for IPv6. */
+import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export type CidrResult = { cidr: string } | { reason: string };
@@ -29,11 +30,8 @@ export function canonicalCidr(input: string): CidrResult {
 
 function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // ipaddr.js also reads octal and hexadecimal quads and zone ids, which two readers could take for different hosts.
-  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(address)) {
-    return ipaddr.IPv4.isValidFourPartDecimal(address) ? ipaddr.IPv4.parse(address) : undefined;
-  }
-  if (address.includes('%') || !address.includes(':')) return undefined;
-  return ipaddr.IPv6.isValid(address) ? ipaddr.IPv6.parse(address) : undefined;
+  if (isIPv4(address)) return ipaddr.IPv4.parse(address);
+  return isIPv6(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : undefined;
 }
 
 function mask(bytes: number[], length: number): number[] {

@@ -22,12 +22,14 @@ export function text() {
  * `x-max-bytes` carries the real rule to the OpenAPI document and the CRDs.
  */
 export function bytes(max: number) {
-  return text()
-    // A UTF-16 unit is at most three bytes, so most values need no encoding to be measured.
-    .refine((value) => value.length * 3 <= max || byteLength(value) <= max, {
-      error: (issue) => `must be at most ${max} bytes of UTF-8, is ${byteLength(String(issue.input))}`,
-    })
-    .meta({ maxLength: max, 'x-max-bytes': max });
+  return (
+    text()
+      // A UTF-16 unit is at most three bytes, so most values need no encoding to be measured.
+      .refine((value) => value.length * 3 <= max || byteLength(value) <= max, {
+        error: (issue) => `must be at most ${max} bytes of UTF-8, is ${byteLength(String(issue.input))}`,
+      })
+      .meta({ maxLength: max, 'x-max-bytes': max })
+  );
 }
 
 /** Text of at most `max` characters (Unicode code points). */

@@ -6,9 +6,8 @@ const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
 export function addAccessLog(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.config.path ?? 'unmatched';
+    const { method, documentedPath: route } = request;
     const level = PROBES.has(route) ? 'debug' : 'info';
-    const { method } = request;
     request.log[level](
       { method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
       'request',

@@ -72,6 +72,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(answerUnrouted(methodsOf));
   readJson(app);
+  app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
   addMetrics(app, db);
   addHealth(app, db);
@@ -94,15 +95,15 @@ function collectMethods(app: FastifyInstance): (path: string) => string[] {
   };
 }
 
-/** A connection whose request was under way when the stop began would else stay open, and the stop wait for it. */
+/**
+ * A connection whose request was under way when the stop began would stay open for its keep-alive time, and the stop
+ * wait for it. Looking for those then costs nothing before; a hook would cost every request.
+ */
 function closeWhenStopping(app: FastifyInstance): void {
-  let stopping = false;
   app.addHook('preClose', async () => {
-    stopping = true;
-  });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (stopping) reply.header('connection', 'close');
-    done(null, payload);
+    if (!app.server.listening) return;
+    const timer = setInterval(() => app.server.closeIdleConnections(), 20);
+    app.server.once('close', () => clearInterval(timer));
   });
 }
 
@@ -121,7 +122,7 @@ function readJson(app: FastifyInstance): void {
 /** A host as a client may name it; anything else in a Host header would end up in the links of answers. */
 const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
-function baseUrl(configured: string | undefined): (request: FastifyRequest) => string {
+function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
     if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, and perhaps a port' });

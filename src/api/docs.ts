@@ -6,9 +6,10 @@ import type { Json } from './openapi-schemas.ts';
 
 export async function addDocs(app: FastifyInstance, document: Json): Promise<void> {
   const text = JSON.stringify(document);
-  app.get('/openapi.json', { config: { path: '/openapi.json' } }, async (_, reply) =>
-    reply.type('application/json; charset=utf-8').send(text),
-  );
+  app.get('/openapi.json', async (request, reply) => {
+    request.documentedPath = '/openapi.json';
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
   // Its types know OpenAPI up to 3.0; it hands the document on without reading it.
   const specification = { document } as unknown as StaticDocumentSpec;
   await app.register(swagger, { mode: 'static', specification });

@@ -39,7 +39,7 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
   // Finding a labelled histogram costs more than observing it, so each is found once.
   const found = new Map<string, Histogram.Internal<'method' | 'route' | 'status_code'>>();
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.config.path ?? 'unmatched';
+    const { documentedPath: route } = request;
     const key = `${request.method} ${route} ${reply.statusCode}`;
     let observed = found.get(key);
     if (!observed) {
@@ -50,7 +50,8 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
     done();
   });
 
-  app.get('/metrics', { config: { path: '/metrics' } }, async (_, reply) => {
+  app.get('/metrics', async (request, reply) => {
+    request.documentedPath = '/metrics';
     const merged = Registry.merge([processMetrics(), register]);
     return reply.type(merged.contentType).send(await merged.metrics());
   });

@@ -3,17 +3,20 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { newId } from '../resources/id.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/idempotency.ts';
-import type { Resource } from '../resources/resource.ts';
+import type { Fields, Resource } from '../resources/resource.ts';
+import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';
 import { changeLocked, type Family, type SingleCall } from './family.ts';
 import { attempt, claim, complete } from './idempotency.ts';
 import type { Answer, Api, Call } from './operation.ts';
 import { MAX_LIMIT, pageOf } from './paging.ts';
+import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
 import type { Executor } from './store/database.ts';
 import { changed } from './store/events.ts';
 import type { Row } from './store/repository.ts';
 import { violation } from './store/trouble.ts';
-import type { ViewOfRow } from './view.ts';
+import { fillPath, type ViewOfRow } from './view.ts';
+import { words } from './words.ts';
 
 type CreateCall = Call<string, unknown, Record<string, unknown>>;
 
@@ -21,14 +24,18 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   const { resource, hooks, rows } = family;
   const { caller, base } = call;
   const draft = hooks.draft?.(caller, call.body as z.output<R['create']>) ?? {};
-  const fields = { ...initialFields(resource), ...given(resource, call.body), ...draft.fields };
+  const fields = { ...initialFields(resource.fields), ...given(resource.fields, call.body), ...draft.fields };
   const created_at = new Date().toISOString();
-  const row: Row = { ...fields, ...draft.columns, id: newId(resource.prefix), created_at, revision: 1 };
+  const own = { id: newId(resource.prefix), created_at, revision: 1 };
+  const whole: Row = { ...fields, ...draft.columns, ...inside(family, call), ...own };
+  const row: Row = { ...whole, ...hooks.derive?.(whole, undefined) };
   const view = family.show(row, base);
   const token = draft.token ?? null;
   const event = changed(resource.name, 'created', caller.id, view);
 
   const insert = async (tx: Executor) => {
+    await requireParent(tx, family, call.params, 'for key share');
+    await setFieldReferences(tx, family, row, family.referring);
     await hooks.beforeCreate?.({ tx, caller, base }, family.typed(view));
     await rows.insert(tx, row, event);
   };
@@ -40,7 +47,9 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   try {
     if (call.idempotencyKey === undefined) {
       // One statement is a transaction of its own.
-      await (hooks.beforeCreate ? api.db.transaction(insert) : insert(api.db));
+      await (hooks.beforeCreate || resource.parent || family.referring.length > 0
+        ? api.db.transaction(insert)
+        : insert(api.db));
       return answer(201, view, token);
     }
     const tried = attempt(caller, call.idempotencyKey, call.method, call.path, call.sent);
@@ -48,7 +57,7 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
       const replay = await claim(tx, tried);
       if (replay) return replay;
       await insert(tx);
-      const path = `${resource.path}/${row.id}`;
+      const path = `${fillPath(resource.path, row)}/${row.id}`;
       await complete(tx, tried, { resourceId: row.id, path, status: 201, body: view, token });
       return undefined;
     });
@@ -61,19 +70,20 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
 
 export async function list<R extends Resource>(
   api: Api,
-  { resource, hooks, rows, show }: Family<R>,
+  family: Family<R>,
   call: Call<string, { limit?: number | undefined; before_id?: string | undefined }, unknown>,
 ): Promise<Answer> {
   const { limit = MAX_LIMIT, before_id: before } = call.query;
-  const owner = hooks.onlyOwnedBy?.(call.caller);
-  const found = await rows.page(api.db, { before, limit: limit + 1, owner });
-  const { items, uri, next_page_uri } = pageOf(found, limit, call.base + resource.path);
+  const { resource, rows, show } = family;
+  await requireParent(api.db, family, call.params);
+  const found = await rows.page(api.db, { before, limit: limit + 1, only: family.scope(call) });
+  const { items, uri, next_page_uri } = pageOf(found, limit, call.base + fillPath(resource.path, call.params));
   return { body: { [resource.collection]: items.map((row) => show(row, call.base)), uri, next_page_uri } };
 }
 
 export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<Answer> {
   const { id } = call.params;
-  const row = family.require(await family.rows.get(api.db, id), id, call.caller);
+  const row = family.require(await family.rows.get(api.db, id), id, call);
   const { revision } = row;
   return isUnchanged(call.ifNoneMatch, revision)
     ? { status: 304, revision }
@@ -89,9 +99,12 @@ export async function update<R extends Resource>(
   let after: ViewOfRow | undefined;
   try {
     return await changeLocked(api, family, call, async (change, row) => {
-      const next: Row = { ...row, ...given(resource, call.body) };
+      const asked: Row = { ...row, ...given(resource.fields, call.body) };
+      const next: Row = { ...asked, ...hooks.derive?.(asked, row) };
       after = family.show(next, call.base);
       if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
+      const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
+      await setFieldReferences(change.tx, family, next, moved);
       await hooks.beforeUpdate?.(change, family.typed(family.show(row, call.base)), family.typed(after));
       const revision = await rows.update(change.tx, next, changed(resource.name, 'updated', call.caller.id, after));
       return { body: after, revision };
@@ -105,7 +118,9 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   const { resource, hooks, rows } = family;
   return changeLocked(api, family, call, async (change, row) => {
     const view = family.show(row, call.base);
+    if (!resource.deletableWhileReferenced) await refuseWhileReferenced(change.tx, row.id);
     await hooks.beforeDelete?.(change, family.typed(view));
+    await family.detach(change.tx, [row.id]);
     await rows.remove(change.tx, row.id, changed(resource.name, 'deleted', call.caller.id, view));
     return {};
   });
@@ -117,14 +132,49 @@ async function explained<R extends Resource>(api: Api, family: Family<R>, error:
   return reason ?? error;
 }
 
-function initialFields(resource: Resource): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(resource.fields).map(([name, field]) => [name, field.initial]));
+/** What the path says of a resource that lives in another. */
+function inside<R extends Resource>({ resource: { parent } }: Family<R>, call: CreateCall): Record<string, unknown> {
+  return parent ? { [parent.parameter]: call.params[parent.parameter] } : {};
+}
+
+/** Throws NOT_FOUND when the path goes through a resource that does not exist. */
+async function requireParent<R extends Resource>(
+  db: Executor,
+  { resource: { parent } }: Family<R>,
+  params: Readonly<Record<string, string>>,
+  lock = '',
+): Promise<void> {
+  if (!parent) return;
+  const id = params[parent.parameter] ?? '';
+  const name = `${parent.of.table}.${lock ? 'hold' : 'exists'}`;
+  const found = await db.query({ name, text: `select 1 from ${parent.of.table} where id = $1 ${lock}`, values: [id] });
+  if (found.length === 0) throw notFound(`There is no ${words(parent.of.name)} ${id}.`, { [parent.parameter]: id });
+}
+
+async function setFieldReferences<R extends Resource>(
+  tx: Executor,
+  { resource }: Family<R>,
+  row: Row,
+  names: readonly string[],
+): Promise<void> {
+  for (const place of names) {
+    await setReferences(
+      tx,
+      { referrer: resource, referrerId: row.id, place },
+      pointersOf(resource.fields, place, row[place]),
+    );
+  }
+}
+
+/** What fields are that a create request leaves out. */
+export function initialFields(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.initial]));
 }
 
 /** The fields that a request carries; null means the initial value. */
-function given(resource: Resource, body: Record<string, unknown>): Record<string, unknown> {
+export function given(fields: Fields, body: Record<string, unknown>): Record<string, unknown> {
   const members = Object.entries(body).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(members.map(([name, value]) => [name, value ?? resource.fields[name]?.initial]));
+  return Object.fromEntries(members.map(([name, value]) => [name, value ?? fields[name]?.initial]));
 }
 
 function addressOf(body: object): string {

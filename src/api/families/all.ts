@@ -21,5 +21,5 @@ export function addOperations(api: Api): void {
   credentials(api);
   owners(api);
   apiKeys(api);
-  idempotencyKeys(api, new Map(FAMILIES.map(({ path, table }) => [path, table])));
+  idempotencyKeys(api, new Map(FAMILIES.map(({ prefix, table }) => [prefix, table])));
 }

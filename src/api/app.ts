@@ -11,10 +11,13 @@ import { addMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { requestId } from './request-id.ts';
 import { createApi } from './route.ts';
+import { createSecrets, type Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 
 export interface AppOptions {
   db: Database;
+  /** Default: none can be kept, and creating what has some is unavailable. */
+  secrets?: Secrets | undefined;
   logger?: FastifyBaseLogger | undefined;
   /** What `uri` members start with; default: as the request addressed this server. */
   baseUrl?: string | undefined;
@@ -35,7 +38,7 @@ export interface Timeouts {
 const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000, handler: 60_000 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { db } = options;
+  const { db, secrets = createSecrets(undefined) } = options;
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const app: FastifyInstance = Fastify({
     ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
@@ -78,7 +81,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addMetrics(app, db);
   addHealth(app, db);
 
-  addOperations(createApi(app, { db, baseOf: baseUrl(options.baseUrl) }));
+  addOperations(createApi(app, { db, secrets, baseOf: baseUrl(options.baseUrl) }));
   await addDocs(app, openApiDocument());
   return app;
 }

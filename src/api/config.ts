@@ -1,5 +1,6 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import { z } from 'zod';
+import { encryptionKeySetting } from './keyring.ts';
 
 const MIB = 1024 * 1024;
 
@@ -56,6 +57,13 @@ const settings = {
       .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 printable ASCII characters')
       .optional(),
   },
+  encryptionKey: {
+    env: 'ENCRYPTION_KEY',
+    description:
+      'seals private keys and client secrets in the database: 32 bytes in base64; to change it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL has one beside its data',
+    secret: true,
+    schema: encryptionKeySetting.optional(),
+  },
   logLevel: {
     env: 'LOG_LEVEL',
     flag: '--log-level <level>',
@@ -103,8 +111,8 @@ const settings = {
 export interface ApiSetting {
   /** Environment variable. */
   env: string;
-  /** As commander takes it. */
-  flag: string;
+  /** As commander takes it; absent for what must not show in a process list. */
+  flag?: string;
   description: string;
   /** Not to be shown, not even in an error. */
   secret: boolean;
@@ -122,6 +130,7 @@ export const apiConfig = z.strictObject({
   port: settings.port.schema,
   baseUrl: settings.baseUrl.schema,
   bootstrapApiKey: settings.bootstrapApiKey.schema,
+  encryptionKey: settings.encryptionKey.schema,
   logLevel: settings.logLevel.schema,
   poolSize: settings.poolSize.schema,
   statementTimeoutMs: settings.statementTimeoutMs.schema,

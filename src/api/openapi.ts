@@ -10,6 +10,7 @@ import type { AnyOperation } from './operation.ts';
 const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
   'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
+  Backends: 'What serves an endpoint.',
   'Users and keys': 'Who may call this API, and with which keys.',
   'Idempotency keys': 'Certainty about creates whose answer was lost.',
 };
@@ -24,6 +25,9 @@ export function openApiDocument(version = '2'): Json {
   addOperations({
     get db(): never {
       throw new Error('a document has no database');
+    },
+    get secrets(): never {
+      throw new Error('a document has no secrets');
     },
     add: (operation) => void operations.push(operation),
   });

@@ -24,18 +24,29 @@ describe('the settings of the API', () => {
       port: '99999',
       baseUrl: 'https://x.example/?a=1',
       bootstrapApiKey: 'short',
+      encryptionKey: 'short',
       logLevel: 'loud',
       bodyLimit: 'many',
     };
     const issues = apiConfig.safeParse(wrong).error?.issues.map(({ path }) => path.join('.'));
-    expect(issues).toEqual(['databaseUrl', 'port', 'baseUrl', 'bootstrapApiKey', 'logLevel', 'bodyLimit']);
+    expect(issues).toEqual([
+      'databaseUrl',
+      'port',
+      'baseUrl',
+      'bootstrapApiKey',
+      'encryptionKey',
+      'logLevel',
+      'bodyLimit',
+    ]);
   });
 
-  test('each have a variable, a flag and a description of their own', () => {
+  test('each have a variable and a description of their own, and most a flag', () => {
     const settings = Object.values(apiSettings);
-    for (const member of ['env', 'flag', 'description'] as const) {
+    for (const member of ['env', 'description'] as const) {
       expect(new Set(settings.map((setting) => setting[member])).size).toBe(settings.length);
     }
+    const flags = settings.flatMap(({ flag }) => flag ?? []);
+    expect(new Set(flags).size).toBe(settings.length - 1);
     expect(Object.keys(apiSettings)).toEqual(Object.keys(apiConfig.shape));
   });
 
@@ -44,6 +55,6 @@ describe('the settings of the API', () => {
       Object.entries(apiSettings)
         .filter(([, { secret }]) => secret)
         .map(([name]) => name),
-    ).toEqual(['databaseUrl', 'bootstrapApiKey']);
+    ).toEqual(['databaseUrl', 'bootstrapApiKey', 'encryptionKey']);
   });
 });

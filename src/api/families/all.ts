@@ -2,23 +2,38 @@
 import { apiKey } from '../../resources/api-key.ts';
 import { botUser } from '../../resources/bot-user.ts';
 import { credential } from '../../resources/credential.ts';
+import { httpResponseBackend } from '../../resources/http-response-backend.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { user } from '../../resources/user.ts';
+import type { SealedColumn } from '../encryption.ts';
 import type { Api } from '../operation.ts';
 import { apiKeys } from './api-keys.ts';
+import { backends } from './backends.ts';
 import { credentials } from './credentials.ts';
 import { idempotencyKeys } from './idempotency-keys.ts';
 import { ipPolicies } from './ip-policies.ts';
 import { owners } from './owners.ts';
 
 /** The families that are mounted, in the order of the documentation. */
-export const FAMILIES: readonly Resource[] = [ipPolicy, ipPolicyRule, credential, botUser, user, apiKey];
+export const FAMILIES: readonly Resource[] = [
+  ipPolicy,
+  ipPolicyRule,
+  credential,
+  httpResponseBackend,
+  botUser,
+  user,
+  apiKey,
+];
+
+/** Where secrets are kept (see secrets.ts): what changing the encryption key has to seal anew. */
+export const SEALED: readonly SealedColumn[] = [];
 
 export function addOperations(api: Api): void {
   ipPolicies(api);
   credentials(api);
+  backends(api);
   owners(api);
   apiKeys(api);
   idempotencyKeys(api, new Map(FAMILIES.map(({ prefix, table }) => [prefix, table])));

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { apiKey } from '../resources/api-key.ts';
 import { botUser } from '../resources/bot-user.ts';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
+import { httpResponseBackend } from '../resources/http-response-backend.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotency.ts';
 import { ipPolicy } from '../resources/ip-policy.ts';
 import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
@@ -58,6 +59,7 @@ export function createClient(options: ClientOptions) {
     ipPolicies: family(transport, ipPolicy),
     ipPolicyRules: family(transport, ipPolicyRule),
     credentials: family(transport, credential),
+    httpResponseBackends: family(transport, httpResponseBackend),
     apiKeys: family(transport, apiKey),
     users: family(transport, user),
     botUsers: family(transport, botUser),

@@ -30,6 +30,7 @@ describe('every change', () => {
       update: { action: 'deny' },
     },
     credential: { create: { acl: ['*'] }, update: { acl: [] } },
+    http_response_backend: { create: {}, update: { body: 'x' } },
     bot_user: { create: { name: 'b' }, update: { active: false } },
     user: { create: { name: 'u' }, update: { admin: true } },
     api_key: { create: {}, update: { description: 'x' } },

@@ -7,7 +7,7 @@ import type { Fields, Resource } from '../resources/resource.ts';
 import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';
 import { changeLocked, type Family, type SingleCall } from './family.ts';
-import { attempt, claim, complete } from './idempotency.ts';
+import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
 import type { Answer, Api, Call } from './operation.ts';
 import { MAX_LIMIT, pageOf } from './paging.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
@@ -23,14 +23,22 @@ type CreateCall = Call<string, unknown, Record<string, unknown>>;
 export async function create<R extends Resource>(api: Api, family: Family<R>, call: CreateCall): Promise<Answer> {
   const { resource, hooks, rows } = family;
   const { caller, base } = call;
-  const draft = hooks.draft?.(caller, call.body as z.output<R['create']>) ?? {};
-  const fields = { ...initialFields(resource.fields), ...given(resource.fields, call.body), ...draft.fields };
-  const created_at = new Date().toISOString();
-  const own = { id: newId(resource.prefix), created_at, revision: 1 };
-  const whole: Row = { ...fields, ...draft.columns, ...inside(family, call), ...own };
-  const row: Row = { ...whole, ...hooks.derive?.(whole, undefined) };
+  const key = call.idempotencyKey;
+  const tried = key === undefined ? undefined : attempt(caller, key, call.method, call.path, call.sent);
+  const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
+    const shown = 'token' in resource.fields ? { ...body, token: shownToken } : body;
+    return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
+  };
+  const replayed = ({ status, body, token }: Replay) =>
+    answer(status, body, token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+
+  if (tried && hooks.prepare) {
+    const earlier = await recall(api.db, tried);
+    if (earlier) return replayed(earlier);
+  }
+  const id = newId(resource.prefix);
+  const { row, token } = await drafted(family, call, id);
   const view = family.show(row, base);
-  const token = draft.token ?? null;
   const event = changed(resource.name, 'created', caller.id, view);
 
   const insert = async (tx: Executor) => {
@@ -39,33 +47,42 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
     await hooks.beforeCreate?.({ tx, caller, base }, family.typed(view));
     await rows.insert(tx, row, event);
   };
-  const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
-    const shown = 'token' in resource.fields ? { ...body, token: shownToken } : body;
-    return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
-  };
 
   try {
-    if (call.idempotencyKey === undefined) {
+    if (tried === undefined) {
       // One statement is a transaction of its own.
       await (hooks.beforeCreate || resource.parent || family.referring.length > 0
         ? api.db.transaction(insert)
         : insert(api.db));
       return answer(201, view, token);
     }
-    const tried = attempt(caller, call.idempotencyKey, call.method, call.path, call.sent);
     const earlier = await api.db.transaction(async (tx) => {
       const replay = await claim(tx, tried);
       if (replay) return replay;
       await insert(tx);
-      const path = `${fillPath(resource.path, row)}/${row.id}`;
-      await complete(tx, tried, { resourceId: row.id, path, status: 201, body: view, token });
+      const path = `${fillPath(resource.path, row)}/${id}`;
+      await complete(tx, tried, { resourceId: id, path, status: 201, body: view, token });
       return undefined;
     });
-    if (!earlier) return answer(201, view, token);
-    return answer(earlier.status, earlier.body, earlier.token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+    return earlier ? replayed(earlier) : answer(201, view, token);
   } catch (error) {
     throw await explained(api, family, error, view);
   }
+}
+
+/** The row of a new resource, and its one-time token. */
+async function drafted<R extends Resource>({ resource, hooks }: Family<R>, call: CreateCall, id: string) {
+  const input = call.body as z.output<R['create']>;
+  const drafts = [hooks.draft?.(call.caller, input) ?? {}, hooks.prepare ? await hooks.prepare(input, id) : {}];
+  const own = { id, created_at: new Date().toISOString(), revision: 1 };
+  const asked = { ...initialFields(resource.fields), ...given(resource.fields, call.body) };
+  const made: Record<string, unknown> = Object.assign(
+    {},
+    ...drafts.flatMap(({ fields, columns }) => [fields, columns]),
+  );
+  const whole: Row = { ...asked, ...made, ...inside(resource, call), ...own };
+  const row: Row = { ...whole, ...hooks.derive?.(whole, undefined) };
+  return { row, token: drafts.find(({ token }) => token !== undefined)?.token ?? null };
 }
 
 export async function list<R extends Resource>(
@@ -133,7 +150,7 @@ async function explained<R extends Resource>(api: Api, family: Family<R>, error:
 }
 
 /** What the path says of a resource that lives in another. */
-function inside<R extends Resource>({ resource: { parent } }: Family<R>, call: CreateCall): Record<string, unknown> {
+function inside({ parent }: Resource, call: CreateCall): Record<string, unknown> {
   return parent ? { [parent.parameter]: call.params[parent.parameter] } : {};
 }
 

@@ -33,6 +33,11 @@ export interface Hooks<R extends Resource = Resource> {
   onlyOwnedBy?(caller: Caller): string | undefined;
   /** Completes a new resource. No I/O: it may run for a request that turns out to be a replay. Throws ApiError. */
   draft?(caller: Caller, input: z.output<R['create']>): Draft;
+  /**
+   * Completes a new resource where that takes time or other resources; outside of any transaction. Not called for a
+   * request that is seen to be a replay; of several that come at once, all may call it. Throws ApiError.
+   */
+  prepare?(input: z.output<R['create']>, id: string): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that no two wait for each other. */

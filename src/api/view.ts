@@ -1,5 +1,5 @@
 /** From a stored row to what the API shows. */
-import type { Address, Fields, Resource } from '../resources/resource.ts';
+import { type Address, type Fields, isShown, type Resource } from '../resources/resource.ts';
 import type { Row } from './store/repository.ts';
 
 /** A resource as responses and events show it; one-time tokens are null. */
@@ -32,7 +32,8 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The function that adds the members of these fields to a view. */
 export function fieldsViewer(fields: Fields): (values: Values, at: Address, view: Record<string, unknown>) => void {
-  const shown = Object.entries(fields).map(([name, { as = name, storage, show }]) => ({
+  const visible = Object.entries(fields).filter(([, field]) => isShown(field));
+  const shown = visible.map(([name, { as = name, storage, show }]) => ({
     name,
     as,
     show: storage === 'none' ? () => null : show,

@@ -27,7 +27,7 @@ export interface Field<
   OnCreate extends Presence = Presence,
   OnUpdate extends boolean = boolean,
 > {
-  /** As stored and as shown in responses. */
+  /** As stored and as shown in responses; `z.never()`: not shown. */
   readonly view: View;
   /** As accepted in requests; may normalise (its output is what is stored). */
   readonly input: Input;
@@ -67,6 +67,14 @@ export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'colu
   return field(schema, z.never(), 'derived', false, null, storage);
 }
 
+/** A field that creates a resource and that no response shows, such as a private key; the family keeps what it needs. */
+export function writeOnly<T extends z.ZodType>(schema: T) {
+  return field(z.never(), schema, 'required', false, null, 'none');
+}
+
+/** Whether responses have the field. */
+export const isShown = ({ view }: Field) => !(view instanceof z.ZodNever);
+
 /** A field whose request schema, initial value or presence differ from the usual. */
 export function field<V extends z.ZodType, I extends z.ZodType, C extends Presence, U extends boolean>(
   view: V,
@@ -90,7 +98,11 @@ type UpdateShape<F extends Fields> = {
 };
 
 export type ShownShape<F extends Fields> = {
-  [K in keyof F as F[K] extends { readonly as: infer As extends string } ? As : K]: F[K]['view'];
+  [K in keyof F as F[K]['view'] extends z.ZodNever
+    ? never
+    : F[K] extends { readonly as: infer As extends string }
+      ? As
+      : K]: F[K]['view'];
 };
 
 type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at: z.ZodISODateTime } & ShownShape<F>;
@@ -158,7 +170,7 @@ export function membersOf(fields: Fields) {
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.onCreate !== 'derived') create[name] = spec.onCreate === 'optional' ? spec.input.optional() : spec.input;
     if (spec.onUpdate) update[name] = spec.input.optional();
-    view[spec.as ?? name] = spec.view;
+    if (isShown(spec)) view[spec.as ?? name] = spec.view;
   }
   return { create, update, view };
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { newId } from '../resources/id.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/idempotency.ts';
-import type { Fields, Resource } from '../resources/resource.ts';
+import { type Fields, isShown, type Resource } from '../resources/resource.ts';
 import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';
 import { changeLocked, type Family, type SingleCall } from './family.ts';
@@ -25,8 +25,9 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   const { caller, base } = call;
   const key = call.idempotencyKey;
   const tried = key === undefined ? undefined : attempt(caller, key, call.method, call.path, call.sent);
+  const once = shownOnce(resource);
   const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
-    const shown = 'token' in resource.fields ? { ...body, token: shownToken } : body;
+    const shown = once === undefined ? body : { ...body, [once]: shownToken };
     return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
   };
   const replayed = ({ status, body, token }: Replay) =>
@@ -68,6 +69,11 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   } catch (error) {
     throw await explained(api, family, error, view);
   }
+}
+
+/** The field of a family that only the creation response shows, if it has one. */
+function shownOnce({ fields }: Resource): string | undefined {
+  return Object.entries(fields).find(([, field]) => field.storage === 'none' && isShown(field))?.[0];
 }
 
 /** The row of a new resource, and its one-time token. */

@@ -81,14 +81,28 @@ export function changeLocked<R extends Resource>(
   call: SingleCall,
   work: (change: Change, row: Row) => Promise<Answer>,
 ): Promise<Answer> {
+  return api.db.transaction((tx) => changeLockedIn(tx, family, call, work));
+}
+
+/** The same, as part of a transaction. */
+export async function changeLockedIn<R extends Resource>(
+  tx: Executor,
+  family: Family<R>,
+  call: SingleCall,
+  work: (change: Change, row: Row) => Promise<Answer>,
+): Promise<Answer> {
   const { id } = call.params;
-  return api.db.transaction(async (tx) => {
-    const change = { tx, caller: call.caller, base: call.base };
-    await family.hooks.lockFirst?.(change, id);
-    const row = family.require(await family.rows.lock(tx, id), id, call);
-    checkIfMatch(call.ifMatch, row.revision);
-    return work(change, row);
-  });
+  const change = { tx, caller: call.caller, base: call.base };
+  await family.hooks.lockFirst?.(change, id);
+  const row = family.require(await family.rows.lock(tx, id), id, call);
+  checkIfMatch(call.ifMatch, row.revision);
+  return work(change, row);
+}
+
+/** Writes a locked row with its event; returns the new revision. */
+export function writeRow<R extends Resource>({ tx, caller, base }: Change, family: Family<R>, next: Row) {
+  const event = changed(family.resource.name, 'updated', caller.id, family.show(next, base));
+  return family.rows.update(tx, next, event);
 }
 
 /** Deletes all resources with this value in one column, with what hangs on them and an event for each. */

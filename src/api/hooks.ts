@@ -20,7 +20,7 @@ export interface Draft {
   fields?: Record<string, unknown>;
   /** Values of the `columns` below. */
   columns?: Record<string, unknown>;
-  /** Shown once, as `token` of the creation response. */
+  /** Shown once, in the creation response, as the field that is not stored (`token`). */
   token?: string;
 }
 

@@ -122,6 +122,12 @@ export async function complete(tx: Executor, { principal, digest, sealingKey }: 
   await tx.query({ name: 'key.complete', text: COMPLETE, values });
 }
 
+/** Drops the records of keys under which these were made, so that nobody is answered with what is gone. */
+export async function forget(tx: Executor, resourceIds: readonly string[]): Promise<void> {
+  const text = 'delete from idempotency_keys where resource_id = any($1) and closed_at is null';
+  if (resourceIds.length > 0) await tx.query({ name: 'key.forget', text, values: [resourceIds] });
+}
+
 const CLOSE = `
   insert into idempotency_keys (principal, digest, created_at, closed_at) values ($1, $2, $3, $3)
   on conflict (principal, digest) do update set closed_at = coalesce(idempotency_keys.closed_at, excluded.closed_at)

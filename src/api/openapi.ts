@@ -11,6 +11,9 @@ const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
   'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
   Backends: 'What serves an endpoint.',
+  Events: 'What happens here, who asked for it, and where it is sent.',
+  'Certificate authorities': 'By which client certificates are validated.',
+  'TLS certificates': 'With which endpoints are served.',
   'Users and keys': 'Who may call this API, and with which keys.',
   'Idempotency keys': 'Certainty about creates whose answer was lost.',
 };

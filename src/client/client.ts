@@ -9,6 +9,8 @@ import { z } from 'zod';
 import { apiKey } from '../resources/api-key.ts';
 import { botUser } from '../resources/bot-user.ts';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
+import { eventDestination } from '../resources/event-destination.ts';
+import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
 import { httpResponseBackend } from '../resources/http-response-backend.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotency.ts';
 import { ipPolicy } from '../resources/ip-policy.ts';
@@ -60,6 +62,9 @@ export function createClient(options: ClientOptions) {
     ipPolicyRules: family(transport, ipPolicyRule),
     credentials: family(transport, credential),
     httpResponseBackends: family(transport, httpResponseBackend),
+    eventDestinations: family(transport, eventDestination),
+    eventSubscriptions: family(transport, eventSubscription),
+    eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
     apiKeys: family(transport, apiKey),
     users: family(transport, user),
     botUsers: family(transport, botUser),
@@ -99,6 +104,26 @@ export function createClient(options: ClientOptions) {
 }
 
 export type Client = ReturnType<typeof createClient>;
+
+/** The calls about the sources of one event subscription. */
+function sourcesClient(transport: Transport, subscriptionId: string) {
+  const path = `${eventSubscription.path}/${encodeURIComponent(subscriptionId)}/sources`;
+  const at = (type: string) => `${path}/${encodeURIComponent(type)}`;
+  return {
+    async create(type: string, options: CreateOptions = {}) {
+      return eventSource.parse((await transport.send({ method: 'POST', path, body: { type }, ...options })).body);
+    },
+    async get(type: string, options: CallOptions = {}) {
+      return eventSource.parse((await transport.send({ method: 'GET', path: at(type), ...options })).body);
+    },
+    async list(options: CallOptions = {}) {
+      return eventSources.parse((await transport.send({ method: 'GET', path, ...options })).body).sources;
+    },
+    async delete(type: string, options: ChangeOptions = {}) {
+      await transport.send({ method: 'DELETE', path: at(type), ...options });
+    },
+  };
+}
 
 function family<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;

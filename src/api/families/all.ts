@@ -1,20 +1,28 @@
 /** Every family and special operation of the API. */
 import { apiKey } from '../../resources/api-key.ts';
 import { botUser } from '../../resources/bot-user.ts';
+import { certificateAuthority } from '../../resources/certificate-authority.ts';
 import { credential } from '../../resources/credential.ts';
+import { eventDestination } from '../../resources/event-destination.ts';
+import { eventSubscription } from '../../resources/event-subscription.ts';
 import { httpResponseBackend } from '../../resources/http-response-backend.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
 import type { Resource } from '../../resources/resource.ts';
+import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { user } from '../../resources/user.ts';
 import type { SealedColumn } from '../encryption.ts';
+import { catalogue } from '../events/catalogue.ts';
 import type { Api } from '../operation.ts';
 import { apiKeys } from './api-keys.ts';
 import { backends } from './backends.ts';
+import { certificateAuthorities } from './certificate-authorities.ts';
 import { credentials } from './credentials.ts';
+import { events, SIGNING_SECRETS } from './events.ts';
 import { idempotencyKeys } from './idempotency-keys.ts';
 import { ipPolicies } from './ip-policies.ts';
 import { owners } from './owners.ts';
+import { TLS_PRIVATE_KEY, tlsCertificates } from './tls-certificates.ts';
 
 /** The families that are mounted, in the order of the documentation. */
 export const FAMILIES: readonly Resource[] = [
@@ -22,18 +30,25 @@ export const FAMILIES: readonly Resource[] = [
   ipPolicyRule,
   credential,
   httpResponseBackend,
+  eventSubscription,
+  eventDestination,
+  certificateAuthority,
+  tlsCertificate,
   botUser,
   user,
   apiKey,
 ];
 
 /** Where secrets are kept (see secrets.ts): what changing the encryption key has to seal anew. */
-export const SEALED: readonly SealedColumn[] = [];
+export const SEALED: readonly SealedColumn[] = [SIGNING_SECRETS, TLS_PRIVATE_KEY];
 
 export function addOperations(api: Api): void {
   ipPolicies(api);
   credentials(api);
   backends(api);
+  events(api, catalogue(FAMILIES));
+  certificateAuthorities(api);
+  tlsCertificates(api);
   owners(api);
   apiKeys(api);
   idempotencyKeys(api, new Map(FAMILIES.map(({ prefix, table }) => [prefix, table])));

@@ -28,9 +28,14 @@ export function idempotencyKeys(api: Api, tables: Tables): void {
   });
 
   async function stillExists(id: string): Promise<boolean> {
-    const table = tables.get(id.slice(0, id.lastIndexOf('_')));
+    // A source has no id of its own: it is the type within its subscription.
+    const [own = '', source] = id.split('/');
+    const table = tables.get(own.slice(0, own.lastIndexOf('_')));
     if (table === undefined) return false;
-    const rows = await api.db.query({ text: `select 1 from ${table} where id = $1`, values: [id] });
+    const text = `select 1 from ${table} where id = $1`;
+    const rows = await api.db.query(
+      source === undefined ? { text, values: [own] } : { text: `${text} and $2 = any(sources)`, values: [own, source] },
+    );
     return rows.length > 0;
   }
 }

@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { apiKey } from '../resources/api-key.ts';
 import { botUser } from '../resources/bot-user.ts';
+import { certificateAuthority } from '../resources/certificate-authority.ts';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
 import { eventDestination } from '../resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
@@ -16,6 +17,7 @@ import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotenc
 import { ipPolicy } from '../resources/ip-policy.ts';
 import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
 import type { Create, Resource, Update, View } from '../resources/resource.ts';
+import { tlsCertificate } from '../resources/tls-certificate.ts';
 import { user } from '../resources/user.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
@@ -65,6 +67,8 @@ export function createClient(options: ClientOptions) {
     eventDestinations: family(transport, eventDestination),
     eventSubscriptions: family(transport, eventSubscription),
     eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
+    certificateAuthorities: family(transport, certificateAuthority),
+    tlsCertificates: family(transport, tlsCertificate),
     apiKeys: family(transport, apiKey),
     users: family(transport, user),
     botUsers: family(transport, botUser),

@@ -4,6 +4,7 @@ import { FAMILIES } from '../../src/api/families/all.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../src/resources/ip-policy-rule.ts';
 import { startTestApi } from './harness.ts';
+import { makeCertificate } from './x509.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -21,6 +22,7 @@ const eventsOf = async (id: string) =>
 const total = async () => Number((await api.rows('select count(*) as n from events'))[0]?.n);
 
 const policyId = (await admin.post('/ip_policies', {})).as(ipPolicy.view).id;
+const { pem, keyPem } = await makeCertificate({});
 
 /** What only the creation response shows, as everything else shows it. */
 const withoutSecret = (view: object) =>
@@ -40,6 +42,11 @@ describe('every change', () => {
       update: { description: 'x' },
     },
     event_subscription: { create: {}, update: { sources: [{ type: 'ip_policy_created.v0' }] } },
+    certificate_authority: { create: { ca_pem: pem }, update: { metadata: 'x' } },
+    tls_certificate: {
+      create: { certificate_pem: pem, private_key_pem: keyPem },
+      update: { description: 'x' },
+    },
     bot_user: { create: { name: 'b' }, update: { active: false } },
     user: { create: { name: 'u' }, update: { admin: true } },
     api_key: { create: {}, update: { description: 'x' } },

@@ -11,6 +11,7 @@ const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
   'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
   Backends: 'What serves an endpoint.',
+  'Endpoint configurations': 'What applies to the traffic of endpoints of one type.',
   Events: 'What happens here, who asked for it, and where it is sent.',
   'Certificate authorities': 'By which client certificates are validated.',
   'TLS certificates': 'With which endpoints are served.',

@@ -10,6 +10,7 @@ import { apiKey } from '../resources/api-key.ts';
 import { botUser } from '../resources/bot-user.ts';
 import { certificateAuthority } from '../resources/certificate-authority.ts';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
+import { endpointConfiguration } from '../resources/endpoint-configuration.ts';
 import { eventDestination } from '../resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
 import { httpResponseBackend } from '../resources/http-response-backend.ts';
@@ -18,6 +19,7 @@ import { ipPolicy } from '../resources/ip-policy.ts';
 import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
 import type { Create, Resource, Update, View } from '../resources/resource.ts';
 import { tlsCertificate } from '../resources/tls-certificate.ts';
+import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
@@ -64,6 +66,8 @@ export function createClient(options: ClientOptions) {
     ipPolicyRules: family(transport, ipPolicyRule),
     credentials: family(transport, credential),
     httpResponseBackends: family(transport, httpResponseBackend),
+    tunnelGroupBackends: family(transport, tunnelGroupBackend),
+    endpointConfigurations: family(transport, endpointConfiguration),
     eventDestinations: family(transport, eventDestination),
     eventSubscriptions: family(transport, eventSubscription),
     eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),

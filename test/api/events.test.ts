@@ -37,6 +37,8 @@ describe('every change', () => {
     },
     credential: { create: { acl: ['*'] }, update: { acl: [] } },
     http_response_backend: { create: {}, update: { body: 'x' } },
+    tunnel_group_backend: { create: { labels: { a: 'b' } }, update: { labels: { a: 'c' } } },
+    endpoint_configuration: { create: { type: 'http' }, update: { ip_policy_ids: [policyId] } },
     event_destination: {
       create: { target: { webhook: { url: 'https://hooks.example.com' } } },
       update: { description: 'x' },

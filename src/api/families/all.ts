@@ -3,6 +3,7 @@ import { apiKey } from '../../resources/api-key.ts';
 import { botUser } from '../../resources/bot-user.ts';
 import { certificateAuthority } from '../../resources/certificate-authority.ts';
 import { credential } from '../../resources/credential.ts';
+import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
 import { eventDestination } from '../../resources/event-destination.ts';
 import { eventSubscription } from '../../resources/event-subscription.ts';
 import { httpResponseBackend } from '../../resources/http-response-backend.ts';
@@ -10,6 +11,7 @@ import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
+import { tunnelGroupBackend } from '../../resources/tunnel-group-backend.ts';
 import { user } from '../../resources/user.ts';
 import type { SealedColumn } from '../encryption.ts';
 import { catalogue } from '../events/catalogue.ts';
@@ -18,6 +20,7 @@ import { apiKeys } from './api-keys.ts';
 import { backends } from './backends.ts';
 import { certificateAuthorities } from './certificate-authorities.ts';
 import { credentials } from './credentials.ts';
+import { endpointConfigurations } from './endpoint-configurations.ts';
 import { events, SIGNING_SECRETS } from './events.ts';
 import { idempotencyKeys } from './idempotency-keys.ts';
 import { ipPolicies } from './ip-policies.ts';
@@ -30,6 +33,8 @@ export const FAMILIES: readonly Resource[] = [
   ipPolicyRule,
   credential,
   httpResponseBackend,
+  tunnelGroupBackend,
+  endpointConfiguration,
   eventSubscription,
   eventDestination,
   certificateAuthority,
@@ -46,6 +51,7 @@ export function addOperations(api: Api): void {
   ipPolicies(api);
   credentials(api);
   backends(api);
+  endpointConfigurations(api);
   events(api, catalogue(FAMILIES));
   certificateAuthorities(api);
   tlsCertificates(api);

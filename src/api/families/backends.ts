@@ -1,5 +1,6 @@
 /** Backends: what serves an endpoint. */
 import { contentProblem, httpResponseBackend } from '../../resources/http-response-backend.ts';
+import { tunnelGroupBackend } from '../../resources/tunnel-group-backend.ts';
 import { invalidRequest } from '../errors.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';
@@ -12,4 +13,5 @@ export function backends(api: Api): void {
       return {};
     },
   });
+  mount(api, tunnelGroupBackend);
 }

@@ -1,6 +1,7 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import { z } from 'zod';
 import { encryptionKeySetting } from './keyring.ts';
+import { acmeAuthoritySetting, DEFAULT_PLATFORM, serviceDomainsSetting } from './platform.ts';
 
 const MIB = 1024 * 1024;
 
@@ -63,6 +64,20 @@ const settings = {
       'seals private keys and client secrets in the database: 32 bytes in base64; to change it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL has one beside its data',
     secret: true,
     schema: encryptionKeySetting.optional(),
+  },
+  serviceDomains: {
+    env: 'SERVICE_DOMAINS',
+    flag: '--service-domains <domains>',
+    description: "the service's own domains, with commas between; CNAME targets are below the first",
+    secret: false,
+    schema: serviceDomainsSetting.default(DEFAULT_PLATFORM.serviceDomains.join(',')),
+  },
+  acmeAuthority: {
+    env: 'ACME_AUTHORITY',
+    flag: '--acme-authority <name>',
+    description: 'the authority that certificate policies may name',
+    secret: false,
+    schema: acmeAuthoritySetting.default(DEFAULT_PLATFORM.acmeAuthority),
   },
   logLevel: {
     env: 'LOG_LEVEL',
@@ -131,6 +146,8 @@ export const apiConfig = z.strictObject({
   baseUrl: settings.baseUrl.schema,
   bootstrapApiKey: settings.bootstrapApiKey.schema,
   encryptionKey: settings.encryptionKey.schema,
+  serviceDomains: settings.serviceDomains.schema,
+  acmeAuthority: settings.acmeAuthority.schema,
   logLevel: settings.logLevel.schema,
   poolSize: settings.poolSize.schema,
   statementTimeoutMs: settings.statementTimeoutMs.schema,

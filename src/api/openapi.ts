@@ -12,9 +12,11 @@ const TAGS: Record<string, string> = {
   'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
   Backends: 'What serves an endpoint.',
   'Endpoint configurations': 'What applies to the traffic of endpoints of one type.',
+  'Reserved domains': 'Names on which endpoints are served, and their certificates.',
   Events: 'What happens here, who asked for it, and where it is sent.',
   'Certificate authorities': 'By which client certificates are validated.',
   'TLS certificates': 'With which endpoints are served.',
+  'SSH certificates': 'By which SSH clients know their hosts.',
   'Users and keys': 'Who may call this API, and with which keys.',
   'Idempotency keys': 'Certainty about creates whose answer was lost.',
 };
@@ -32,6 +34,9 @@ export function openApiDocument(version = '2'): Json {
     },
     get secrets(): never {
       throw new Error('a document has no secrets');
+    },
+    get platform(): never {
+      throw new Error('a document has no installation');
     },
     add: (operation) => void operations.push(operation),
   });

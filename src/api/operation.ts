@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../resources/errors.ts';
 import type { Caller } from './auth.ts';
 import type { Tags } from './etag.ts';
+import type { Platform } from './platform.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 
@@ -68,6 +69,7 @@ export type AnyOperation = Omit<Operation<string, z.ZodType, z.ZodType>, 'handle
 /** Where operations are added, and what they work on. */
 export interface Api {
   readonly db: Database;
+  readonly platform: Platform;
   /** Seals what the database must not reveal. */
   readonly secrets: Secrets;
   add<P extends string, Query extends z.ZodType, Body extends z.ZodType>(operation: Operation<P, Query, Body>): void;

@@ -6,6 +6,7 @@ import { authenticate, type Caller, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
 import type { Answer, Api, Call, Operation } from './operation.ts';
+import type { Platform } from './platform.ts';
 import type { Secrets } from './secrets.ts';
 import { serializerSchema } from './serializer.ts';
 import type { Database } from './store/database.ts';
@@ -27,6 +28,7 @@ export const SERVICE_VERSION = '2';
 export interface RouteOptions {
   db: Database;
   secrets: Secrets;
+  platform: Platform;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: FastifyRequest) => string;
 }
@@ -34,7 +36,8 @@ export interface RouteOptions {
 /** An API whose operations become routes of a Fastify instance. */
 export function createApi(app: FastifyInstance, options: RouteOptions): Api {
   app.decorateRequest('caller', null);
-  return { db: options.db, secrets: options.secrets, add: (operation) => addRoute(app, operation, options) };
+  const { db, secrets, platform } = options;
+  return { db, secrets, platform, add: (operation) => addRoute(app, operation, options) };
 }
 
 const NO_QUERY = z.strictObject({});

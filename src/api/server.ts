@@ -7,6 +7,7 @@ import { type ApiConfig, type ApiConfigInput, apiConfig } from './config.ts';
 import { keyFromFile, openSecrets } from './encryption.ts';
 import { sweep } from './idempotency.ts';
 import { parseKeyring } from './keyring.ts';
+import { type Platform, parseServiceDomains } from './platform.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded.ts';
 import { migrate } from './store/migrate.ts';
@@ -60,6 +61,7 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     const app = await buildApp({
       db,
       secrets,
+      platform: platformOf(config),
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
@@ -76,6 +78,12 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not stop what had been started'));
     throw error;
   }
+}
+
+function platformOf({ serviceDomains, acmeAuthority }: ApiConfig): Platform {
+  const parsed = parseServiceDomains(serviceDomains);
+  if ('reason' in parsed) throw new Error(`SERVICE_DOMAINS ${parsed.reason}`);
+  return { serviceDomains: parsed.domains, acmeAuthority };
 }
 
 /** As configured; else, for a database of our own, the key that is kept beside its data. */

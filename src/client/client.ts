@@ -17,7 +17,10 @@ import { httpResponseBackend } from '../resources/http-response-backend.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotency.ts';
 import { ipPolicy } from '../resources/ip-policy.ts';
 import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
+import { reservedDomain } from '../resources/reserved-domain.ts';
 import type { Create, Resource, Update, View } from '../resources/resource.ts';
+import { sshCertificateAuthority } from '../resources/ssh-certificate-authority.ts';
+import { sshHostCertificate } from '../resources/ssh-host-certificate.ts';
 import { tlsCertificate } from '../resources/tls-certificate.ts';
 import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
@@ -68,11 +71,14 @@ export function createClient(options: ClientOptions) {
     httpResponseBackends: family(transport, httpResponseBackend),
     tunnelGroupBackends: family(transport, tunnelGroupBackend),
     endpointConfigurations: family(transport, endpointConfiguration),
+    reservedDomains: family(transport, reservedDomain),
     eventDestinations: family(transport, eventDestination),
     eventSubscriptions: family(transport, eventSubscription),
     eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
     certificateAuthorities: family(transport, certificateAuthority),
     tlsCertificates: family(transport, tlsCertificate),
+    sshCertificateAuthorities: family(transport, sshCertificateAuthority),
+    sshHostCertificates: family(transport, sshHostCertificate),
     apiKeys: family(transport, apiKey),
     users: family(transport, user),
     botUsers: family(transport, botUser),
@@ -89,6 +95,18 @@ export function createClient(options: ClientOptions) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
       return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+    },
+
+    /** Leaves a reserved domain without a certificate. */
+    async detachCertificate(domainId: string, call: ChangeOptions = {}) {
+      const path = `${reservedDomain.path}/${encodeURIComponent(domainId)}/certificate`;
+      await transport.send({ method: 'DELETE', path, ...call });
+    },
+
+    /** Ends the automatic certificates of a reserved domain. */
+    async detachCertificatePolicy(domainId: string, call: ChangeOptions = {}) {
+      const path = `${reservedDomain.path}/${encodeURIComponent(domainId)}/certificate_management_policy`;
+      await transport.send({ method: 'DELETE', path, ...call });
     },
 
     /** Asks, as a data plane does, whether a token may bind a target. */

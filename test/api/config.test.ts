@@ -10,6 +10,8 @@ describe('the settings of the API', () => {
       port: 8080,
       logLevel: 'info',
       bodyLimit: 1024 * 1024,
+      serviceDomains: 'tunnels.internal',
+      acmeAuthority: 'letsencrypt',
     });
   });
 
@@ -25,6 +27,8 @@ describe('the settings of the API', () => {
       baseUrl: 'https://x.example/?a=1',
       bootstrapApiKey: 'short',
       encryptionKey: 'short',
+      serviceDomains: 'example.com,*.example.org',
+      acmeAuthority: 'Two Words',
       logLevel: 'loud',
       bodyLimit: 'many',
     };
@@ -35,6 +39,8 @@ describe('the settings of the API', () => {
       'baseUrl',
       'bootstrapApiKey',
       'encryptionKey',
+      'serviceDomains',
+      'acmeAuthority',
       'logLevel',
       'bodyLimit',
     ]);

@@ -39,6 +39,7 @@ describe('every change', () => {
     http_response_backend: { create: {}, update: { body: 'x' } },
     tunnel_group_backend: { create: { labels: { a: 'b' } }, update: { labels: { a: 'c' } } },
     endpoint_configuration: { create: { type: 'http' }, update: { ip_policy_ids: [policyId] } },
+    reserved_domain: { create: { domain: 'a.example.com' }, update: { description: 'x' } },
     event_destination: {
       create: { target: { webhook: { url: 'https://hooks.example.com' } } },
       update: { description: 'x' },

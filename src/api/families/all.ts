@@ -9,7 +9,10 @@ import { eventSubscription } from '../../resources/event-subscription.ts';
 import { httpResponseBackend } from '../../resources/http-response-backend.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
+import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { Resource } from '../../resources/resource.ts';
+import { sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
+import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { tunnelGroupBackend } from '../../resources/tunnel-group-backend.ts';
 import { user } from '../../resources/user.ts';
@@ -25,6 +28,8 @@ import { events, SIGNING_SECRETS } from './events.ts';
 import { idempotencyKeys } from './idempotency-keys.ts';
 import { ipPolicies } from './ip-policies.ts';
 import { owners } from './owners.ts';
+import { reservedDomains } from './reserved-domains.ts';
+import { SSH_PRIVATE_KEY, sshCertificates } from './ssh-certificates.ts';
 import { TLS_PRIVATE_KEY, tlsCertificates } from './tls-certificates.ts';
 
 /** The families that are mounted, in the order of the documentation. */
@@ -35,26 +40,31 @@ export const FAMILIES: readonly Resource[] = [
   httpResponseBackend,
   tunnelGroupBackend,
   endpointConfiguration,
+  reservedDomain,
   eventSubscription,
   eventDestination,
   certificateAuthority,
   tlsCertificate,
+  sshCertificateAuthority,
+  sshHostCertificate,
   botUser,
   user,
   apiKey,
 ];
 
 /** Where secrets are kept (see secrets.ts): what changing the encryption key has to seal anew. */
-export const SEALED: readonly SealedColumn[] = [SIGNING_SECRETS, TLS_PRIVATE_KEY];
+export const SEALED: readonly SealedColumn[] = [SIGNING_SECRETS, TLS_PRIVATE_KEY, SSH_PRIVATE_KEY];
 
 export function addOperations(api: Api): void {
   ipPolicies(api);
   credentials(api);
   backends(api);
   endpointConfigurations(api);
+  reservedDomains(api);
   events(api, catalogue(FAMILIES));
   certificateAuthorities(api);
   tlsCertificates(api);
+  sshCertificates(api);
   owners(api);
   apiKeys(api);
   idempotencyKeys(api, new Map(FAMILIES.map(({ prefix, table }) => [prefix, table])));

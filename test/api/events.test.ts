@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { FAMILIES } from '../../src/api/families/all.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../src/resources/ip-policy-rule.ts';
+import { sshCertificateAuthority } from '../../src/resources/ssh-certificate-authority.ts';
 import { startTestApi } from './harness.ts';
 import { makeCertificate } from './x509.ts';
 
@@ -23,6 +24,7 @@ const total = async () => Number((await api.rows('select count(*) as n from even
 
 const policyId = (await admin.post('/ip_policies', {})).as(ipPolicy.view).id;
 const { pem, keyPem } = await makeCertificate({});
+const sshAuthority = (await admin.post('/ssh_certificate_authorities', {})).as(sshCertificateAuthority.view);
 
 /** What only the creation response shows, as everything else shows it. */
 const withoutSecret = (view: object) =>
@@ -49,6 +51,11 @@ describe('every change', () => {
     tls_certificate: {
       create: { certificate_pem: pem, private_key_pem: keyPem },
       update: { description: 'x' },
+    },
+    ssh_certificate_authority: { create: {}, update: { description: 'x' } },
+    ssh_host_certificate: {
+      create: { ssh_certificate_authority_id: sshAuthority.id, public_key: sshAuthority.public_key },
+      update: { metadata: 'x' },
     },
     bot_user: { create: { name: 'b' }, update: { active: false } },
     user: { create: { name: 'u' }, update: { admin: true } },

@@ -1,7 +1,9 @@
 /** The machine's OpenSSH: it reads our certificates, and an sshd serves with them. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,7 +20,7 @@ function find(name: string): string | undefined {
   });
 }
 
-const programs = { sshKeygen: find('ssh-keygen'), ssh: find('ssh'), sshd: find('sshd') };
+const programs = { 'ssh-keygen': find('ssh-keygen'), ssh: find('ssh'), sshd: find('sshd') };
 
 /** Why tests with these programs cannot run here, for their title; undefined when they can. */
 export function missing(...names: (keyof typeof programs)[]): string | undefined {
@@ -46,7 +48,7 @@ export async function describeCertificate(certificate: string): Promise<string[]
   const folder = await mkdtemp(join(tmpdir(), 'ssh-cert-'));
   try {
     await writeFile(join(folder, 'cert.pub'), `${certificate}\n`);
-    const { code, out, err } = await run(programs.sshKeygen, ['-L', '-f', join(folder, 'cert.pub')]);
+    const { code, out, err } = await run(programs['ssh-keygen'], ['-L', '-f', join(folder, 'cert.pub')]);
     if (code !== 0) throw new Error(`ssh-keygen -L: ${err}${out}`);
     return out.split('\n').map((line) => line.trim());
   } finally {
@@ -59,7 +61,7 @@ export async function keygen(...args: string[]): Promise<{ publicKey: string; pr
   const folder = await mkdtemp(join(tmpdir(), 'ssh-key-'));
   try {
     const file = join(folder, 'key');
-    const { code, err } = await run(programs.sshKeygen, ['-q', '-N', '', '-C', 'root@host', '-f', file, ...args]);
+    const { code, err } = await run(programs['ssh-keygen'], ['-q', '-N', '', '-C', 'root@host', '-f', file, ...args]);
     if (code !== 0) throw new Error(`ssh-keygen: ${err}`);
     return { publicKey: await readFile(`${file}.pub`, 'utf8'), privateKey: await readFile(file, 'utf8') };
   } finally {
@@ -80,33 +82,30 @@ export interface Connection {
 }
 
 /**
- * Connects with ssh to an sshd that has this key and certificate, up to the point at which the user would log in. They
- * talk over pipes: there is no port, and sshd ends with the connection.
+ * Connects with ssh over loopback to an sshd that has this key and certificate, up to the point at which the user would
+ * log in. There is an sshd for the one connection, and none when this returns.
  */
 export async function connect({ host, hostKey, certificate, knownHosts }: Connection) {
   const folder = await mkdtemp(join(tmpdir(), 'sshd-'));
+  const file = (name: string) => join(folder, name);
+  const config = [`HostKey ${file('key')}`, `HostCertificate ${file('key-cert.pub')}`, 'PidFile none', 'UsePAM no'];
+  const files = {
+    key: hostKey,
+    'key-cert.pub': `${certificate}\n`,
+    sshd_config: `${config.join('\n')}\n`,
+    known_hosts: `${knownHosts.join('\n')}\n`,
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(file(name), content, { mode: 0o600 });
+  if (identity) {
+    for (const path of [folder, ...Object.keys(files).map(file)]) await chown(path, identity.uid, identity.gid);
+  }
+  const server = await serve(file('sshd_config'));
   try {
-    const file = (name: string) => join(folder, name);
-    const config = [
-      `HostKey ${file('key')}`,
-      `HostCertificate ${file('key-cert.pub')}`,
-      'PidFile none',
-      'UsePAM no',
-      'StrictModes no',
-    ];
-    const files = {
-      key: hostKey,
-      'key-cert.pub': `${certificate}\n`,
-      sshd_config: `${config.join('\n')}\n`,
-      known_hosts: `${knownHosts.join('\n')}\n`,
-    };
-    for (const [name, content] of Object.entries(files)) await writeFile(file(name), content, { mode: 0o600 });
-    await chmod(folder, 0o700);
-    if (identity) {
-      for (const path of [folder, ...Object.keys(files).map(file)]) await chown(path, identity.uid, identity.gid);
-    }
     const options = [
-      `ProxyCommand=${programs.sshd} -i -e -f ${file('sshd_config')}`,
+      'Hostname=127.0.0.1',
+      `Port=${server.port}`,
+      // Under which name the client knows the host, and so which principal it looks for.
+      `HostKeyAlias=${host}`,
       `UserKnownHostsFile=${file('known_hosts')}`,
       'GlobalKnownHostsFile=none',
       'StrictHostKeyChecking=yes',
@@ -114,7 +113,7 @@ export async function connect({ host, hostKey, certificate, knownHosts }: Connec
       'BatchMode=yes',
     ];
     // As someone who cannot log in anywhere; the host is judged before the user is.
-    const args = ['-v', '-F', 'none', '-l', 'nobody', ...options.flatMap((option) => ['-o', option]), host, 'true'];
+    const args = ['-v', '-F', 'none', '-l', 'nobody', ...options.flatMap((option) => ['-o', option]), 'host', 'true'];
     const { err } = await run(programs.ssh, args, { ...identity, cwd: '/' });
     return {
       /** Whether the host was accepted by its certificate; what follows is that the user is not. */
@@ -122,6 +121,34 @@ export async function connect({ host, hostKey, certificate, knownHosts }: Connec
       err,
     };
   } finally {
+    await server.stop();
     await rm(folder, { recursive: true });
   }
+}
+
+/** An sshd for each connection to a free port. It is our child, as inetd's it would be; a daemon would need more. */
+async function serve(config: string) {
+  const ended: Promise<unknown>[] = [];
+  const server = createServer((socket) => {
+    const sshd = spawn(programs.sshd ?? '', ['-i', '-f', config], {
+      ...identity,
+      cwd: '/',
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    ended.push(once(sshd, 'close'));
+    for (const stream of [socket, sshd.stdin, sshd.stdout]) stream.on('error', () => sshd.kill());
+    socket.pipe(sshd.stdin);
+    sshd.stdout.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return {
+    port: address.port,
+    async stop() {
+      server.close();
+      await Promise.all(ended);
+    },
+  };
 }

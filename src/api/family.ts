@@ -16,6 +16,13 @@ export function idParameter(resource: Pick<Resource, 'id' | 'name'>): PathParame
   return { schema: resource.id, description: `Id of the ${words(resource.name)}.` };
 }
 
+/** The path parameters that lead to one resource: itself, and what it lives in. */
+export function singleParameters(resource: Resource): Record<'id', PathParameter> {
+  const { parent } = resource;
+  const above = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
+  return { ...above, id: idParameter(resource) };
+}
+
 export interface Family<R extends Resource = Resource> {
   resource: R;
   hooks: Hooks<R>;
@@ -112,6 +119,11 @@ export async function removeWhere<R extends Resource>(
   column: string,
   value: string,
 ): Promise<void> {
+  // Whoever changes one of them now hangs something on it that would stay behind.
+  await tx.query({
+    text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
+    values: [value],
+  });
   const gone = await rows.where(tx, column, value);
   const ids = gone.map(({ id }) => id);
   if (ids.length === 0) return;

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Resource } from '../resources/resource.ts';
 import { create, get, list, remove, update } from './crud.ts';
-import { createFamily, type Family, idParameter } from './family.ts';
+import { createFamily, type Family, idParameter, singleParameters } from './family.ts';
 import type { Hooks } from './hooks.ts';
 import type { Api, PathParameter } from './operation.ts';
 import { listView, pageQuery } from './paging.ts';
@@ -16,7 +16,7 @@ export function mount<R extends Resource>(api: Api, resource: R, hooks: Hooks<R>
   // Two families may share the name of their lists, but not that of their tables.
   const many = words(resource.table);
   const above: Record<string, PathParameter> = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
-  const params = { ...above, id: idParameter(resource) };
+  const params = singleParameters(resource);
   const common = { tag, access } as const;
   const single = { path: `${path}/{id}`, params, tagged: true, ...common } as const;
   const shown = { status: 200, description: `The ${one}.`, schema: resource.view } as const;

@@ -13,6 +13,8 @@ const TAGS: Record<string, string> = {
   Backends: 'What serves an endpoint.',
   'Endpoint configurations': 'What applies to the traffic of endpoints of one type.',
   'Reserved domains': 'Names on which endpoints are served, and their certificates.',
+  'HTTPS edges': 'Where HTTPS is served, by routes and their modules.',
+  'TLS edges': 'Where TLS is served, and the modules of that.',
   Events: 'What happens here, who asked for it, and where it is sent.',
   'Certificate authorities': 'By which client certificates are validated.',
   'TLS certificates': 'With which endpoints are served.',

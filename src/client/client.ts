@@ -14,16 +14,23 @@ import { endpointConfiguration } from '../resources/endpoint-configuration.ts';
 import { eventDestination } from '../resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
 import { httpResponseBackend } from '../resources/http-response-backend.ts';
+import { httpsEdge } from '../resources/https-edge.ts';
+import { httpsEdgeRoute } from '../resources/https-edge-route.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotency.ts';
 import { ipPolicy } from '../resources/ip-policy.ts';
 import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
+import { httpsEdgeRouteOauth } from '../resources/oauth-module.ts';
+import { httpsEdgeRouteOidc } from '../resources/oidc-module.ts';
 import { reservedDomain } from '../resources/reserved-domain.ts';
 import type { Create, Resource, Update, View } from '../resources/resource.ts';
 import { sshCertificateAuthority } from '../resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../resources/ssh-host-certificate.ts';
 import { tlsCertificate } from '../resources/tls-certificate.ts';
+import { tlsEdge } from '../resources/tls-edge.ts';
+import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
+import { moduleClient } from './modules.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 export type ClientOptions = TransportOptions;
@@ -72,6 +79,24 @@ export function createClient(options: ClientOptions) {
     tunnelGroupBackends: family(transport, tunnelGroupBackend),
     endpointConfigurations: family(transport, endpointConfiguration),
     reservedDomains: family(transport, reservedDomain),
+    httpsEdges: family(transport, httpsEdge),
+    httpsEdgeRoutes: (edgeId: string) => family(transport, { ...httpsEdgeRoute, path: routesOf(edgeId) }),
+    httpsEdgeRouteModules(edgeId: string, routeId: string) {
+      const route = `${routesOf(edgeId)}/${encodeURIComponent(routeId)}`;
+      return {
+        oidc: moduleClient(transport, route, httpsEdgeRouteOidc),
+        oauth: moduleClient(transport, route, httpsEdgeRouteOauth),
+      };
+    },
+    tlsEdges: family(transport, tlsEdge),
+    tlsEdgeModules(edgeId: string) {
+      const edge = `${tlsEdge.path}/${encodeURIComponent(edgeId)}`;
+      return {
+        ipRestriction: moduleClient(transport, edge, tlsEdgeIpRestriction),
+        mutualTls: moduleClient(transport, edge, tlsEdgeMutualTls),
+        backend: moduleClient(transport, edge, tlsEdgeBackend),
+      };
+    },
     eventDestinations: family(transport, eventDestination),
     eventSubscriptions: family(transport, eventSubscription),
     eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
@@ -130,6 +155,9 @@ export function createClient(options: ClientOptions) {
 }
 
 export type Client = ReturnType<typeof createClient>;
+
+/** Path of the routes of one HTTPS edge. */
+const routesOf = (edgeId: string) => `${httpsEdge.path}/${encodeURIComponent(edgeId)}/routes`;
 
 /** The calls about the sources of one event subscription. */
 function sourcesClient(transport: Transport, subscriptionId: string) {

@@ -1,26 +1,8 @@
 /** Event destinations (extension): where events are sent. */
 import { z } from 'zod';
+import { httpsUrl } from './https-url.ts';
 import { derived, described, field, required, resource } from './resource.ts';
 import { text } from './text.ts';
-
-const MAX_URL_LENGTH = 2048;
-
-/** An https address without what a log or a proxy would carry elsewhere. */
-export const httpsUrl = text()
-  .max(MAX_URL_LENGTH, `must be at most ${MAX_URL_LENGTH} characters`)
-  .superRefine((input, context) => {
-    const problem = urlProblem(input);
-    if (problem) context.addIssue({ code: 'custom', message: problem, input });
-  });
-
-function urlProblem(input: string): string | undefined {
-  if (!URL.canParse(input) || /\s/.test(input)) return 'must be an https URL';
-  const { protocol, username, password } = new URL(input);
-  if (protocol !== 'https:') return `must be an https URL, is ${protocol.slice(0, -1)}`;
-  if (username !== '' || password !== '') return 'must not have a user name or password';
-  if (input.includes('#')) return 'must not have a fragment';
-  return undefined;
-}
 
 const webhookUrl = { description: 'Where deliveries are posted.', examples: ['https://hooks.example.com/tunnels'] };
 const target = z.strictObject({ webhook: z.strictObject({ url: httpsUrl.meta(webhookUrl) }) });

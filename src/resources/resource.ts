@@ -40,6 +40,8 @@ export interface Field<
   readonly as?: string;
   /** How the stored value shows; default: as it is. */
   readonly show?: (stored: unknown, at: Address) => unknown;
+  /** Kept sealed; for fields of modules. */
+  readonly sealed?: true;
   /** The families of the stored id or ids. */
   readonly refersTo?: readonly Target[];
 }

@@ -23,6 +23,8 @@ const eventsOf = async (id: string) =>
 const total = async () => Number((await api.rows('select count(*) as n from events'))[0]?.n);
 
 const policyId = (await admin.post('/ip_policies', {})).as(ipPolicy.view).id;
+const edge = (await admin.post('/edges/https', {})).as(z.object({ id: z.string() }));
+await admin.post('/reserved_domains', { domain: '*.edges.example' });
 const { pem, keyPem } = await makeCertificate({});
 const sshAuthority = (await admin.post('/ssh_certificate_authorities', {})).as(sshCertificateAuthority.view);
 
@@ -42,6 +44,9 @@ describe('every change', () => {
     tunnel_group_backend: { create: { labels: { a: 'b' } }, update: { labels: { a: 'c' } } },
     endpoint_configuration: { create: { type: 'http' }, update: { ip_policy_ids: [policyId] } },
     reserved_domain: { create: { domain: 'a.example.com' }, update: { description: 'x' } },
+    https_edge: { create: {}, update: { hostports: ['a.edges.example:443'] } },
+    https_edge_route: { create: { match: '/', match_type: 'path_prefix' }, update: { match: '/a' } },
+    tls_edge: { create: {}, update: { hostports: ['b.edges.example:443'] } },
     event_destination: {
       create: { target: { webhook: { url: 'https://hooks.example.com' } } },
       update: { description: 'x' },
@@ -62,7 +67,7 @@ describe('every change', () => {
     api_key: { create: {}, update: { description: 'x' } },
   };
 
-  test.each(FAMILIES.map(({ name, path, view }) => ({ name, path, view })))(
+  test.each(FAMILIES.map(({ name, path, view }) => ({ name, path: path.replace('{edge_id}', edge.id), view })))(
     'of a $name leaves one event with what it is then, and never a token',
     async ({ name, path, view }) => {
       const { create, update } = bodies[name] ?? { create: {}, update: {} };

@@ -18,8 +18,9 @@ const REGISTER = `
 /**
  * The secrets of a database. Throws BadSettings when it holds some under a key that is missing, or that differs from
  * the one of that id: better no start than a service that cannot read what it keeps.
+ * @param source where the keys are from, for people
  */
-export function openSecrets(db: Database, keys: Keyring | undefined): Promise<Secrets> {
+export function openSecrets(db: Database, keys: Keyring | undefined, source = 'ENCRYPTION_KEY'): Promise<Secrets> {
   const secrets = createSecrets(keys);
   return db.transaction(async (tx) => {
     if (keys) {
@@ -28,15 +29,20 @@ export function openSecrets(db: Database, keys: Keyring | undefined): Promise<Se
       await tx.query({ text: REGISTER, values });
     }
     const used = await tx.query({ text: 'select id, proof from encryption_keys order by id', values: [] });
-    for (const { id, proof } of z.array(record).parse(used)) check(secrets, keys, id, proof);
+    for (const each of z.array(record).parse(used)) check(secrets, keys, each, source);
     return secrets;
   });
 }
 
-function check(secrets: Secrets, keys: Keyring | undefined, id: string, proof: string): void {
+function check(
+  secrets: Secrets,
+  keys: Keyring | undefined,
+  { id, proof }: z.output<typeof record>,
+  source: string,
+): void {
   if (!keys?.some((key) => key.id === id)) {
     const remedy = keys ? 'list it too, or run "tunnel-operator rotate-encryption" while both are listed' : 'set it';
-    throw new BadSettings(`ENCRYPTION_KEY lacks the key "${id}", under which this database keeps secrets; ${remedy}`);
+    throw new BadSettings(`${source} lacks the key "${id}", under which this database keeps secrets; ${remedy}`);
   }
   try {
     secrets.open(proof, proofOf(id));

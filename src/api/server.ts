@@ -43,7 +43,7 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
       undo.push(embedded.stop);
       databaseUrl = embedded.url;
     }
-    const keys = await keyring(config, embedded);
+    const { keys, source } = await keyring(config, embedded);
     if (!keys) logger?.warn('there is no ENCRYPTION_KEY: what has a private key or a client secret cannot be created');
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
@@ -56,7 +56,7 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
       onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
     });
     undo.push(db.close);
-    const secrets = await openSecrets(db, keys);
+    const secrets = await openSecrets(db, keys, source);
 
     const app = await buildApp({
       db,
@@ -88,10 +88,15 @@ function platformOf({ serviceDomains, acmeAuthority }: ApiConfig): Platform {
 
 /** As configured; else, for a database of our own, the key that is kept beside its data. */
 async function keyring({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres | undefined) {
-  if (encryptionKey === undefined) return embedded && keyFromFile(`${embedded.dataDir}.encryption-key`);
-  const parsed = parseKeyring(encryptionKey);
-  if ('reason' in parsed) throw new Error(`ENCRYPTION_KEY ${parsed.reason}`);
-  return parsed.keys;
+  const source = 'ENCRYPTION_KEY';
+  if (encryptionKey !== undefined) {
+    const parsed = parseKeyring(encryptionKey);
+    if ('reason' in parsed) throw new Error(`${source} ${parsed.reason}`);
+    return { keys: parsed.keys, source };
+  }
+  if (!embedded) return { keys: undefined, source };
+  const file = `${embedded.dataDir}.encryption-key`;
+  return { keys: await keyFromFile(file), source: file };
 }
 
 /** Drops what has had its time, every now and then; returns the way to end it. */

@@ -18,20 +18,34 @@ type Pointing<F extends Field, As extends string> = F & {
   readonly show: NonNullable<Field['show']>;
 };
 
-const about = (targets: readonly Target[]) => targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ');
+const about = (targets: readonly Target[]) =>
+  `With the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
+
+type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>;
 
 /** An id that may be left out; shows as a Ref or null. */
-export function optionalReference<const As extends string, C extends Presence = 'optional'>(
+export function optionalReference<const As extends string>(
   refersTo: readonly Target[],
   as: As,
-  options: { description?: string; onCreate?: C } = {},
-): Pointing<Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>, As> {
-  const { description = `Id with the prefix ${about(refersTo)}.`, onCreate = 'optional' } = options;
+  description?: string,
+): Pointing<OptionalRef<'optional'>, As> {
+  return { ...nullableRef(refersTo, as, description), onCreate: 'optional' };
+}
+
+/** An id that only an update sets; shows as a Ref or null. */
+export function laterReference<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+  description?: string,
+): Pointing<OptionalRef<'derived'>, As> {
+  return { ...nullableRef(refersTo, as, description), onCreate: 'derived' };
+}
+
+function nullableRef<As extends string>(refersTo: readonly Target[], as: As, description = about(refersTo)) {
   const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
-  const spec = field(z.nullable(ref), z.nullable(id), onCreate as C, true, null);
   const show = (stored: unknown, { base }: Address) =>
     typeof stored === 'string' ? refOf(refersTo, stored, base) : null;
-  return { ...spec, as, refersTo, show };
+  return { ...field(z.nullable(ref), z.nullable(id), 'optional', true, null), as, refersTo, show };
 }
 
 /** An id that must be given; shows as a Ref. */
@@ -44,21 +58,46 @@ export function requiredReference<const As extends string>(
   return { ...spec, as, refersTo, show: (stored, { base }) => refOf(refersTo, String(stored), base) };
 }
 
-/** Ids without repetition; show as Refs, in the given order. */
-export function references<const As extends string, C extends Presence = 'optional'>(
+type Ids = z.ZodArray<z.ZodString>;
+type RefList<I extends z.ZodType, C extends Presence> = Field<z.ZodArray<typeof ref>, I, C, true>;
+
+/** How many ids a list may have. */
+interface Bounds {
+  min?: number;
+  max: number;
+}
+
+/** Ids without repetition, none when left out; show as Refs, in the given order. */
+export function references<const As extends string>(
   refersTo: readonly Target[],
   as: As,
-  options: { max: number; min?: number; onCreate?: C; description?: string },
-): Pointing<Field<z.ZodArray<typeof ref>, z.ZodType<string[] | null, string[] | null>, C, true>, As> {
-  const { max, min = 0, onCreate = 'optional', description = `Ids with the prefix ${about(refersTo)}.` } = options;
-  const ids = distinct(z.array(idOf(...refersTo.map(({ prefix }) => prefix))).max(max, `must have at most ${max} ids`))
-    .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
-    .meta({ description });
-  const input = onCreate === 'required' ? ids : z.nullable(ids);
-  const spec = field(z.array(ref), input as z.ZodType<string[] | null, string[] | null>, onCreate as C, true, []);
-  const show = (stored: unknown, { base }: Address) => idsOf(stored).map((id) => refOf(refersTo, id, base));
-  return { ...spec, as, refersTo, show };
+  bounds: Bounds,
+): Pointing<RefList<z.ZodNullable<Ids>, 'optional'>, As> {
+  const spec = field(z.array(ref), z.nullable(idList(refersTo, bounds)), 'optional', true, []);
+  return { ...spec, as, refersTo, show: showAll(refersTo) };
 }
+
+/** The same, but the list must be given. */
+export function requiredReferences<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+  bounds: Bounds,
+): Pointing<RefList<Ids, 'required'>, As> {
+  const spec = field(z.array(ref), idList(refersTo, bounds), 'required', true, []);
+  return { ...spec, as, refersTo, show: showAll(refersTo) };
+}
+
+function idList(refersTo: readonly Target[], { min = 0, max }: Bounds): Ids {
+  const ids = z.array(idOf(...refersTo.map(({ prefix }) => prefix))).max(max, `must have at most ${max} ids`);
+  return distinct(ids)
+    .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
+    .meta({ description: about(refersTo) });
+}
+
+const showAll =
+  (refersTo: readonly Target[]) =>
+  (value: unknown, { base }: Address) =>
+    idsOf(value).map((id) => refOf(refersTo, id, base));
 
 const stored = z.array(z.string());
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { canonicalDomain } from './domain-name.ts';
 import { endpointConfiguration } from './endpoint-configuration.ts';
-import { optionalReference } from './reference.ts';
+import { laterReference, optionalReference } from './reference.ts';
 import { derived, described, field, resource } from './resource.ts';
 import { text, timestamp } from './text.ts';
 import { tlsCertificate } from './tls-certificate.ts';
@@ -83,9 +83,11 @@ export const reservedDomain = resource({
     domain: field(shownDomain, domainInput, 'required', false, null),
     region: field(region.nullable().meta(regionAbout), region.nullable().meta(regionAbout), 'optional', false, null),
     cname_target: cname('Where a CNAME record of the domain must point; null below a domain of the service.'),
-    certificate_id: optionalReference([tlsCertificate], 'certificate', {
-      description: 'Not together with a certificate_management_policy.',
-    }),
+    certificate_id: optionalReference(
+      [tlsCertificate],
+      'certificate',
+      'Not together with a certificate_management_policy.',
+    ),
     certificate_management_policy: field(
       certificatePolicy.nullable(),
       z.nullable(certificatePolicyInput),
@@ -98,13 +100,15 @@ export const reservedDomain = resource({
     acme_challenge_cname_target: cname(
       'Where a CNAME record of `_acme-challenge.<domain>` must point for a wildcard certificate; else null.',
     ),
-    http_endpoint_configuration_id: optionalReference([endpointConfiguration], 'http_endpoint_configuration', {
-      onCreate: 'derived',
-      description: 'Of type http.',
-    }),
-    https_endpoint_configuration_id: optionalReference([endpointConfiguration], 'https_endpoint_configuration', {
-      onCreate: 'derived',
-      description: 'Of type https.',
-    }),
+    http_endpoint_configuration_id: laterReference(
+      [endpointConfiguration],
+      'http_endpoint_configuration',
+      'Of type http.',
+    ),
+    https_endpoint_configuration_id: laterReference(
+      [endpointConfiguration],
+      'https_endpoint_configuration',
+      'Of type https.',
+    ),
   },
 });

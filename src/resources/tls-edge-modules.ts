@@ -3,21 +3,21 @@ import { certificateAuthority } from './certificate-authority.ts';
 import { httpResponseBackend } from './http-response-backend.ts';
 import { ipPolicy } from './ip-policy.ts';
 import { enabled, module } from './module.ts';
-import { references, requiredReference } from './reference.ts';
+import { requiredReference, requiredReferences } from './reference.ts';
 import { tlsEdge } from './tls-edge.ts';
 import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 
 export const MAX_MODULE_REFERENCES = 50;
 
 /** An empty list would leave open whether it admits everyone or nobody. */
-const some = { min: 1, max: MAX_MODULE_REFERENCES, onCreate: 'required' } as const;
+const some = { min: 1, max: MAX_MODULE_REFERENCES };
 
 export const tlsEdgeIpRestriction = module({
   name: 'ip_restriction',
   title: 'TLSEdgeIPRestriction',
   description: 'IP policies that decide whether a source address may connect. A deleted one counts as without rules.',
   of: tlsEdge,
-  fields: { enabled, ip_policy_ids: references([ipPolicy], 'ip_policies', some) },
+  fields: { enabled, ip_policy_ids: requiredReferences([ipPolicy], 'ip_policies', some) },
 });
 
 export const tlsEdgeMutualTls = module({
@@ -27,7 +27,7 @@ export const tlsEdgeMutualTls = module({
   of: tlsEdge,
   fields: {
     enabled,
-    certificate_authority_ids: references([certificateAuthority], 'certificate_authorities', some),
+    certificate_authority_ids: requiredReferences([certificateAuthority], 'certificate_authorities', some),
   },
 });
 

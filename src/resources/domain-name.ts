@@ -24,12 +24,17 @@ export function canonicalDomain(input: string): DomainResult {
   return domain.length > 253 ? { reason: 'has more than 253 characters' } : { domain };
 }
 
+/** What no name has, in whatever script. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are among them
+const FOREIGN = /[\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\s]/;
+
 /** Undefined when the name breaks the rules of IDNA. */
 function toAscii(host: string): string | undefined {
   const lower = host.toLowerCase();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
   const isAscii = /^[\x00-\x7f]*$/.test(lower);
-  if (!isAscii) return domainToASCII(host) || undefined;
+  // node:url reads the beginning of a URL: a name would end at the first of "/?#:" and begin after an "@".
+  if (!isAscii) return FOREIGN.test(host) ? undefined : domainToASCII(host) || undefined;
   // Other names pass as they are: node:url would read some of them as addresses.
   const encoded = lower.split('.').filter((label) => label.startsWith('xn--'));
   return encoded.every(isEncoded) ? lower : undefined;

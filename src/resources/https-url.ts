@@ -20,11 +20,15 @@ function address(problemOf: (input: string) => string | undefined) {
     });
 }
 
+/** RFC 3986, without the parts that are refused below by name; URL alone would repair what others read differently. */
+const STRICT =
+  /^https:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?(?:[/?](?:[a-z0-9._~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*)?$/i;
+
 function urlProblem(input: string): string | undefined {
   if (!URL.canParse(input) || /\s/.test(input)) return 'must be an https URL';
   const { protocol, username, password } = new URL(input);
   if (protocol !== 'https:') return `must be an https URL, is ${protocol.slice(0, -1)}`;
   if (username !== '' || password !== '') return 'must not have a user name or password';
   if (input.includes('#')) return 'must not have a fragment';
-  return undefined;
+  return STRICT.test(input) ? undefined : 'must be an https URL in ASCII, with other characters percent-encoded';
 }

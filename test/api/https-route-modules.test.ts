@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { rotateEncryption } from '../../src/api/encryption.ts';
+import { SEALED } from '../../src/api/families/all.ts';
 import { createSecrets } from '../../src/api/secrets.ts';
 import { httpsEdgeRouteOauth } from '../../src/resources/oauth-module.ts';
 import { httpsEdgeRouteOidc } from '../../src/resources/oidc-module.ts';
@@ -219,6 +221,20 @@ describe('a client secret', () => {
        where id = $1 || '/oidc'`;
     await api.rows(text, [routeId]);
     expect((await admin.get(`${route}/oidc`)).error.error_code).toBe('INTERNAL_ERROR');
+  });
+
+  test('is sealed anew when the encryption key changes', async () => {
+    const [old, next] = [7, 8].map((byte) => ({ id: `k${byte}`, bytes: Buffer.alloc(32, byte) }));
+    if (!old || !next) throw new Error('two keys');
+    const own = await startTestApi({ secrets: createSecrets([old]) });
+    const edgeId = (await own.admin.post('/edges/https', {})).as(withId).id;
+    const body = { match: '/', match_type: 'path_prefix' };
+    const { id } = (await own.admin.post(`/edges/https/${edgeId}/routes`, body)).as(withId);
+    const path = `/edges/https/${edgeId}/routes/${id}/oidc`;
+    const put = await own.admin.put(path, OIDC);
+    expect(await rotateEncryption(own.db, [next, old], SEALED)).toMatchObject({ modules: 1 });
+    const later = await startTestApi({ databaseUrl: own.databaseUrl, secrets: createSecrets([next]) });
+    expect((await later.admin.get(path)).text).toBe(put.text);
   });
 
   test('cannot be kept by a service without an encryption key', async () => {

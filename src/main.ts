@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import { BadEncryptionKey } from './api/keyring.ts';
 import { createLogger } from './log.ts';
 import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings.ts';
 
@@ -63,6 +64,19 @@ async function main(): Promise<void> {
     },
   );
 
+  const rotationSettings = {
+    databaseUrl: migrateSettings.databaseUrl,
+    encryptionKey: { ...apiSettings.encryptionKey, schema: z.string() },
+  };
+  addSettings(
+    program
+      .command('rotate-encryption')
+      .description('seal the secrets in the database under the first encryption key, after which others may go'),
+    rotationSettings,
+  ).action(async (flags) => {
+    await rotate(readSettings(rotationSettings, flags, process.env));
+  });
+
   program
     .command('crds')
     .description('print the CustomResourceDefinitions, or write them to a folder')
@@ -95,6 +109,22 @@ async function runApi(settings: Record<string, unknown>, log: Log): Promise<void
   if (api.bootstrapKey !== undefined) announceKey(api.bootstrapKey);
   await untilSignalled();
   await api.stop();
+}
+
+async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: string }): Promise<void> {
+  const { rotateEncryption } = await import('./api/encryption.ts');
+  const { parseKeyring } = await import('./api/keyring.ts');
+  const { openDatabase } = await import('./api/store/database.ts');
+  const { SEALED } = await import('./api/families/all.ts');
+  const parsed = parseKeyring(encryptionKey);
+  if ('reason' in parsed) throw new BadSettings(`ENCRYPTION_KEY: ${parsed.reason}`);
+  const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 10_000 });
+  try {
+    const done = Object.entries(await rotateEncryption(db, parsed.keys, SEALED));
+    for (const [table, count] of done) print(`${table}: ${count} sealed anew under "${parsed.keys[0].id}"`);
+  } finally {
+    await db.close();
+  }
 }
 
 async function runOperator(
@@ -142,7 +172,7 @@ function print(text: string): void {
 }
 
 main().catch((error: unknown) => {
-  const isKnown = error instanceof BadSettings;
+  const isKnown = error instanceof BadSettings || error instanceof BadEncryptionKey;
   const title = isKnown ? 'The settings are not usable:\n' : 'tunnel-operator could not go on: ';
   const body =
     error instanceof Error

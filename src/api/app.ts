@@ -9,12 +9,18 @@ import { addHealth } from './health.ts';
 import { parseJson } from './json.ts';
 import { addMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
+import { DEFAULT_PLATFORM, type Platform } from './platform.ts';
 import { requestId } from './request-id.ts';
 import { createApi } from './route.ts';
+import { createSecrets, type Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 
 export interface AppOptions {
   db: Database;
+  /** Default: none can be kept, and creating what has some is unavailable. */
+  secrets?: Secrets | undefined;
+  /** What this installation is; what is left out has its default. */
+  platform?: Partial<Platform> | undefined;
   logger?: FastifyBaseLogger | undefined;
   /** What `uri` members start with, without a slash at the end; default: as the request addressed this server. */
   baseUrl?: string | undefined;
@@ -34,7 +40,8 @@ export interface Timeouts {
 const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { db } = options;
+  const { db, secrets = createSecrets(undefined) } = options;
+  const platform = { ...DEFAULT_PLATFORM, ...options.platform };
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const app: FastifyInstance = Fastify({
     ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
@@ -77,7 +84,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addMetrics(app, db);
   addHealth(app, db);
 
-  addOperations(createApi(app, { db, baseOf: baseUrl(options.baseUrl) }));
+  addOperations(createApi(app, { db, secrets, platform, baseOf: baseUrl(options.baseUrl) }));
   await addDocs(app, openApiDocument());
   return app;
 }

@@ -1,5 +1,7 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import { z } from 'zod';
+import { encryptionKeySetting } from './keyring.ts';
+import { acmeAuthoritySetting, DEFAULT_PLATFORM, serviceDomainsSetting } from './platform.ts';
 
 const MIB = 1024 * 1024;
 
@@ -57,6 +59,27 @@ const settings = {
       .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 printable ASCII characters')
       .optional(),
   },
+  encryptionKey: {
+    env: 'ENCRYPTION_KEY',
+    description:
+      'seals private keys and client secrets in the database: 32 bytes in base64; to change it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL has one beside its data',
+    secret: true,
+    schema: encryptionKeySetting.optional(),
+  },
+  serviceDomains: {
+    env: 'SERVICE_DOMAINS',
+    flag: '--service-domains <domains>',
+    description: "the service's own domains, with commas between; CNAME targets are below the first",
+    secret: false,
+    schema: serviceDomainsSetting.default(DEFAULT_PLATFORM.serviceDomains.join(',')),
+  },
+  acmeAuthority: {
+    env: 'ACME_AUTHORITY',
+    flag: '--acme-authority <name>',
+    description: 'the authority that certificate policies may name',
+    secret: false,
+    schema: acmeAuthoritySetting.default(DEFAULT_PLATFORM.acmeAuthority),
+  },
   logLevel: {
     env: 'LOG_LEVEL',
     flag: '--log-level <level>',
@@ -104,8 +127,8 @@ const settings = {
 export interface ApiSetting {
   /** Environment variable. */
   env: string;
-  /** As commander takes it. */
-  flag: string;
+  /** As commander takes it; absent for what must not show in a process list. */
+  flag?: string;
   description: string;
   /** Not to be shown, not even in an error. */
   secret: boolean;
@@ -123,6 +146,9 @@ export const apiConfig = z.strictObject({
   port: settings.port.schema,
   baseUrl: settings.baseUrl.schema,
   bootstrapApiKey: settings.bootstrapApiKey.schema,
+  encryptionKey: settings.encryptionKey.schema,
+  serviceDomains: settings.serviceDomains.schema,
+  acmeAuthority: settings.acmeAuthority.schema,
   logLevel: settings.logLevel.schema,
   poolSize: settings.poolSize.schema,
   statementTimeoutMs: settings.statementTimeoutMs.schema,

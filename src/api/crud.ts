@@ -3,77 +3,104 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { newId } from '../resources/id.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/idempotency.ts';
-import type { Resource } from '../resources/resource.ts';
+import type { Fields, Resource } from '../resources/resource.ts';
+import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';
 import { changeLocked, type Family, type SingleCall } from './family.ts';
-import { attempt, claim, complete } from './idempotency.ts';
+import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
 import type { Answer, Api, Call } from './operation.ts';
 import { MAX_LIMIT, pageOf } from './paging.ts';
+import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
 import type { Executor } from './store/database.ts';
 import { changed } from './store/events.ts';
 import type { Row } from './store/repository.ts';
 import { violation } from './store/trouble.ts';
-import type { ViewOfRow } from './view.ts';
+import { fillPath, type ViewOfRow } from './view.ts';
+import { words } from './words.ts';
 
 type CreateCall = Call<string, unknown, Record<string, unknown>>;
 
 export async function create<R extends Resource>(api: Api, family: Family<R>, call: CreateCall): Promise<Answer> {
-  const { resource, hooks, rows } = family;
+  const { resource, hooks, rows, shownOnce: once } = family;
   const { caller, base } = call;
-  const draft = hooks.draft?.(caller, call.body as z.output<R['create']>) ?? {};
-  const fields = { ...family.initial, ...given(resource, call.body), ...draft.fields };
-  const created_at = new Date().toISOString();
-  const row: Row = { ...fields, ...draft.columns, id: newId(resource.prefix), created_at, revision: 1 };
+  const key = call.idempotencyKey;
+  const tried = key === undefined ? undefined : attempt(caller, key, call.method, call.path, call.sent);
+  const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
+    const shown = once === undefined ? body : { ...body, [once]: shownToken };
+    return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
+  };
+  const replayed = ({ status, body, token }: Replay) =>
+    answer(status, body, token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+
+  if (tried && hooks.prepare) {
+    const earlier = await recall(api.db, tried);
+    if (earlier) return replayed(earlier);
+  }
+  const id = newId(resource.prefix);
+  const { row, token } = await drafted(family, call, id);
   const view = family.show(row, base);
-  const token = draft.token ?? null;
   const event = changed(resource.name, 'created', caller.id, view);
 
   const insert = async (tx: Executor) => {
+    await requireParent(tx, family, call.params, 'for key share');
+    await setFieldReferences(tx, family, row, family.referring);
     await hooks.beforeCreate?.({ tx, caller, base }, family.typed(view));
     await rows.insert(tx, row, event);
   };
-  const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
-    const shown = 'token' in resource.fields ? { ...body, token: shownToken } : body;
-    return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
-  };
 
   try {
-    if (call.idempotencyKey === undefined) {
+    if (tried === undefined) {
       // One statement is a transaction of its own.
-      await (hooks.beforeCreate ? api.db.transaction(insert) : insert(api.db));
+      await (hooks.beforeCreate || resource.parent || family.referring.length > 0
+        ? api.db.transaction(insert)
+        : insert(api.db));
       return answer(201, view, token);
     }
-    const tried = attempt(caller, call.idempotencyKey, call.method, call.path, call.sent);
     const earlier = await api.db.transaction(async (tx) => {
       const replay = await claim(tx, tried);
       if (replay) return replay;
       await insert(tx);
-      const path = `${resource.path}/${row.id}`;
-      await complete(tx, tried, { resourceId: row.id, path, status: 201, body: view, token });
+      const path = `${fillPath(resource.path, row)}/${id}`;
+      await complete(tx, tried, { resourceId: id, path, status: 201, body: view, token });
       return undefined;
     });
-    if (!earlier) return answer(201, view, token);
-    return answer(earlier.status, earlier.body, earlier.token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+    return earlier ? replayed(earlier) : answer(201, view, token);
   } catch (error) {
     throw await explained(api, family, error, view);
   }
 }
 
+/** The row of a new resource, and its one-time token. */
+async function drafted<R extends Resource>({ resource, hooks, initial }: Family<R>, call: CreateCall, id: string) {
+  const input = call.body as z.output<R['create']>;
+  const drafts = [hooks.draft?.(call.caller, input) ?? {}, hooks.prepare ? await hooks.prepare(input, id) : {}];
+  const own = { id, created_at: new Date().toISOString(), revision: 1 };
+  const asked = { ...initial, ...given(resource.fields, call.body) };
+  const made: Record<string, unknown> = Object.assign(
+    {},
+    ...drafts.flatMap(({ fields, columns }) => [fields, columns]),
+  );
+  const whole: Row = { ...asked, ...made, ...inside(resource, call), ...own };
+  const row: Row = { ...whole, ...hooks.derive?.(whole, undefined) };
+  return { row, token: drafts.find(({ token }) => token !== undefined)?.token ?? null };
+}
+
 export async function list<R extends Resource>(
   api: Api,
-  { resource, hooks, rows, show }: Family<R>,
+  family: Family<R>,
   call: Call<string, { limit?: number | undefined; before_id?: string | undefined }, unknown>,
 ): Promise<Answer> {
   const { limit = MAX_LIMIT, before_id: before } = call.query;
-  const owner = hooks.onlyOwnedBy?.(call.caller);
-  const found = await rows.page(api.db, { before, limit: limit + 1, owner });
-  const { items, uri, next_page_uri } = pageOf(found, limit, call.base + resource.path);
+  const { resource, rows, show } = family;
+  await requireParent(api.db, family, call.params);
+  const found = await rows.page(api.db, { before, limit: limit + 1, only: family.scope(call) });
+  const { items, uri, next_page_uri } = pageOf(found, limit, call.base + fillPath(resource.path, call.params));
   return { body: { [resource.collection]: items.map((row) => show(row, call.base)), uri, next_page_uri } };
 }
 
 export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<Answer> {
   const { id } = call.params;
-  const row = family.require(await family.rows.get(api.db, id), id, call.caller);
+  const row = family.require(await family.rows.get(api.db, id), id, call);
   const { revision } = row;
   return isUnchanged(call.ifNoneMatch, revision)
     ? { status: 304, revision }
@@ -89,9 +116,12 @@ export async function update<R extends Resource>(
   let after: ViewOfRow | undefined;
   try {
     return await changeLocked(api, family, call, async (change, row) => {
-      const next: Row = { ...row, ...given(resource, call.body) };
+      const asked: Row = { ...row, ...given(resource.fields, call.body) };
+      const next: Row = { ...asked, ...hooks.derive?.(asked, row) };
       after = family.show(next, call.base);
       if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
+      const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
+      await setFieldReferences(change.tx, family, next, moved);
       await hooks.beforeUpdate?.(change, family.typed(family.show(row, call.base)), family.typed(after));
       const revision = await rows.update(change.tx, next, changed(resource.name, 'updated', call.caller.id, after));
       return { body: after, revision };
@@ -105,7 +135,9 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   const { resource, hooks, rows } = family;
   return changeLocked(api, family, call, async (change, row) => {
     const view = family.show(row, call.base);
+    if (!resource.deletableWhileReferenced) await refuseWhileReferenced(change.tx, row.id);
     await hooks.beforeDelete?.(change, family.typed(view));
+    await family.detach(change.tx, [row.id]);
     await rows.remove(change.tx, row.id, changed(resource.name, 'deleted', call.caller.id, view));
     return {};
   });
@@ -117,13 +149,47 @@ async function explained<R extends Resource>(api: Api, family: Family<R>, error:
   return reason ?? error;
 }
 
-/** The fields that a request carries; null means the initial value. */
-function given(resource: Resource, body: Record<string, unknown>): Record<string, unknown> {
-  const fields: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(body)) {
-    if (value !== undefined) fields[name] = value ?? resource.fields[name]?.initial;
+/** What the path says of a resource that lives in another. */
+function inside({ parent }: Resource, call: CreateCall): Record<string, unknown> {
+  return parent ? { [parent.parameter]: call.params[parent.parameter] } : {};
+}
+
+/** Throws NOT_FOUND when the path goes through a resource that does not exist. */
+async function requireParent<R extends Resource>(
+  db: Executor,
+  { resource: { parent } }: Family<R>,
+  params: Readonly<Record<string, string>>,
+  lock = '',
+): Promise<void> {
+  if (!parent) return;
+  const id = params[parent.parameter] ?? '';
+  const name = `${parent.of.table}.${lock ? 'hold' : 'exists'}`;
+  const found = await db.query({ name, text: `select 1 from ${parent.of.table} where id = $1 ${lock}`, values: [id] });
+  if (found.length === 0) throw notFound(`There is no ${words(parent.of.name)} ${id}.`, { [parent.parameter]: id });
+}
+
+async function setFieldReferences<R extends Resource>(
+  tx: Executor,
+  { resource }: Family<R>,
+  row: Row,
+  names: readonly string[],
+): Promise<void> {
+  for (const place of names) {
+    await setReferences(
+      tx,
+      { referrer: resource, referrerId: row.id, place },
+      pointersOf(resource.fields, place, row[place]),
+    );
   }
-  return fields;
+}
+
+/** The fields that a request carries; null means the initial value. */
+export function given(fields: Fields, body: Record<string, unknown>): Record<string, unknown> {
+  const carried: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (value !== undefined) carried[name] = value ?? fields[name]?.initial;
+  }
+  return carried;
 }
 
 function addressOf(body: object): string {

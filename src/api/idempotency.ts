@@ -71,16 +71,24 @@ const READ = `
  * Takes the key for this transaction, or returns the answer that was given under it. Waits for a request under the same
  * key that is still under way. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key, CONFLICT.
  */
-export async function claim(tx: Executor, { principal, digest, fingerprint, sealingKey }: Attempt) {
+export async function claim(tx: Executor, tried: Attempt): Promise<Replay | undefined> {
+  const { principal, digest, fingerprint } = tried;
   // More than one turn only if the record goes away in between, because its resource is deleted.
   for (let turn = 0; turn < 5; turn++) {
     const now = new Date().toISOString();
     const claimed = await tx.query({ name: 'key.claim', text: CLAIM, values: [principal, digest, fingerprint, now] });
     if (claimed.length > 0) return undefined;
-    const [found] = await tx.query({ name: 'key.read', text: READ, values: [principal, digest] });
-    if (found) return replay(record.parse(found), fingerprint, sealingKey);
+    const earlier = await recall(tx, tried);
+    if (earlier) return earlier;
   }
   throw unavailable('The resource of this idempotency key is being created and deleted; try again.');
+}
+
+/** The answer that was given under a key, if there is one by now; throws as `claim` does. */
+export async function recall(db: Executor, tried: Attempt): Promise<Replay | undefined> {
+  const { principal, digest, fingerprint, sealingKey } = tried;
+  const [found] = await db.query({ name: 'key.read', text: READ, values: [principal, digest] });
+  return found && replay(record.parse(found), fingerprint, sealingKey);
 }
 
 function replay(found: z.output<typeof record>, fingerprint: string, sealingKey: () => Buffer): Replay {
@@ -112,6 +120,12 @@ export async function complete(tx: Executor, { principal, digest, sealingKey }: 
   const sealed = token === null ? null : seal(token, sealingKey(), resourceId);
   const values = [principal, digest, resourceId, path, status, JSON.stringify(body), sealed];
   await tx.query({ name: 'key.complete', text: COMPLETE, values });
+}
+
+/** Drops the records of keys under which these were made, so that nobody is answered with what is gone. */
+export async function forget(tx: Executor, resourceIds: readonly string[]): Promise<void> {
+  const text = 'delete from idempotency_keys where resource_id = any($1) and closed_at is null';
+  if (resourceIds.length > 0) await tx.query({ name: 'key.forget', text, values: [resourceIds] });
 }
 
 const CLOSE = `

@@ -2,19 +2,21 @@
 import type { z } from 'zod';
 import type { Resource } from '../resources/resource.ts';
 import { create, get, list, remove, update } from './crud.ts';
-import { createFamily, type Family, idParameter } from './family.ts';
+import { createFamily, type Family, idParameter, singleParameters } from './family.ts';
 import type { Hooks } from './hooks.ts';
-import type { Api } from './operation.ts';
+import type { Api, PathParameter } from './operation.ts';
 import { listView, pageQuery } from './paging.ts';
 import { camel, withArticle, words } from './words.ts';
 
 /** Adds the operations of a family; returns its repository and view for operations of the family's own. */
 export function mount<R extends Resource>(api: Api, resource: R, hooks: Hooks<R> = {}): Family<R> {
   const family = createFamily(resource, hooks);
-  const { path, tag, access } = resource;
+  const { path, tag, access, parent } = resource;
   const one = words(resource.name);
-  const many = words(resource.collection);
-  const params = { id: idParameter(resource) };
+  // Two families may share the name of their lists, but not that of their tables.
+  const many = words(resource.table);
+  const above: Record<string, PathParameter> = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
+  const params = singleParameters(resource);
   const common = { tag, access } as const;
   const single = { path: `${path}/{id}`, params, tagged: true, ...common } as const;
   const shown = { status: 200, description: `The ${one}.`, schema: resource.view } as const;
@@ -23,7 +25,7 @@ export function mount<R extends Resource>(api: Api, resource: R, hooks: Hooks<R>
     ...common,
     method: 'POST',
     path,
-    params: {},
+    params: above,
     operationId: camel(`create_${resource.name}`),
     summary: `Create ${withArticle(resource.name)}`,
     body: resource.create as z.ZodType<Record<string, unknown>>,
@@ -37,8 +39,8 @@ export function mount<R extends Resource>(api: Api, resource: R, hooks: Hooks<R>
     ...common,
     method: 'GET',
     path,
-    params: {},
-    operationId: camel(`list_${resource.collection}`),
+    params: above,
+    operationId: camel(`list_${resource.table}`),
     summary: `List ${many}`,
     description: 'Newest first. Follow `next_page_uri` until it is null.',
     query: pageQuery(resource),

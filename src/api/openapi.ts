@@ -10,6 +10,15 @@ import type { AnyOperation } from './operation.ts';
 const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
   'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
+  Backends: 'What serves an endpoint.',
+  'Endpoint configurations': 'What applies to the traffic of endpoints of one type.',
+  'Reserved domains': 'Names on which endpoints are served, and their certificates.',
+  'HTTPS edges': 'Where HTTPS is served, by routes and their modules.',
+  'TLS edges': 'Where TLS is served, and the modules of that.',
+  Events: 'What happens here, who asked for it, and where it is sent.',
+  'Certificate authorities': 'By which client certificates are validated.',
+  'TLS certificates': 'With which endpoints are served.',
+  'SSH certificates': 'By which SSH clients know their hosts.',
   'Users and keys': 'Who may call this API, and with which keys.',
   'Idempotency keys': 'Certainty about creates whose answer was lost.',
 };
@@ -24,6 +33,12 @@ export function openApiDocument(version = '2'): Json {
   addOperations({
     get db(): never {
       throw new Error('a document has no database');
+    },
+    get secrets(): never {
+      throw new Error('a document has no secrets');
+    },
+    get platform(): never {
+      throw new Error('a document has no installation');
     },
     add: (operation) => void operations.push(operation),
   });

@@ -3,6 +3,8 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../resources/errors.ts';
 import type { Caller } from './auth.ts';
 import type { Tags } from './etag.ts';
+import type { Platform } from './platform.ts';
+import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 
 export interface PathParameter {
@@ -67,5 +69,8 @@ export type AnyOperation = Omit<Operation<string, z.ZodType, z.ZodType>, 'handle
 /** Where operations are added, and what they work on. */
 export interface Api {
   readonly db: Database;
+  readonly platform: Platform;
+  /** Seals what the database must not reveal. */
+  readonly secrets: Secrets;
   add<P extends string, Query extends z.ZodType, Body extends z.ZodType>(operation: Operation<P, Query, Body>): void;
 }

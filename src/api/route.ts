@@ -6,6 +6,8 @@ import { authenticate, type Caller, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
 import type { Answer, Api, Call, Operation, PathParameter } from './operation.ts';
+import type { Platform } from './platform.ts';
+import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 import { parse, parseBody } from './validation.ts';
 
@@ -22,6 +24,8 @@ export const SERVICE_VERSION = '2';
 
 export interface RouteOptions {
   db: Database;
+  secrets: Secrets;
+  platform: Platform;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -29,7 +33,8 @@ export interface RouteOptions {
 /** An API whose operations become routes of a Fastify instance. */
 export function createApi(app: FastifyInstance, options: RouteOptions): Api {
   app.decorateRequest('caller', null);
-  return { db: options.db, add: (operation) => addRoute(app, operation, options) };
+  const { db, secrets, platform } = options;
+  return { db, secrets, platform, add: (operation) => addRoute(app, operation, options) };
 }
 
 /** The router gives every parameter as text. */

@@ -3,10 +3,13 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
-import { type ApiConfigInput, apiConfig } from './config.ts';
+import { type ApiConfig, type ApiConfigInput, apiConfig } from './config.ts';
+import { keyFromFile, openSecrets } from './encryption.ts';
 import { sweep } from './idempotency.ts';
+import { parseKeyring } from './keyring.ts';
+import { type Platform, parseServiceDomains } from './platform.ts';
 import { type Database, openDatabase } from './store/database.ts';
-import { startEmbeddedPostgres } from './store/embedded.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded.ts';
 import { migrate } from './store/migrate.ts';
 
 export interface RunningApi {
@@ -33,12 +36,15 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
   };
   try {
     let { databaseUrl } = config;
+    let embedded: EmbeddedPostgres | undefined;
     if (databaseUrl === undefined) {
       const log = (message: string) => logger?.info(message);
-      const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+      embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
       undo.push(embedded.stop);
       databaseUrl = embedded.url;
     }
+    const { keys, source } = await keyring(config, embedded);
+    if (!keys) logger?.warn('there is no ENCRYPTION_KEY: what has a private key or a client secret cannot be created');
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
 
@@ -50,9 +56,12 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
       onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
     });
     undo.push(db.close);
+    const secrets = await openSecrets(db, keys, source);
 
     const app = await buildApp({
       db,
+      secrets,
+      platform: platformOf(config),
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
@@ -69,6 +78,25 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not stop what had been started'));
     throw error;
   }
+}
+
+function platformOf({ serviceDomains, acmeAuthority }: ApiConfig): Platform {
+  const parsed = parseServiceDomains(serviceDomains);
+  if ('reason' in parsed) throw new Error(`SERVICE_DOMAINS ${parsed.reason}`);
+  return { serviceDomains: parsed.domains, acmeAuthority };
+}
+
+/** As configured; else, for a database of our own, the key that is kept beside its data. */
+async function keyring({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres | undefined) {
+  const source = 'ENCRYPTION_KEY';
+  if (encryptionKey !== undefined) {
+    const parsed = parseKeyring(encryptionKey);
+    if ('reason' in parsed) throw new Error(`${source} ${parsed.reason}`);
+    return { keys: parsed.keys, source };
+  }
+  if (!embedded) return { keys: undefined, source };
+  const file = `${embedded.dataDir}.encryption-key`;
+  return { keys: await keyFromFile(file), source: file };
 }
 
 /** Drops what has had its time, every now and then; returns the way to end it. */

@@ -64,6 +64,7 @@ function reasonOf(issue: z.core.$ZodIssue): string {
   if (issue.code !== 'invalid_type') return issue.message;
   if (issue.input === undefined) return 'is required';
   if (issue.expected === 'never') return 'is set by the service';
+  if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
   return `must be ${article(issue.expected)}, is ${kindOf(issue.input)}`;
 }
 

@@ -1,18 +1,19 @@
 /** Names of families in prose: `ip_policy_rule` becomes "IP policy rule". */
 
 const UPPER = new Set(['ip', 'api', 'tls', 'ssh', 'http', 'https', 'oidc']);
+const SPELT: Readonly<Record<string, string>> = { oauth: 'OAuth' };
 
 export function words(name: string): string {
   return name
     .split('_')
-    .map((word) => (UPPER.has(word) ? word.toUpperCase() : word))
+    .map((word) => SPELT[word] ?? (UPPER.has(word) ? word.toUpperCase() : word))
     .join(' ');
 }
 
 /** With the article that its sound asks for. */
 export function withArticle(name: string): string {
   const said = words(name);
-  return /^(?:[aeio]|API|IP|SSH|HTTP)/.test(said) ? `an ${said}` : `a ${said}`;
+  return /^(?:[aeio]|OAuth|OIDC|API|IP|SSH|HTTP)/.test(said) ? `an ${said}` : `a ${said}`;
 }
 
 /** `list_ip_policies` becomes `listIpPolicies`. */

@@ -8,12 +8,29 @@
 import { z } from 'zod';
 import { apiKey } from '../resources/api-key.ts';
 import { botUser } from '../resources/bot-user.ts';
+import { certificateAuthority } from '../resources/certificate-authority.ts';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
+import { endpointConfiguration } from '../resources/endpoint-configuration.ts';
+import { eventDestination } from '../resources/event-destination.ts';
+import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
+import { httpResponseBackend } from '../resources/http-response-backend.ts';
+import { httpsEdge } from '../resources/https-edge.ts';
+import { httpsEdgeRoute } from '../resources/https-edge-route.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../resources/idempotency.ts';
 import { ipPolicy } from '../resources/ip-policy.ts';
 import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
+import { httpsEdgeRouteOauth } from '../resources/oauth-module.ts';
+import { httpsEdgeRouteOidc } from '../resources/oidc-module.ts';
+import { reservedDomain } from '../resources/reserved-domain.ts';
 import type { Create, Resource, Update, View } from '../resources/resource.ts';
+import { sshCertificateAuthority } from '../resources/ssh-certificate-authority.ts';
+import { sshHostCertificate } from '../resources/ssh-host-certificate.ts';
+import { tlsCertificate } from '../resources/tls-certificate.ts';
+import { tlsEdge } from '../resources/tls-edge.ts';
+import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
+import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
+import { moduleClient } from './modules.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 export type ClientOptions = TransportOptions;
@@ -58,6 +75,35 @@ export function createClient(options: ClientOptions) {
     ipPolicies: family(transport, ipPolicy),
     ipPolicyRules: family(transport, ipPolicyRule),
     credentials: family(transport, credential),
+    httpResponseBackends: family(transport, httpResponseBackend),
+    tunnelGroupBackends: family(transport, tunnelGroupBackend),
+    endpointConfigurations: family(transport, endpointConfiguration),
+    reservedDomains: family(transport, reservedDomain),
+    httpsEdges: family(transport, httpsEdge),
+    httpsEdgeRoutes: (edgeId: string) => family(transport, { ...httpsEdgeRoute, path: routesOf(edgeId) }),
+    httpsEdgeRouteModules(edgeId: string, routeId: string) {
+      const route = `${routesOf(edgeId)}/${encodeURIComponent(routeId)}`;
+      return {
+        oidc: moduleClient(transport, route, httpsEdgeRouteOidc),
+        oauth: moduleClient(transport, route, httpsEdgeRouteOauth),
+      };
+    },
+    tlsEdges: family(transport, tlsEdge),
+    tlsEdgeModules(edgeId: string) {
+      const edge = `${tlsEdge.path}/${encodeURIComponent(edgeId)}`;
+      return {
+        ipRestriction: moduleClient(transport, edge, tlsEdgeIpRestriction),
+        mutualTls: moduleClient(transport, edge, tlsEdgeMutualTls),
+        backend: moduleClient(transport, edge, tlsEdgeBackend),
+      };
+    },
+    eventDestinations: family(transport, eventDestination),
+    eventSubscriptions: family(transport, eventSubscription),
+    eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
+    certificateAuthorities: family(transport, certificateAuthority),
+    tlsCertificates: family(transport, tlsCertificate),
+    sshCertificateAuthorities: family(transport, sshCertificateAuthority),
+    sshHostCertificates: family(transport, sshHostCertificate),
     apiKeys: family(transport, apiKey),
     users: family(transport, user),
     botUsers: family(transport, botUser),
@@ -74,6 +120,18 @@ export function createClient(options: ClientOptions) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
       return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+    },
+
+    /** Leaves a reserved domain without a certificate. */
+    async detachCertificate(domainId: string, call: ChangeOptions = {}) {
+      const path = `${reservedDomain.path}/${encodeURIComponent(domainId)}/certificate`;
+      await transport.send({ method: 'DELETE', path, ...call });
+    },
+
+    /** Ends the automatic certificates of a reserved domain. */
+    async detachCertificatePolicy(domainId: string, call: ChangeOptions = {}) {
+      const path = `${reservedDomain.path}/${encodeURIComponent(domainId)}/certificate_management_policy`;
+      await transport.send({ method: 'DELETE', path, ...call });
     },
 
     /** Asks, as a data plane does, whether a token may bind a target. */
@@ -101,6 +159,29 @@ export function createClient(options: ClientOptions) {
 }
 
 export type Client = ReturnType<typeof createClient>;
+
+/** Path of the routes of one HTTPS edge. */
+const routesOf = (edgeId: string) => `${httpsEdge.path}/${encodeURIComponent(edgeId)}/routes`;
+
+/** The calls about the sources of one event subscription. */
+function sourcesClient(transport: Transport, subscriptionId: string) {
+  const path = `${eventSubscription.path}/${encodeURIComponent(subscriptionId)}/sources`;
+  const at = (type: string) => `${path}/${encodeURIComponent(type)}`;
+  return {
+    async create(type: string, options: CreateOptions = {}) {
+      return eventSource.parse((await transport.send({ method: 'POST', path, body: { type }, ...options })).body);
+    },
+    async get(type: string, options: CallOptions = {}) {
+      return eventSource.parse((await transport.send({ method: 'GET', path: at(type), ...options })).body);
+    },
+    async list(options: CallOptions = {}) {
+      return eventSources.parse((await transport.send({ method: 'GET', path, ...options })).body).sources;
+    },
+    async delete(type: string, options: ChangeOptions = {}) {
+      await transport.send({ method: 'DELETE', path: at(type), ...options });
+    },
+  };
+}
 
 function family<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;

@@ -11,4 +11,6 @@ export const ipPolicy = resource({
   description:
     'A set of IP policy rules. It applies to no traffic until an endpoint or an IP restriction refers to it.',
   fields: described('What the source addresses are.'),
+  // What refers to a deleted policy goes on as if the policy had no rules.
+  deletableWhileReferenced: true,
 });

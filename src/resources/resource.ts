@@ -12,13 +12,22 @@ export type Presence = 'required' | 'optional' | 'derived';
 /** How the field is kept: a column of its own type, a jsonb column, or not at all (a one-time token). */
 export type Storage = 'column' | 'jsonb' | 'none';
 
+/** What a stored value may need in order to show: what `uri` members start with, and the address of its resource. */
+export interface Address {
+  base: string;
+  uri: string;
+}
+
+/** A family that others refer to by id. */
+export type Target = Pick<Definition<Fields>, 'name' | 'prefix' | 'path'> & { readonly table: string };
+
 export interface Field<
   View extends z.ZodType = z.ZodType,
   Input extends z.ZodType = z.ZodType,
   OnCreate extends Presence = Presence,
   OnUpdate extends boolean = boolean,
 > {
-  /** As stored and as shown in responses. */
+  /** As stored and as shown in responses; `z.never()`: not shown. */
   readonly view: View;
   /** As accepted in requests; may normalise (its output is what is stored). */
   readonly input: Input;
@@ -27,6 +36,14 @@ export interface Field<
   /** Stored when a create request leaves the field out, or an update sets it to null. */
   readonly initial: unknown;
   readonly storage: Storage;
+  /** Name in responses when it is another one than in requests: `certificate_id` shows as `certificate`. */
+  readonly as?: string;
+  /** How the stored value shows; default: as it is. */
+  readonly show?: (stored: unknown, at: Address) => unknown;
+  /** Kept sealed; for fields of modules. */
+  readonly sealed?: true;
+  /** The families of the stored id or ids. */
+  readonly refersTo?: readonly Target[];
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -52,6 +69,14 @@ export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'colu
   return field(schema, z.never(), 'derived', false, null, storage);
 }
 
+/** A field that creates a resource and that no response shows, such as a private key; the family keeps what it needs. */
+export function writeOnly<T extends z.ZodType>(schema: T) {
+  return field(z.never(), schema, 'required', false, null, 'none');
+}
+
+/** Whether responses have the field. */
+export const isShown = ({ view }: Field) => !(view instanceof z.ZodNever);
+
 /** A field whose request schema, initial value or presence differ from the usual. */
 export function field<V extends z.ZodType, I extends z.ZodType, C extends Presence, U extends boolean>(
   view: V,
@@ -64,7 +89,7 @@ export function field<V extends z.ZodType, I extends z.ZodType, C extends Presen
   return { view, input, onCreate, onUpdate, initial, storage };
 }
 
-type CreateShape<F extends Fields> = {
+export type CreateShape<F extends Fields> = {
   [K in keyof F as F[K]['onCreate'] extends 'derived' ? never : K]: F[K]['onCreate'] extends 'optional'
     ? z.ZodOptional<F[K]['input']>
     : F[K]['input'];
@@ -74,9 +99,15 @@ type UpdateShape<F extends Fields> = {
   [K in keyof F as F[K]['onUpdate'] extends true ? K : never]: z.ZodOptional<F[K]['input']>;
 };
 
-type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at: z.ZodISODateTime } & {
-  [K in keyof F]: F[K]['view'];
+export type ShownShape<F extends Fields> = {
+  [K in keyof F as F[K]['view'] extends z.ZodNever
+    ? never
+    : F[K] extends { readonly as: infer As extends string }
+      ? As
+      : K]: F[K]['view'];
 };
+
+type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at: z.ZodISODateTime } & ShownShape<F>;
 
 export interface Definition<F extends Fields, Name extends string = string> {
   /** Singular, as in event types: `ip_policy`. */
@@ -96,6 +127,10 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly fields: F;
   /** Who may use the family; `admin` families answer 403 to others. Default `anyone`. */
   readonly access?: 'anyone' | 'admin';
+  /** The family inside whose resources this one lives; `path` has `{parameter}`, and a derived field its name. */
+  readonly parent?: { readonly of: Target & { readonly id: z.ZodString }; readonly parameter: string };
+  /** Whether it may be deleted while others refer to it; their references then stay. Default: it may not. */
+  readonly deletableWhileReferenced?: boolean;
 }
 
 export interface Resource<F extends Fields = Fields, Name extends string = string> extends Definition<F, Name> {
@@ -115,14 +150,7 @@ export type View<R extends Resource> = z.output<R['view']>;
 export function resource<const F extends Fields, const Name extends string>(
   definition: Definition<F, Name>,
 ): Resource<F, Name> {
-  const create: Record<string, z.ZodType> = {};
-  const update: Record<string, z.ZodType> = {};
-  const view: Record<string, z.ZodType> = {};
-  for (const [name, spec] of Object.entries(definition.fields)) {
-    if (spec.onCreate !== 'derived') create[name] = spec.onCreate === 'optional' ? spec.input.optional() : spec.input;
-    if (spec.onUpdate) update[name] = spec.input.optional();
-    view[name] = spec.view;
-  }
+  const { create, update, view } = membersOf(definition.fields);
   const id = idOf(definition.prefix);
   const { title } = definition;
   // The three shapes are built from a record, which loses the key types that CreateShape & co. state.
@@ -134,6 +162,19 @@ export function resource<const F extends Fields, const Name extends string>(
       .meta({ id: title, description: definition.description }),
   } as unknown as Pick<Resource<F, Name>, 'create' | 'update' | 'view'>;
   return { table: definition.collection, access: 'anyone', ...definition, id, ...shapes };
+}
+
+/** The members of requests and of responses, from the fields. */
+export function membersOf(fields: Fields) {
+  const create: Record<string, z.ZodType> = {};
+  const update: Record<string, z.ZodType> = {};
+  const view: Record<string, z.ZodType> = {};
+  for (const [name, spec] of Object.entries(fields)) {
+    if (spec.onCreate !== 'derived') create[name] = spec.onCreate === 'optional' ? spec.input.optional() : spec.input;
+    if (spec.onUpdate) update[name] = spec.input.optional();
+    if (isShown(spec)) view[spec.as ?? name] = spec.view;
+  }
+  return { create, update, view };
 }
 
 /** `description` and `metadata` with the byte limits that most families share. */

@@ -10,6 +10,8 @@ describe('the settings of the API', () => {
       port: 8080,
       logLevel: 'info',
       bodyLimit: 1024 * 1024,
+      serviceDomains: 'tunnels.internal',
+      acmeAuthority: 'letsencrypt',
     });
   });
 
@@ -24,18 +26,33 @@ describe('the settings of the API', () => {
       port: '99999',
       baseUrl: 'https://x.example/?a=1',
       bootstrapApiKey: 'short',
+      encryptionKey: 'short',
+      serviceDomains: 'example.com,*.example.org',
+      acmeAuthority: 'Two Words',
       logLevel: 'loud',
       bodyLimit: 'many',
     };
     const issues = apiConfig.safeParse(wrong).error?.issues.map(({ path }) => path.join('.'));
-    expect(issues).toEqual(['databaseUrl', 'port', 'baseUrl', 'bootstrapApiKey', 'logLevel', 'bodyLimit']);
+    expect(issues).toEqual([
+      'databaseUrl',
+      'port',
+      'baseUrl',
+      'bootstrapApiKey',
+      'encryptionKey',
+      'serviceDomains',
+      'acmeAuthority',
+      'logLevel',
+      'bodyLimit',
+    ]);
   });
 
-  test('each have a variable, a flag and a description of their own', () => {
+  test('each have a variable and a description of their own, and most a flag', () => {
     const settings = Object.values(apiSettings);
-    for (const member of ['env', 'flag', 'description'] as const) {
+    for (const member of ['env', 'description'] as const) {
       expect(new Set(settings.map((setting) => setting[member])).size).toBe(settings.length);
     }
+    const flags = settings.flatMap(({ flag }) => flag ?? []);
+    expect(new Set(flags).size).toBe(settings.length - 1);
     expect(Object.keys(apiSettings)).toEqual(Object.keys(apiConfig.shape));
   });
 
@@ -44,6 +61,6 @@ describe('the settings of the API', () => {
       Object.entries(apiSettings)
         .filter(([, { secret }]) => secret)
         .map(([name]) => name),
-    ).toEqual(['databaseUrl', 'bootstrapApiKey']);
+    ).toEqual(['databaseUrl', 'bootstrapApiKey', 'encryptionKey']);
   });
 });

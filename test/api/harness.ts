@@ -9,6 +9,7 @@ import { afterAll } from 'vitest';
 import { z } from 'zod';
 import { type AppOptions, buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
+import { createSecrets } from '../../src/api/secrets.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/api/store/database.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
@@ -20,6 +21,9 @@ import { checkAgainstDocument } from './openapi-check.ts';
 
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
+
+/** Seals the secrets of every API that does not bring its own. */
+const ENCRYPTION_KEY = { id: 'tests', bytes: Buffer.alloc(32, 7) };
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
 
@@ -105,7 +109,8 @@ export async function startTestApi(
 async function testApi(db: Database, databaseUrl: string, options: Partial<AppOptions>): Promise<TestApi> {
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const app = await buildApp({ db, baseUrl: BASE, logger, ...options });
+  const secrets = createSecrets([ENCRYPTION_KEY]);
+  const app = await buildApp({ db, secrets, baseUrl: BASE, logger, ...options });
   atEnd(() => app.close());
 
   const withKey = (id: string, key: string) => caller(app, id, key);

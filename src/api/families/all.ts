@@ -1,25 +1,82 @@
 /** Every family and special operation of the API. */
 import { apiKey } from '../../resources/api-key.ts';
 import { botUser } from '../../resources/bot-user.ts';
+import { certificateAuthority } from '../../resources/certificate-authority.ts';
 import { credential } from '../../resources/credential.ts';
+import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
+import { eventDestination } from '../../resources/event-destination.ts';
+import { eventSubscription } from '../../resources/event-subscription.ts';
+import { httpResponseBackend } from '../../resources/http-response-backend.ts';
+import { httpsEdge } from '../../resources/https-edge.ts';
+import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
+import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { Resource } from '../../resources/resource.ts';
+import { sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
+import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
+import { tlsCertificate } from '../../resources/tls-certificate.ts';
+import { tlsEdge } from '../../resources/tls-edge.ts';
+import { tunnelGroupBackend } from '../../resources/tunnel-group-backend.ts';
 import { user } from '../../resources/user.ts';
+import type { SealedColumn } from '../encryption.ts';
+import { catalogue } from '../events/catalogue.ts';
 import type { Api } from '../operation.ts';
+import { MODULE_SECRETS } from '../store/modules.ts';
 import { apiKeys } from './api-keys.ts';
+import { backends } from './backends.ts';
+import { certificateAuthorities } from './certificate-authorities.ts';
 import { credentials } from './credentials.ts';
+import { endpointConfigurations } from './endpoint-configurations.ts';
+import { events, SIGNING_SECRETS } from './events.ts';
+import { httpsEdges } from './https-edges.ts';
 import { idempotencyKeys } from './idempotency-keys.ts';
 import { ipPolicies } from './ip-policies.ts';
 import { owners } from './owners.ts';
+import { reservedDomains } from './reserved-domains.ts';
+import { SSH_PRIVATE_KEY, sshCertificates } from './ssh-certificates.ts';
+import { TLS_PRIVATE_KEY, tlsCertificates } from './tls-certificates.ts';
+import { tlsEdges } from './tls-edges.ts';
 
 /** The families that are mounted, in the order of the documentation. */
-export const FAMILIES: readonly Resource[] = [ipPolicy, ipPolicyRule, credential, botUser, user, apiKey];
+export const FAMILIES: readonly Resource[] = [
+  ipPolicy,
+  ipPolicyRule,
+  credential,
+  httpResponseBackend,
+  tunnelGroupBackend,
+  endpointConfiguration,
+  reservedDomain,
+  httpsEdge,
+  httpsEdgeRoute,
+  tlsEdge,
+  eventSubscription,
+  eventDestination,
+  certificateAuthority,
+  tlsCertificate,
+  sshCertificateAuthority,
+  sshHostCertificate,
+  botUser,
+  user,
+  apiKey,
+];
+
+/** Where secrets are kept (see secrets.ts): what changing the encryption key has to seal anew. */
+export const SEALED: readonly SealedColumn[] = [SIGNING_SECRETS, MODULE_SECRETS, TLS_PRIVATE_KEY, SSH_PRIVATE_KEY];
 
 export function addOperations(api: Api): void {
   ipPolicies(api);
   credentials(api);
+  backends(api);
+  endpointConfigurations(api);
+  reservedDomains(api);
+  httpsEdges(api);
+  tlsEdges(api);
+  events(api, catalogue(FAMILIES));
+  certificateAuthorities(api);
+  tlsCertificates(api);
+  sshCertificates(api);
   owners(api);
   apiKeys(api);
-  idempotencyKeys(api, new Map(FAMILIES.map(({ path, table }) => [path, table])));
+  idempotencyKeys(api, new Map(FAMILIES.map(({ prefix, table }) => [prefix, table])));
 }

@@ -3,7 +3,7 @@ import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/i
 import { close } from '../idempotency.ts';
 import type { Api } from '../operation.ts';
 
-/** Tables of the families whose creates take a key, by the root of their resources' addresses. */
+/** Tables of the families whose creates take a key, by the prefix of their ids. */
 export type Tables = ReadonlyMap<string, string>;
 
 export function idempotencyKeys(api: Api, tables: Tables): void {
@@ -21,16 +21,21 @@ export function idempotencyKeys(api: Api, tables: Tables): void {
     success: { status: 200, description: 'The key is closed.', schema: closedIdempotencyKey },
     async handle({ caller, params: { digest }, base }) {
       const made = await close(api.db, caller.id, digest);
-      const exists = made !== undefined && (await stillExists(made));
+      const exists = made !== undefined && (await stillExists(made.id));
       const found = exists ? { resource_id: made.id, resource_uri: base + made.path } : NOTHING;
       return { body: { closed: true, ...found } };
     },
   });
 
-  async function stillExists({ id, path }: { id: string; path: string }): Promise<boolean> {
-    const table = tables.get(path.slice(0, path.lastIndexOf('/')));
+  async function stillExists(id: string): Promise<boolean> {
+    // A source has no id of its own: it is the type within its subscription.
+    const [own = '', source] = id.split('/');
+    const table = tables.get(own.slice(0, own.lastIndexOf('_')));
     if (table === undefined) return false;
-    const rows = await api.db.query({ text: `select 1 from ${table} where id = $1`, values: [id] });
+    const text = `select 1 from ${table} where id = $1`;
+    const rows = await api.db.query(
+      source === undefined ? { text, values: [own] } : { text: `${text} and $2 = any(sources)`, values: [own, source] },
+    );
     return rows.length > 0;
   }
 }

@@ -1,13 +1,10 @@
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../resources/ip-policy-rule.ts';
-import type { Resource } from '../../resources/resource.ts';
 import { conflict, invalidRequest } from '../errors.ts';
-import type { Family } from '../family.ts';
+import { removeWhere } from '../family.ts';
 import type { Change } from '../hooks.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';
-import { changed } from '../store/events.ts';
-import type { Row } from '../store/repository.ts';
 import { addRuleSet } from './rule-set.ts';
 
 /**
@@ -42,7 +39,7 @@ export function ipPolicies(api: Api): void {
     },
   });
   const policies = mount(api, ipPolicy, {
-    beforeDelete: (change, { id }) => removeRules(change, rules, id),
+    beforeDelete: (change, { id }) => removeWhere(change, rules, 'ip_policy_id', id),
   });
   addRuleSet(api, policies, rules);
 }
@@ -54,14 +51,4 @@ const LOCK_POLICY_OF_RULE = `
 async function touch(tx: Change['tx'], id: string): Promise<boolean> {
   const text = 'update ip_policies set revision = revision + 1 where id = $1 returning 1';
   return (await tx.query({ name: 'ip_policies.touch', text, values: [id] })).length > 0;
-}
-
-async function removeRules<R extends Resource>(change: Change, rules: Family<R>, policyId: string): Promise<void> {
-  const gone = await rules.rows.where(change.tx, 'ip_policy_id', policyId);
-  const event = (row: Row) => changed(rules.resource.name, 'deleted', change.caller.id, rules.show(row, change.base));
-  await rules.rows.removeMany(
-    change.tx,
-    gone.map(({ id }) => id),
-    gone.map(event),
-  );
 }

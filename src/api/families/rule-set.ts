@@ -45,8 +45,10 @@ export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
     description: 'Ordered by CIDR block, as text; never paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND'],
-    async handle({ params: { id }, caller, base, ifNoneMatch }) {
-      const policy = policies.require(await policies.rows.get(api.db, id), id, caller);
+    async handle(call) {
+      const { params, base, ifNoneMatch } = call;
+      const { id } = params;
+      const policy = policies.require(await policies.rows.get(api.db, id), id, call);
       if (isUnchanged(ifNoneMatch, policy.revision)) return { status: 304, revision: policy.revision };
       return answer(policy, await rules.rows.where(api.db, 'ip_policy_id', id), base);
     },

@@ -21,8 +21,8 @@ export interface PageQuery {
   /** Only rows with a smaller id: what comes after it in the list. */
   before?: string | undefined;
   limit: number;
-  /** Only rows of this owner. */
-  owner?: string | undefined;
+  /** Only rows with these values in these columns. */
+  only?: Readonly<Record<string, string>>;
 }
 
 export interface Repository {
@@ -95,9 +95,9 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
 
   /** A statement per combination of filters: with `($1 is null or …)` a prepared plan could not use the index. */
   const pages = new Map<string, (...values: unknown[]) => Statement>();
-  function page({ before, limit, owner }: PageQuery): Statement {
+  function page({ before, limit, only = {} }: PageQuery): Statement {
     const filters = [
-      ...(owner === undefined ? [] : [{ name: 'owner', sql: 'owner_id =', value: owner }]),
+      ...Object.entries(only).map(([name, value]) => ({ name, sql: `${name} =`, value })),
       ...(before === undefined ? [] : [{ name: 'before', sql: 'id <', value: before }]),
     ];
     const name = ['page', ...filters.map((filter) => filter.name)].join('_');

@@ -1,0 +1,23 @@
+/** What a certificate must be to validate others by it. */
+import type { Read } from './pem.ts';
+import { type Certificate, readCertificates } from './x509.ts';
+
+/**
+ * The certificate of an authority, or why it is none. Expired ones are taken: they validate nothing, but the same
+ * configuration must be appliable again tomorrow.
+ */
+export function readAuthority(pem: string): Read<Certificate> {
+  const read = readCertificates(pem);
+  if ('reason' in read) return read;
+  const [certificate, ...others] = read.value;
+  if (certificate === undefined) return { reason: 'has no certificate' };
+  if (others.length > 0) {
+    return { reason: `has ${read.value.length} certificates; create one certificate authority for each` };
+  }
+  if (!certificate.isAuthority) return { reason: 'is not a CA: its basic constraints do not say so' };
+  // RFC 5280, section 4.2.1.3; without the extension, every use is allowed, which is what openssl req makes.
+  if (certificate.keyUsages && !certificate.keyUsages.includes('keyCertSign')) {
+    return { reason: 'may not sign certificates: its key usage lacks keyCertSign' };
+  }
+  return { value: certificate };
+}

@@ -1,0 +1,77 @@
+/** A TLS server's certificate chain and private key, and whether they belong together. */
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import type { z } from 'zod';
+import { MAX_CHAIN_LENGTH, type tlsKeyType } from '../../resources/tls-certificate.ts';
+import { type Read, readPem } from './pem.ts';
+import { type Certificate, readCertificates } from './x509.ts';
+
+export type KeyType = z.output<typeof tlsKeyType>;
+
+/** The first certificate of a chain in which each is signed by the next, or what is wrong. */
+export function readChain(pem: string): Read<Certificate> {
+  const read = readCertificates(pem);
+  if ('reason' in read) return read;
+  const [leaf, ...issuers] = read.value;
+  if (leaf === undefined) return { reason: 'has no certificate' };
+  if (read.value.length > MAX_CHAIN_LENGTH) return { reason: `has more than ${MAX_CHAIN_LENGTH} certificates` };
+  let signed = leaf;
+  for (const [index, issuer] of issuers.entries()) {
+    const place = `certificate ${index + 1} is not signed by certificate ${index + 2}`;
+    if (!isSignedBy(signed, issuer)) return { reason: `${place}; the server's own comes first, then its issuers` };
+    signed = issuer;
+  }
+  return { value: leaf };
+}
+
+function isSignedBy({ x509 }: Certificate, issuer: Certificate): boolean {
+  return issuer.isAuthority && x509.checkIssued(issuer.x509) && x509.verify(issuer.x509.publicKey);
+}
+
+const LABELS = new Set(['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY']);
+/** `openssl ecparam -genkey` writes the name of the curve as a block of its own before the key. */
+const PARAMETERS = 'EC PARAMETERS';
+
+export interface PrivateKey {
+  key: KeyObject;
+  type: KeyType;
+}
+
+/** The private key, or why it cannot serve. The reason never shows anything of it. */
+export function readPrivateKey(pem: string): Read<PrivateKey> {
+  const read = readPem(pem);
+  if ('reason' in read) return read;
+  const [block, ...others] = read.value.filter(({ label }) => label !== PARAMETERS);
+  if (block === undefined || others.length > 0) return { reason: 'must be exactly one private key' };
+  if (block.label === 'ENCRYPTED PRIVATE KEY') return { reason: 'is encrypted with a passphrase' };
+  if (!LABELS.has(block.label)) return { reason: `is a ${block.label}, not a PRIVATE KEY` };
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    return { reason: 'holds no readable private key' };
+  }
+  const type = typeOf(key);
+  return 'reason' in type ? type : { value: { key, type: type.value } };
+}
+
+/** The shortest RSA keys and the curves that TLS libraries take by default. */
+const MIN_RSA_BITS = 2048;
+const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
+
+function typeOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): Read<KeyType> {
+  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails;
+  switch (asymmetricKeyType) {
+    case 'rsa':
+      return modulusLength >= MIN_RSA_BITS
+        ? { value: 'rsa' }
+        : { reason: `is an RSA key of ${modulusLength} bits; it must have at least ${MIN_RSA_BITS}` };
+    case 'ec':
+      return CURVES.has(namedCurve)
+        ? { value: 'ecdsa' }
+        : { reason: `is a key on the curve ${namedCurve}; TLS takes P-256, P-384 and P-521` };
+    case 'ed25519':
+      return { value: 'ed25519' };
+    default:
+      return { reason: `is a key of type ${asymmetricKeyType}; it must be RSA, ECDSA or Ed25519` };
+  }
+}

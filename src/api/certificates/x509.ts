@@ -1,0 +1,93 @@
+/**
+ * X.509 certificates, read by OpenSSL first, which is strict and bounded, and then by a library that names what
+ * OpenSSL only prints.
+ */
+import { X509Certificate } from 'node:crypto';
+// Before the next one, which asks for it when it is loaded.
+import 'reflect-metadata';
+import * as x509 from '@peculiar/x509';
+import ipaddr from 'ipaddr.js';
+import { text } from '../../resources/text.ts';
+import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/x509-names.ts';
+import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
+
+export interface Certificate {
+  x509: X509Certificate;
+  isAuthority: boolean;
+  /** Undefined when the certificate does not restrict its key. */
+  keyUsages: KeyUsage[] | undefined;
+  extendedKeyUsages: string[];
+  commonName: string | null;
+  dnsNames: string[];
+  ips: string[];
+  /** RFC 3339. */
+  notBefore: string;
+  notAfter: string;
+  /** Lower-case hex. */
+  serialNumber: string;
+}
+
+/** The certificates of a PEM text, in order. */
+export function readCertificates(pem: string): Read<Certificate[]> {
+  const read = readPem(pem);
+  if ('reason' in read) return read;
+  const certificates: Certificate[] = [];
+  for (const [index, block] of read.value.entries()) {
+    const certificate = readCertificate(block);
+    if ('reason' in certificate) {
+      return { reason: read.value.length === 1 ? certificate.reason : `block ${index + 1} ${certificate.reason}` };
+    }
+    certificates.push(certificate.value);
+  }
+  return { value: certificates };
+}
+
+function readCertificate(block: PemBlock): Read<Certificate> {
+  if (isPrivateKey(block)) return { reason: 'is a private key; this field takes certificates alone' };
+  if (block.label !== 'CERTIFICATE') return { reason: `is a ${block.label}, not a CERTIFICATE` };
+  try {
+    const certificate = new X509Certificate(block.der);
+    if (certificate.raw.length !== block.der.length) return { reason: 'has trailing data after the certificate' };
+    const value = describe(certificate, new x509.X509Certificate(block.der));
+    const names = [value.commonName ?? '', ...value.dnsNames];
+    if (names.some((name) => !text().safeParse(name).success)) return { reason: 'has a name that is no text' };
+    return { value };
+  } catch {
+    return { reason: 'holds no readable X.509 certificate' };
+  }
+}
+
+function describe(openssl: X509Certificate, parsed: x509.X509Certificate): Certificate {
+  const usages = parsed.getExtension(x509.KeyUsagesExtension)?.usages;
+  const purposes = parsed.getExtension(x509.ExtendedKeyUsageExtension)?.usages ?? [];
+  const names = parsed.getExtension(x509.SubjectAlternativeNameExtension)?.names.toJSON() ?? [];
+  const named = (type: string) => names.filter((name) => name.type === type).map(({ value }) => value);
+  return {
+    x509: openssl,
+    isAuthority: parsed.getExtension(x509.BasicConstraintsExtension)?.ca === true,
+    keyUsages: usages === undefined ? undefined : KEY_USAGES.filter((_, bit) => (usages & (1 << bit)) !== 0),
+    extendedKeyUsages: purposes.map((oid) => EXTENDED_KEY_USAGES[String(oid)] ?? String(oid)),
+    commonName: parsed.subjectName.getField('CN')[0] ?? null,
+    dnsNames: named('dns'),
+    ips: named('ip').map(canonicalAddress),
+    notBefore: parsed.notBefore.toISOString(),
+    notAfter: parsed.notAfter.toISOString(),
+    serialNumber: openssl.serialNumber.toLowerCase(),
+  };
+}
+
+function canonicalAddress(address: string): string {
+  const parsed = ipaddr.parse(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.toRFC5952String() : parsed.toString();
+}
+
+/** The fields that every family of certificates shows of one. */
+export function fieldsOf(certificate: Certificate) {
+  return {
+    subject_common_name: certificate.commonName,
+    not_before: certificate.notBefore,
+    not_after: certificate.notAfter,
+    key_usages: certificate.keyUsages ?? [],
+    extended_key_usages: certificate.extendedKeyUsages,
+  };
+}

@@ -1,0 +1,45 @@
+/** Every type of events that there is: three per family. */
+import { z } from 'zod';
+import { eventTypes, type Resource } from '../../resources/resource.ts';
+import { withArticle } from '../words.ts';
+import { distance } from './distance.ts';
+
+export const eventTypeView = z.object({
+  type: z.string().meta({ examples: ['ip_policy_created.v0'] }),
+  description: z.string().meta({ examples: ['An IP policy was created.'] }),
+});
+
+export type EventType = z.output<typeof eventTypeView>;
+
+export interface Catalogue {
+  readonly types: readonly EventType[];
+  /** Why there is no such type, with what was probably meant; undefined when there is. */
+  problem(type: string): string | undefined;
+}
+
+/** The catalogue of these families. */
+export function catalogue(families: readonly Resource[]): Catalogue {
+  const types = families.flatMap(({ name }) => {
+    const subject = withArticle(name).replace(/^a/, 'A');
+    return Object.entries(eventTypes(name)).map(([kind, type]) => ({ type, description: `${subject} was ${kind}.` }));
+  });
+  const known = new Set<string>(types.map(({ type }) => type));
+  return {
+    types,
+    problem: (type) =>
+      known.has(type)
+        ? undefined
+        : `"${type.slice(0, 64)}" is no event type; the nearest are ${nearest(type, [...known]).join(', ')}`,
+  };
+}
+
+const SUGGESTED = 3;
+
+/** The most similar of `known`, most similar first. */
+export function nearest(type: string, known: readonly string[]): string[] {
+  return known
+    .map((each) => ({ each, far: distance(type, each) }))
+    .toSorted((a, b) => a.far - b.far || (a.each < b.each ? -1 : 1))
+    .slice(0, SUGGESTED)
+    .map(({ each }) => each);
+}

@@ -1,0 +1,16 @@
+import { certificateAuthority } from '../../resources/certificate-authority.ts';
+import { readAuthority } from '../certificates/authority.ts';
+import { fieldsOf } from '../certificates/x509.ts';
+import { invalidRequest } from '../errors.ts';
+import { mount } from '../mount.ts';
+import type { Api } from '../operation.ts';
+
+export function certificateAuthorities(api: Api): void {
+  mount(api, certificateAuthority, {
+    draft(_, { ca_pem }) {
+      const read = readAuthority(ca_pem);
+      if ('reason' in read) throw invalidRequest({ '/ca_pem': read.reason });
+      return { fields: fieldsOf(read.value) };
+    },
+  });
+}

@@ -1,0 +1,33 @@
+/** The CNAME targets of a reserved domain. */
+import { isBelow } from '../../resources/domain-name.ts';
+import type { Platform } from '../platform.ts';
+
+type ServiceDomains = Platform['serviceDomains'];
+
+/** Below the first domain of the service: where users' domains point. */
+const CNAME = 'cname';
+const ACME = 'acme';
+
+/** Why nobody may reserve this domain, if so. */
+export function reservedByService(domain: string, services: ServiceDomains): string | undefined {
+  const name = domain.replace(/^\*\./, '');
+  if (domain.startsWith('*.') && services.some((service) => isBelow(service, name))) return 'contains the service';
+  if (services.includes(name)) return `belongs to the service; reserve a name below it, such as app.${name}`;
+  const internal = [CNAME, ACME].map((label) => `${label}.${services[0]}`);
+  return internal.some((own) => name === own || isBelow(name, own)) ? 'belongs to the service' : undefined;
+}
+
+/**
+ * Targets are made of the id, so that each domain has its own and none tells of another. Below a domain of the service
+ * the service answers DNS itself; a single custom name is validated over HTTP, so only a wildcard has a DNS challenge.
+ */
+export function cnameTargets(id: string, domain: string, services: ServiceDomains) {
+  const wildcard = domain.startsWith('*.');
+  const name = wildcard ? domain.slice(2) : domain;
+  if (services.some((service) => isBelow(name, service))) {
+    return { cname_target: null, acme_challenge_cname_target: null };
+  }
+  const label = id.slice(id.lastIndexOf('_') + 1);
+  const target = (kind: string) => `${label}.${kind}.${services[0]}`;
+  return { cname_target: target(CNAME), acme_challenge_cname_target: wildcard ? target(ACME) : null };
+}

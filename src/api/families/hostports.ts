@@ -1,0 +1,79 @@
+/** The hostports of edges: below a reserved domain, and of one edge only, of whichever kind. */
+import { z } from 'zod';
+import { coveringNames } from '../../resources/domain-name.ts';
+import { hostOf } from '../../resources/hostport.ts';
+import { reservedDomain } from '../../resources/reserved-domain.ts';
+import type { Resource } from '../../resources/resource.ts';
+import { conflict, invalidRequest } from '../errors.ts';
+import type { Change } from '../hooks.ts';
+import { setReferences } from '../references.ts';
+import type { Executor } from '../store/database.ts';
+
+interface Edge {
+  id: string;
+  hostports: string[];
+}
+
+/** Hooks of a family of edges. */
+export function listening(resource: Pick<Resource, 'name'>) {
+  return {
+    refers: true,
+    beforeCreate: (change: Change, edge: Edge) => listen(change, resource, edge),
+    async beforeUpdate(change: Change, before: Edge, after: Edge) {
+      if (before.hostports.join() !== after.hostports.join()) await listen(change, resource, after);
+    },
+  };
+}
+
+/** Frees the hostports of deleted edges. */
+export async function freeHostports(tx: Executor, edgeIds: readonly string[]): Promise<void> {
+  await tx.query({ text: 'delete from edge_hostports where edge_id = any($1)', values: [edgeIds] });
+}
+
+async function listen({ tx }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
+  const domains = await coveringDomains(tx, hostports);
+  const pointers = hostports.map((_, index) => ({
+    id: domains[index] ?? '',
+    at: `/hostports/${index}`,
+    to: [reservedDomain],
+  }));
+  await setReferences(tx, { referrer, referrerId: id, place: 'hostports' }, pointers);
+  const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
+  await tx.query({ text, values: [id, hostports] });
+  await claim(tx, id, hostports);
+}
+
+/** The most specific reserved domain for each. Throws INVALID_REQUEST naming every hostport without one. */
+async function coveringDomains(tx: Executor, hostports: readonly string[]): Promise<string[]> {
+  const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
+  const text = 'select id, domain from reserved_domains where domain = any($1)';
+  const found = z
+    .array(z.object({ id: z.string(), domain: z.string() }))
+    .parse(await tx.query({ name: 'reserved_domains.covering', text, values: [[...new Set(names.flat())]] }));
+  const byDomain = new Map(found.map(({ id, domain }) => [domain, id]));
+  const covering = names.map((candidates) => candidates.map((name) => byDomain.get(name)).find(Boolean));
+  const problems = covering.flatMap((id, index) => {
+    const [own = '', above] = names[index] ?? [];
+    const remedy = above === undefined ? own : `${own} or ${above}`;
+    return id === undefined ? [[`/hostports/${index}`, `is below no reserved domain; reserve ${remedy}`] as const] : [];
+  });
+  if (problems.length > 0) throw invalidRequest(Object.fromEntries(problems));
+  return covering.flatMap((id) => id ?? []);
+}
+
+/** Throws CONFLICT naming every hostport that another edge has. */
+async function claim(tx: Executor, id: string, hostports: readonly string[]): Promise<void> {
+  // In order, so that two edges that ask for the same ones do not wait for each other.
+  const add = `
+    insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h order by h
+    on conflict do nothing`;
+  await tx.query({ name: 'edge_hostports.claim', text: add, values: [id, hostports] });
+  const text = 'select hostport, edge_id from edge_hostports where hostport = any($2) and edge_id <> $1';
+  const taken = await tx.query({ name: 'edge_hostports.taken', text, values: [id, hostports] });
+  if (taken.length === 0) return;
+  const details = taken.map(({ hostport, edge_id }) => [
+    `/hostports/${hostports.indexOf(String(hostport))}`,
+    `is that of ${edge_id}`,
+  ]);
+  throw conflict('Another edge listens there.', Object.fromEntries(details));
+}

@@ -1,0 +1,15 @@
+/** TLS edges and their modules. */
+import { tlsEdge } from '../../resources/tls-edge.ts';
+import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../../resources/tls-edge-modules.ts';
+import { mount } from '../mount.ts';
+import { mountModule } from '../mount-module.ts';
+import type { Api } from '../operation.ts';
+import { freeHostports, listening } from './hostports.ts';
+
+export function tlsEdges(api: Api): void {
+  const edges = mount(api, tlsEdge, listening(tlsEdge));
+  edges.onRemoval(freeHostports);
+  mountModule(api, edges, tlsEdgeIpRestriction);
+  mountModule(api, edges, tlsEdgeMutualTls);
+  mountModule(api, edges, tlsEdgeBackend);
+}

@@ -1,0 +1,26 @@
+/** From when until when a certificate is valid. */
+
+export interface Asked {
+  valid_after?: string | null | undefined;
+  valid_until?: string | null | undefined;
+}
+
+/** Fills in what was left open: from now on, for a year. RFC 3339, in whole seconds. */
+export function validityOf(
+  { valid_after, valid_until }: Asked,
+  now: number,
+): { valid_after: string; valid_until: string } | { reason: string } {
+  const from = valid_after == null ? new Date(Math.floor(now / 1000) * 1000) : new Date(valid_after);
+  const until = valid_until == null ? yearAfter(new Date(Math.max(from.getTime(), now))) : new Date(valid_until);
+  if (until.getUTCFullYear() > 9999) return { reason: 'would be after the year 9999; give an earlier one' };
+  if (until <= from) return { reason: `must be after valid_after, which is ${from.toISOString()}` };
+  return { valid_after: from.toISOString(), valid_until: until.toISOString() };
+}
+
+/** The same day of the next year; in whole seconds. */
+function yearAfter(time: Date): Date {
+  const later = new Date(time);
+  later.setUTCFullYear(later.getUTCFullYear() + 1);
+  later.setUTCMilliseconds(0);
+  return later;
+}

@@ -1,0 +1,34 @@
+/** The calls about one module of one resource. */
+import type { z } from 'zod';
+import type { Module } from '../resources/module.ts';
+import type { Fields } from '../resources/resource.ts';
+import type { CallOptions, ChangeOptions } from './client.ts';
+import type { Transport } from './transport.ts';
+
+/** All throw ApiError or NoAnswerError. */
+export interface ModuleClient<M extends Module> {
+  /** Sets the whole module: what is left out gets its default. */
+  put(body: z.input<M['input']>, options?: ChangeOptions): Promise<z.output<M['view']>>;
+  get(options?: CallOptions): Promise<z.output<M['view']>>;
+  delete(options?: ChangeOptions): Promise<void>;
+}
+
+/** @param owner path of the resource that the module hangs on */
+export function moduleClient<F extends Fields, Name extends string>(
+  transport: Transport,
+  owner: string,
+  module: Module<F, Name>,
+): ModuleClient<Module<F, Name>> {
+  const path = `${owner}/${module.name}`;
+  return {
+    async put(body, options = {}) {
+      return module.view.parse((await transport.send({ method: 'PUT', path, body, ...options })).body);
+    },
+    async get(options = {}) {
+      return module.view.parse((await transport.send({ method: 'GET', path, ...options })).body);
+    },
+    async delete(options = {}) {
+      await transport.send({ method: 'DELETE', path, ...options });
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** Certificate authorities: X.509 roots and intermediates against which client certificates are checked. */
+import { described, required, resource } from './resource.ts';
+import { bytes } from './text.ts';
+import { certificateFields } from './x509-names.ts';
+
+/** A certificate of a CA takes 1 to 3 KiB. */
+export const MAX_CA_PEM_BYTES = 32 * 1024;
+
+export const certificateAuthority = resource({
+  name: 'certificate_authority',
+  title: 'CertificateAuthority',
+  prefix: 'ca',
+  path: '/certificate_authorities',
+  collection: 'certificate_authorities',
+  tag: 'Certificate authorities',
+  description:
+    'An X.509 certificate authority by which client certificates are validated. It may have expired: then nothing ' +
+    'validates by it.',
+  fields: {
+    ...described('Whose certificates it signs.'),
+    ca_pem: required(
+      bytes(MAX_CA_PEM_BYTES).meta({
+        description: 'Exactly one certificate, in PEM: a CA by its basic constraints.',
+        examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
+      }),
+      { update: false },
+    ),
+    ...certificateFields,
+  },
+});

@@ -1,0 +1,58 @@
+/**
+ * Names of domains as people write them: with capitals, or in their own script (IDNA, UTS 46). Stored and compared in
+ * ASCII and lower case.
+ */
+import { domainToASCII, domainToUnicode } from 'node:url';
+import { hostnameProblem } from './hostname.ts';
+
+export type DomainResult = { domain: string } | { reason: string };
+
+/** The canonical form of a domain, perhaps with `*.` before it, or why it is none. */
+export function canonicalDomain(input: string): DomainResult {
+  const wildcard = input.startsWith('*.');
+  const host = wildcard ? input.slice(2) : input;
+  if (host.includes('*')) return { reason: '"*" may stand only once, as the leftmost label, as in *.example.com' };
+  const ascii = toAscii(host);
+  if (ascii === undefined) return { reason: 'is no valid internationalised domain name' };
+  const problem = hostnameProblem(ascii);
+  if (problem) return { reason: problem };
+  const labels = ascii.split('.');
+  // Such a name would be read as an IPv4 address.
+  if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return { reason: 'is an IP address, not a domain' };
+  if (labels.length < 2) return { reason: 'must have at least two labels, as in example.com' };
+  const domain = wildcard ? `*.${ascii}` : ascii;
+  return domain.length > 253 ? { reason: 'has more than 253 characters' } : { domain };
+}
+
+/** What no name has, in whatever script. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are among them
+const FOREIGN = /[\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\s]/;
+
+/** Undefined when the name breaks the rules of IDNA. */
+function toAscii(host: string): string | undefined {
+  const lower = host.toLowerCase();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+  const isAscii = /^[\x00-\x7f]*$/.test(lower);
+  // node:url reads the beginning of a URL: a name would end at the first of "/?#:" and begin after an "@".
+  if (!isAscii) return FOREIGN.test(host) ? undefined : domainToASCII(host) || undefined;
+  // Other names pass as they are: node:url would read some of them as addresses.
+  const encoded = lower.split('.').filter((label) => label.startsWith('xn--'));
+  return encoded.every(isEncoded) ? lower : undefined;
+}
+
+/** Whether a label that claims to be encoded is what encoding gives. */
+function isEncoded(label: string): boolean {
+  const decoded = domainToUnicode(label);
+  return decoded !== label && domainToASCII(decoded) === label;
+}
+
+/** Whether `host` is below `domain`. */
+export const isBelow = (host: string, domain: string) => host.endsWith(`.${domain}`);
+
+/** The reserved names that would cover a host, most specific first: itself, then the wildcards above it. */
+export function coveringNames(host: string): string[] {
+  const labels = (host.startsWith('*.') ? host.slice(2) : host).split('.');
+  const above = labels.map((_, index) => labels.slice(index).join('.'));
+  const wildcards = (host.startsWith('*.') ? above : above.slice(1)).map((name) => `*.${name}`);
+  return [...new Set([host, ...wildcards])];
+}

@@ -1,0 +1,74 @@
+/** Event subscriptions: which types of events go to which destinations. */
+import { z } from 'zod';
+import { eventDestination } from './event-destination.ts';
+import { references } from './reference.ts';
+import { type Address, field, optional, resource } from './resource.ts';
+import { chars, text } from './text.ts';
+
+export const MAX_DESTINATIONS = 20;
+/** Far more than there are; a longer list cannot be one of distinct types. */
+const MAX_SOURCES = 500;
+
+/** Only its length is checked here: which types there are is known to the API (catalogue.ts). */
+const eventType = text()
+  .max(128, 'must be at most 128 characters')
+  .meta({ description: 'A type of events, of those at `/event_types`.', examples: ['ip_policy_created.v0'] });
+
+/** Body of `POST /event_subscriptions/{subscription_id}/sources`. */
+export const eventSourceCreate = z.strictObject({ type: eventType }).meta({ id: 'EventSourceCreate' });
+
+/** Body of `PATCH` of a source: there is nothing in it to change. */
+export const eventSourceUpdate = z.strictObject({}).meta({ id: 'EventSourceUpdate' });
+
+export const eventSource = z
+  .object({ type: eventType, uri: z.url().meta({ description: 'The address of the source.' }) })
+  .meta({ id: 'EventSource', description: 'A type of events that a subscription asks for.' });
+
+export const eventSources = z
+  .object({ sources: z.array(eventSource), uri: z.url().meta({ description: 'The address of the list.' }) })
+  .meta({ id: 'EventSourceList' });
+
+/** A source as responses show it. */
+export function showSource(type: string, subscriptionUri: string): z.output<typeof eventSource> {
+  return { type, uri: `${subscriptionUri}/sources/${encodeURIComponent(type)}` };
+}
+
+const sourcesInput = z
+  .array(z.strictObject({ type: eventType }))
+  .max(MAX_SOURCES, `must have at most ${MAX_SOURCES} sources`)
+  .superRefine((sources, context) => {
+    const types = sources.map(({ type }) => type);
+    types.forEach((type, index) => {
+      const first = types.indexOf(type);
+      if (first === index) return;
+      const message = `is already in sources[${first}]; a subscription has each type once`;
+      context.addIssue({ code: 'custom', path: [index, 'type'], message, input: type });
+    });
+  })
+  .transform((sources) => sources.map(({ type }) => type))
+  .meta({ description: 'Types of events to send, each once.' });
+
+const storedTypes = z.array(z.string());
+const show = (stored: unknown, { uri }: Address) => storedTypes.parse(stored).map((type) => showSource(type, uri));
+
+export const eventSubscription = resource({
+  name: 'event_subscription',
+  title: 'EventSubscription',
+  prefix: 'esb',
+  path: '/event_subscriptions',
+  collection: 'event_subscriptions',
+  tag: 'Events',
+  access: 'admin',
+  description: 'Sends the events of its sources to its destinations.',
+  fields: {
+    description: optional(chars(255).meta({ description: 'What the events are for.', examples: ['audit trail'] })),
+    metadata: optional(
+      chars(4096).meta({
+        description: 'Machine-readable data of yours; never read.',
+        examples: ['{"team":"platform"}'],
+      }),
+    ),
+    sources: { ...field(z.array(eventSource), z.nullable(sourcesInput), 'optional', true, []), show },
+    destination_ids: references([eventDestination], 'destinations', { max: MAX_DESTINATIONS }),
+  },
+});

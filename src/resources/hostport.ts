@@ -1,0 +1,40 @@
+/** Where an edge listens: `<domain>:<port>`, the domain perhaps with `*.` before it. */
+import { z } from 'zod';
+import { canonicalDomain } from './domain-name.ts';
+import { distinct } from './reference.ts';
+import { field } from './resource.ts';
+import { text } from './text.ts';
+
+export const MAX_HOSTPORTS = 100;
+
+const hostport = text()
+  .max(1024, 'must be at most 1024 characters')
+  .transform((input, context) => {
+    const refuse = (message: string) => {
+      context.addIssue({ code: 'custom', message, input });
+      return z.NEVER;
+    };
+    const match = /^([^:]+):([1-9]\d{0,4})$/.exec(input);
+    if (!match || Number(match[2]) > 65_535) return refuse('must have the form domain:port, as in app.example.com:443');
+    const result = canonicalDomain(match[1] ?? '');
+    return 'reason' in result ? refuse(`the domain: ${result.reason}`) : `${result.domain}:${match[2]}`;
+  })
+  .meta({ examples: ['app.example.com:443'] });
+
+/** The domain of a hostport. */
+export const hostOf = (stored: string) => stored.slice(0, stored.lastIndexOf(':'));
+
+const shown = z.array(z.string()).meta({ examples: [['app.example.com:443']] });
+
+/** The hostports of an edge; each must be covered by a reserved domain, and belong to no other edge. */
+export const hostports = field(
+  shown.meta({ description: 'Where the edge listens.', examples: [['app.example.com:443']] }),
+  z.nullable(
+    distinct(z.array(hostport).max(MAX_HOSTPORTS, `must have at most ${MAX_HOSTPORTS}`)).meta({
+      description: 'Each below a reserved domain, and of no other edge.',
+    }),
+  ),
+  'optional',
+  true,
+  [],
+);

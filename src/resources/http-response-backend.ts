@@ -1,0 +1,50 @@
+/** HTTP response backends: one fixed answer, without anything behind it. */
+import { z } from 'zod';
+import { described, field, resource } from './resource.ts';
+import { headers } from './response-headers.ts';
+import { bytes } from './text.ts';
+
+/** Most bytes of a fixed body. A page of a list holds 100 of them. */
+export const MAX_RESPONSE_BODY = 65_536;
+
+const statusCode = z
+  .int('must be a whole number')
+  .min(200, 'must be 200 to 599: an answer that ends the exchange')
+  .max(599, 'must be 200 to 599: an answer that ends the exchange')
+  .meta({ description: 'HTTP status that is answered.', examples: [503] });
+
+const body = bytes(MAX_RESPONSE_BODY).meta({
+  description: 'Content that is answered.',
+  examples: ['down for maintenance'],
+});
+
+const shownHeaders = z
+  .record(z.string(), z.string())
+  .nullable()
+  .meta({
+    description: 'Headers that are answered, names in lower case; null when never set.',
+    examples: [{ 'content-type': 'text/plain' }],
+  });
+
+export const httpResponseBackend = resource({
+  name: 'http_response_backend',
+  title: 'HTTPResponseBackend',
+  prefix: 'bkdhr',
+  path: '/backends/http_response',
+  collection: 'backends',
+  table: 'http_response_backends',
+  tag: 'Backends',
+  description: 'A backend that answers every request with the same response.',
+  fields: {
+    ...described('What the response is for.'),
+    body: field(body, z.nullable(body), 'optional', true, ''),
+    headers: field(shownHeaders, z.nullable(headers), 'optional', true, null, 'jsonb'),
+    status_code: field(statusCode, z.nullable(statusCode), 'optional', true, 200),
+  },
+});
+
+/** Why this body cannot go with this status, if it cannot (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5). */
+export function contentProblem(status: unknown, content: unknown): string | undefined {
+  const empty = status === 204 || status === 205 || status === 304;
+  return empty && content !== '' ? `must be empty: a response with status ${status} has no content` : undefined;
+}

@@ -1,0 +1,38 @@
+/** Routes of HTTPS edges (extension): which paths of an edge go where, and who may use them (its modules). */
+import { z } from 'zod';
+import { httpResponseBackend } from './http-response-backend.ts';
+import { httpsEdge } from './https-edge.ts';
+import { moduleNames } from './module.ts';
+import { optionalReference } from './reference.ts';
+import { derived, described, required, resource } from './resource.ts';
+import { bytes } from './text.ts';
+import { tunnelGroupBackend } from './tunnel-group-backend.ts';
+
+/** Characters of a path (RFC 3986, section 3.3). */
+const PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
+const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
+
+const match = bytes(1024)
+  .refine((path) => PATH.test(path), 'must be a path: "/" first, no query, other characters percent-encoded')
+  .refine((path) => !DOT_SEGMENT.test(path), 'must not have "." or ".." as a segment: no request arrives with them')
+  .meta({ description: 'The path, or what it starts with.', examples: ['/api'] });
+
+export const httpsEdgeRoute = resource({
+  name: 'https_edge_route',
+  title: 'HTTPSEdgeRoute',
+  prefix: 'edghtsrt',
+  path: '/edges/https/{edge_id}/routes',
+  collection: 'routes',
+  table: 'https_edge_routes',
+  tag: 'HTTPS edges',
+  description: 'What an HTTPS edge does with requests for one path, or for all below one.',
+  parent: { of: httpsEdge, parameter: 'edge_id' },
+  fields: {
+    ...described('What is served here.'),
+    edge_id: derived(httpsEdge.id),
+    match: required(match),
+    match_type: required(z.enum(['exact_path', 'path_prefix'])),
+    backend_id: optionalReference([tunnelGroupBackend, httpResponseBackend], 'backend'),
+    modules: moduleNames,
+  },
+});

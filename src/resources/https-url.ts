@@ -1,0 +1,34 @@
+/** https addresses that are safe to keep and to call. */
+import { text } from './text.ts';
+
+const MAX_LENGTH = 2048;
+
+/** An https address without what a log or a proxy would carry elsewhere. */
+export const httpsUrl = address(urlProblem);
+
+/** The base of a provider's discovery document (OpenID Connect Discovery 1.0, section 4): without a query. */
+export const issuerUrl = address((input) => {
+  return urlProblem(input) ?? (input.includes('?') ? 'must not have a query' : undefined);
+});
+
+function address(problemOf: (input: string) => string | undefined) {
+  return text()
+    .max(MAX_LENGTH, `must be at most ${MAX_LENGTH} characters`)
+    .superRefine((input, context) => {
+      const problem = problemOf(input);
+      if (problem) context.addIssue({ code: 'custom', message: problem, input });
+    });
+}
+
+/** RFC 3986, without the parts that are refused below by name; URL alone would repair what others read differently. */
+const STRICT =
+  /^https:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?(?:[/?](?:[a-z0-9._~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*)?$/i;
+
+function urlProblem(input: string): string | undefined {
+  if (!URL.canParse(input) || /\s/.test(input)) return 'must be an https URL';
+  const { protocol, username, password } = new URL(input);
+  if (protocol !== 'https:') return `must be an https URL, is ${protocol.slice(0, -1)}`;
+  if (username !== '' || password !== '') return 'must not have a user name or password';
+  if (input.includes('#')) return 'must not have a fragment';
+  return STRICT.test(input) ? undefined : 'must be an https URL in ASCII, with other characters percent-encoded';
+}

@@ -1,0 +1,58 @@
+/** Modules: settings that hang on a resource, without an id of their own. A PUT sets all of them at once. */
+import { z } from 'zod';
+import { type CreateShape, type Fields, field, membersOf, type Resource, type ShownShape } from './resource.ts';
+
+export interface ModuleDefinition<F extends Fields, Name extends string = string> {
+  /** Last segment of its path: `ip_restriction`. */
+  readonly name: Name;
+  /** Schema name in the OpenAPI document. */
+  readonly title: string;
+  readonly description: string;
+  /** The family on whose resources it hangs. */
+  readonly of: Resource;
+  readonly fields: F;
+}
+
+export interface Module<F extends Fields = Fields, Name extends string = string> extends ModuleDefinition<F, Name> {
+  /** The whole module as a PUT carries it; what is left out has its default. */
+  readonly input: z.ZodObject<CreateShape<F>, z.core.$strict>;
+  readonly view: z.ZodObject<ShownShape<F>>;
+}
+
+/** Declares a module. */
+export function module<const F extends Fields, const Name extends string>(
+  definition: ModuleDefinition<F, Name>,
+): Module<F, Name> {
+  const { title, description } = definition;
+  const { create, view } = membersOf(definition.fields);
+  // The two shapes are built from a record, which loses the key types that CreateShape & co. state.
+  const shapes = {
+    input: z.strictObject(create).meta({ id: `${title}Replace` }),
+    view: z.object(view).meta({ id: title, description }),
+  } as unknown as Pick<Module<F, Name>, 'input' | 'view'>;
+  return { ...definition, ...shapes };
+}
+
+/** A setting that may be left out or null, and then has its default. */
+export function setting<T extends z.ZodType>(schema: T, initial: z.output<T>) {
+  return field(schema, z.nullable(schema), 'optional', true, initial);
+}
+
+/** A setting that must be given. */
+export function neededSetting<T extends z.ZodType>(schema: T) {
+  return field(schema, schema, 'required', true, null);
+}
+
+/** Every module can be switched off without losing its settings. */
+export const enabled = setting(z.boolean().meta({ description: 'Default true.' }), true);
+
+/** Names of the modules that a resource has; its family shows them, since their settings are elsewhere. */
+export const moduleNames = field(
+  z
+    .array(z.string())
+    .meta({ description: 'Names of the modules that are set, in alphabetical order.', examples: [[]] }),
+  z.never(),
+  'derived',
+  false,
+  [],
+);

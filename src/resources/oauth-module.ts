@@ -1,0 +1,18 @@
+/** OAuth on a route of an HTTPS edge. */
+import { httpsEdgeRoute } from './https-edge-route.ts';
+import { module } from './module.ts';
+import { providerInput, providerView } from './oauth-provider.ts';
+import { field } from './resource.ts';
+import { seconds, session } from './session-settings.ts';
+
+export const httpsEdgeRouteOauth = module({
+  name: 'oauth',
+  title: 'HTTPSEdgeRouteOAuth',
+  description: 'Who uses the route signs in at an identity provider first.',
+  of: httpsEdgeRoute,
+  fields: {
+    ...session,
+    provider: { ...field(providerView, providerInput, 'required', true, null), sealed: true },
+    auth_check_interval: seconds('Every so many seconds the provider is asked again whether the user may enter.'),
+  },
+});

@@ -1,0 +1,21 @@
+/** OpenID Connect on a route of an HTTPS edge. */
+import { httpsEdgeRoute } from './https-edge-route.ts';
+import { issuerUrl } from './https-url.ts';
+import { module, neededSetting, setting } from './module.ts';
+import { clientId, clientSecret, scopes, session } from './session-settings.ts';
+
+export const httpsEdgeRouteOidc = module({
+  name: 'oidc',
+  title: 'HTTPSEdgeRouteOIDC',
+  description: 'Who uses the route signs in at a provider of OpenID Connect first.',
+  of: httpsEdgeRoute,
+  fields: {
+    ...session,
+    issuer: neededSetting(
+      issuerUrl.meta({ description: 'Base URL of the provider.', examples: ['https://accounts.example.com'] }),
+    ),
+    client_id: neededSetting(clientId),
+    client_secret: { ...neededSetting(clientSecret), sealed: true },
+    scopes: setting(scopes, []),
+  },
+});

@@ -1,0 +1,120 @@
+/** Fields that hold ids of other resources: requests name them by id, responses show them as Refs. */
+import { z } from 'zod';
+import { idOf } from './id.ts';
+import { type Address, type Field, field, type Presence, ref, type Target } from './resource.ts';
+
+type Ref = z.output<typeof ref>;
+
+/** The Ref of a resource, whose family its prefix tells. */
+export function refOf(targets: readonly Target[], id: string, base: string): Ref {
+  const prefix = id.slice(0, id.lastIndexOf('_'));
+  const target = targets.find((each) => each.prefix === prefix);
+  return { id, uri: `${base}${target?.path ?? ''}/${id}` };
+}
+
+type Pointing<F extends Field, As extends string> = F & {
+  readonly as: As;
+  readonly refersTo: readonly Target[];
+  readonly show: NonNullable<Field['show']>;
+};
+
+const about = (targets: readonly Target[]) =>
+  `With the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
+
+type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>;
+
+/** An id that may be left out; shows as a Ref or null. */
+export function optionalReference<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+  description?: string,
+): Pointing<OptionalRef<'optional'>, As> {
+  return { ...nullableRef(refersTo, as, description), onCreate: 'optional' };
+}
+
+/** An id that only an update sets; shows as a Ref or null. */
+export function laterReference<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+  description?: string,
+): Pointing<OptionalRef<'derived'>, As> {
+  return { ...nullableRef(refersTo, as, description), onCreate: 'derived' };
+}
+
+function nullableRef<As extends string>(refersTo: readonly Target[], as: As, description = about(refersTo)) {
+  const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
+  const show = (stored: unknown, { base }: Address) =>
+    typeof stored === 'string' ? refOf(refersTo, stored, base) : null;
+  return { ...field(z.nullable(ref), z.nullable(id), 'optional', true, null), as, refersTo, show };
+}
+
+/** An id that must be given; shows as a Ref. */
+export function requiredReference<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+): Pointing<Field<typeof ref, z.ZodString, 'required', true>, As> {
+  const id = idOf(...refersTo.map(({ prefix }) => prefix));
+  const spec = field(ref, id, 'required', true, null);
+  return { ...spec, as, refersTo, show: (stored, { base }) => refOf(refersTo, String(stored), base) };
+}
+
+type Ids = z.ZodArray<z.ZodString>;
+type RefList<I extends z.ZodType, C extends Presence> = Field<z.ZodArray<typeof ref>, I, C, true>;
+
+/** How many ids a list may have. */
+interface Bounds {
+  min?: number;
+  max: number;
+}
+
+/** Ids without repetition, none when left out; show as Refs, in the given order. */
+export function references<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+  bounds: Bounds,
+): Pointing<RefList<z.ZodNullable<Ids>, 'optional'>, As> {
+  const spec = field(z.array(ref), z.nullable(idList(refersTo, bounds)), 'optional', true, []);
+  return { ...spec, as, refersTo, show: showAll(refersTo) };
+}
+
+/** The same, but the list must be given. */
+export function requiredReferences<const As extends string>(
+  refersTo: readonly Target[],
+  as: As,
+  bounds: Bounds,
+): Pointing<RefList<Ids, 'required'>, As> {
+  const spec = field(z.array(ref), idList(refersTo, bounds), 'required', true, []);
+  return { ...spec, as, refersTo, show: showAll(refersTo) };
+}
+
+function idList(refersTo: readonly Target[], { min = 0, max }: Bounds): Ids {
+  const ids = z.array(idOf(...refersTo.map(({ prefix }) => prefix))).max(max, `must have at most ${max} ids`);
+  return distinct(ids)
+    .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
+    .meta({ description: about(refersTo) });
+}
+
+const showAll =
+  (refersTo: readonly Target[]) =>
+  (value: unknown, { base }: Address) =>
+    idsOf(value).map((id) => refOf(refersTo, id, base));
+
+const stored = z.array(z.string());
+
+/** The ids in a stored reference field: none, one or many. */
+export function idsOf(value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  return typeof value === 'string' ? [value] : stored.parse(value);
+}
+
+/** Refuses members that repeat an earlier one, each at its index. */
+export function distinct<T extends z.ZodType>(array: z.ZodArray<T>): z.ZodArray<T> {
+  return array.superRefine((members, context) => {
+    members.forEach((member, index) => {
+      const first = members.indexOf(member);
+      if (first !== index) {
+        context.addIssue({ code: 'custom', path: [index], message: `is already at index ${first}`, input: member });
+      }
+    });
+  });
+}

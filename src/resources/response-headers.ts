@@ -1,0 +1,57 @@
+/** The headers of a fixed response (RFC 9110, section 5): names in lower case, no name twice, nothing to smuggle with. */
+import { z } from 'zod';
+import { byteLength } from './text.ts';
+
+export const MAX_HEADERS = 64;
+/** Most bytes of all names and values together; servers and proxies commonly read 8 KiB. */
+export const MAX_HEADER_BYTES = 8_192;
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+// Beyond ASCII, two readers may see two values.
+const VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
+
+/** About the connection and the framing of a message, which belong to whoever sends it. */
+const RESERVED = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+function problemOf(name: string, value: string): string | undefined {
+  if (!NAME.test(name)) return "is no header name (letters, digits and !#$%&'*+.^_`|~-)";
+  if (RESERVED.has(name.toLowerCase())) return 'is set by whoever sends the response (connection or framing)';
+  if (!VALUE.test(value)) return 'must be printable ASCII, without line breaks and without white space at its ends';
+  return undefined;
+}
+
+/** Headers as requests carry them. */
+export const headers = z
+  .record(z.string(), z.string())
+  .superRefine((given, context) => {
+    const refuse = (message: string, ...path: string[]) =>
+      context.addIssue({ code: 'custom', path, message, input: given });
+    const seen = new Map<string, string>();
+    const entries = Object.entries(given);
+    for (const [name, value] of entries) {
+      const problem = problemOf(name, value);
+      const first = seen.get(name.toLowerCase());
+      if (problem !== undefined) refuse(problem, name);
+      else if (first !== undefined) refuse(`is the same header as "${first}"`, name);
+      else seen.set(name.toLowerCase(), name);
+    }
+    if (entries.length > MAX_HEADERS) refuse(`must have at most ${MAX_HEADERS} headers, has ${entries.length}`);
+    const size = byteLength(entries.flat().join(''));
+    if (size > MAX_HEADER_BYTES) refuse(`must have at most ${MAX_HEADER_BYTES} bytes in all, has ${size}`);
+  })
+  .transform((given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])))
+  .meta({
+    description: 'Headers to answer; their names are kept in lower case.',
+    examples: [{ 'content-type': 'text/plain' }],
+  });

@@ -1,0 +1,39 @@
+/** SSH certificate authorities (extension): key pairs that sign SSH host certificates; the private half stays here. */
+import { z } from 'zod';
+import { derived, described, field, resource } from './resource.ts';
+import { ellipticCurve, sshKeyType } from './ssh-public-key.ts';
+
+/** RSA keys are made with this many bits. */
+export const RSA_BITS = 4096;
+export const DEFAULT_KEY_TYPE = 'ed25519';
+export const DEFAULT_CURVE = 'nistp256';
+
+const keyTypeAsked = sshKeyType.meta({
+  description: `Type of the key that is generated: ed25519 (the default), ecdsa, or rsa with ${RSA_BITS} bits.`,
+  examples: ['ecdsa'],
+});
+const curve = ellipticCurve
+  .nullable()
+  .meta({ description: `Curve of an ecdsa key, ${DEFAULT_CURVE} unless given; null for others.` });
+
+export const sshCertificateAuthority = resource({
+  name: 'ssh_certificate_authority',
+  title: 'SSHCertificateAuthority',
+  prefix: 'sshca',
+  path: '/ssh_certificate_authorities',
+  collection: 'ssh_certificate_authorities',
+  tag: 'SSH certificates',
+  description: 'A key pair that signs SSH host certificates. It is generated here, and the private key never shown.',
+  fields: {
+    ...described('Whose hosts it signs for.'),
+    private_key_type: field(keyTypeAsked, z.nullable(keyTypeAsked), 'optional', false, DEFAULT_KEY_TYPE),
+    elliptic_curve: field(curve, curve, 'optional', false, null),
+    public_key: derived(
+      z.string().meta({
+        description: 'For a `@cert-authority` line of a known_hosts file.',
+        examples: ['ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY…'],
+      }),
+    ),
+    key_type: derived(sshKeyType.meta({ description: 'Type of `public_key`.', examples: ['ecdsa'] })),
+  },
+});

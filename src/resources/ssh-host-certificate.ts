@@ -1,0 +1,67 @@
+/** SSH host certificates: a host's public key, signed by an SSH certificate authority. */
+import { z } from 'zod';
+import { idOf } from './id.ts';
+import { derived, described, field, required, resource } from './resource.ts';
+import { sshCertificateAuthority } from './ssh-certificate-authority.ts';
+import { principals } from './ssh-principal.ts';
+import { sshKeyType, sshPublicKey } from './ssh-public-key.ts';
+import { instant, timestamp } from './text.ts';
+
+/** Certificates count whole seconds from 1970 on, so the rest of a second is dropped. */
+const second = instant()
+  .refine((value) => Date.parse(value) >= 0, 'must not be before 1970, where the time of SSH begins')
+  .transform((value) => new Date(Math.floor(Date.parse(value) / 1000) * 1000).toISOString());
+
+const PUBLIC_KEY = { examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… root@web-1'] };
+const PRINCIPALS = {
+  description: 'Host names and addresses that the host may answer for; empty: any.',
+  examples: [['web-1.example.com', '192.0.2.1']],
+};
+const FROM = { description: 'Start of the validity; now unless given.', examples: ['2026-11-21T10:00:00.000Z'] };
+const UNTIL = {
+  description: 'End of the validity; one year from now, or from a later start, unless given.',
+  examples: ['2027-11-21T10:00:00.000Z'],
+};
+
+export const sshHostCertificate = resource({
+  name: 'ssh_host_certificate',
+  title: 'SSHHostCertificate',
+  prefix: 'shcrt',
+  path: '/ssh_host_certificates',
+  collection: 'ssh_host_certificates',
+  tag: 'SSH certificates',
+  description: 'A certificate by which SSH clients that trust the authority know a host.',
+  fields: {
+    ...described('Which host it is for.'),
+    public_key: field(
+      z.string().meta({ description: 'The key that is signed, as in an authorized_keys file.', ...PUBLIC_KEY }),
+      sshPublicKey.meta({
+        description: 'Public key of the host, as in its .pub file: rsa from 2048 bits, ecdsa or ed25519.',
+        ...PUBLIC_KEY,
+      }),
+      'required',
+      false,
+      null,
+    ),
+    key_type: derived(sshKeyType.meta({ description: 'Type of `public_key`.', examples: ['ed25519'] })),
+    ssh_certificate_authority_id: {
+      ...required(idOf(sshCertificateAuthority.prefix), { update: false }),
+      refersTo: [sshCertificateAuthority],
+    },
+    principals: field(
+      z.array(z.string()).meta(PRINCIPALS),
+      z.nullable(principals).meta(PRINCIPALS),
+      'optional',
+      false,
+      [],
+    ),
+    valid_after: field(timestamp().meta(FROM), z.nullable(second).meta(FROM), 'optional', false, null),
+    valid_until: field(timestamp().meta(UNTIL), z.nullable(second).meta(UNTIL), 'optional', false, null),
+    certificate: derived(
+      z.string().meta({
+        description: 'For the file that HostCertificate in sshd_config names.',
+        examples: ['ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAx…'],
+      }),
+    ),
+  },
+});

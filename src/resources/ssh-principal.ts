@@ -1,0 +1,50 @@
+/** Principals of SSH host certificates: the names under which clients may know the host. */
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { hostnameProblem } from './hostname.ts';
+import { distinct } from './reference.ts';
+import { text } from './text.ts';
+
+/** What OpenSSH reads at most (SSHKEY_CERT_MAX_PRINCIPALS). */
+export const MAX_PRINCIPALS = 256;
+
+export type PrincipalResult = { principal: string } | { reason: string };
+
+/**
+ * The form in which ssh looks for a principal: host names in lower case, addresses in canonical form. No wildcards:
+ * OpenSSH compares the principals of a host certificate as they are, so that one would match nothing.
+ */
+export function canonicalPrincipal(input: string): PrincipalResult {
+  const name = input.toLowerCase();
+  if (name.includes(':')) return addressOf(name);
+  if (name.includes('*')) {
+    return { reason: 'SSH clients know no wildcards in host certificates; list every name, or none for any host' };
+  }
+  const problem = hostnameProblem(name);
+  if (problem) return { reason: problem };
+  // No top-level domain is a number (RFC 3696, section 2), so this was to be an address.
+  if (/(^|\.)\d+$/.test(name) && !ipaddr.IPv4.isValidFourPartDecimal(name)) {
+    return { reason: `"${input.slice(0, 64)}" is neither a host name nor an IPv4 address` };
+  }
+  return { principal: name };
+}
+
+function addressOf(name: string): PrincipalResult {
+  if (name.includes('%') || !ipaddr.IPv6.isValid(name)) {
+    return { reason: `"${name.slice(0, 64)}" is no IPv6 address; principals have no port and no brackets` };
+  }
+  return { principal: ipaddr.IPv6.parse(name).toRFC5952String() };
+}
+
+const principal = text()
+  .max(255, 'must be at most 255 characters')
+  .transform((input, context) => {
+    const result = canonicalPrincipal(input);
+    if ('principal' in result) return result.principal;
+    context.addIssue({ code: 'custom', message: result.reason, input });
+    return z.NEVER;
+  });
+
+export const principals = distinct(
+  z.array(principal).max(MAX_PRINCIPALS, `must have at most ${MAX_PRINCIPALS} principals`),
+);

@@ -1,0 +1,132 @@
+/**
+ * SSH public keys as a line of an authorized_keys file has them: `<type> <base64> [comment]`, without options.
+ * Formats: RFC 4253, section 6.6 (RSA), RFC 5656, section 3.1 (ECDSA), RFC 8709, section 4 (Ed25519).
+ */
+import { createPublicKey } from 'node:crypto';
+import { z } from 'zod';
+import { MalformedSsh, SshReader } from './ssh-wire.ts';
+import { text } from './text.ts';
+
+export const sshKeyType = z.enum(['rsa', 'ecdsa', 'ed25519']);
+export type SshKeyType = z.output<typeof sshKeyType>;
+
+export const ellipticCurve = z.enum(['nistp256', 'nistp384', 'nistp521']);
+export type EllipticCurve = z.output<typeof ellipticCurve>;
+
+/** By SSH's name: Node's name, that of JSON Web Keys, the bytes of a coordinate, the hash that goes with it. */
+export const CURVES = {
+  nistp256: { openssl: 'prime256v1', jwk: 'P-256', bytes: 32, hash: 'sha256' },
+  nistp384: { openssl: 'secp384r1', jwk: 'P-384', bytes: 48, hash: 'sha384' },
+  nistp521: { openssl: 'secp521r1', jwk: 'P-521', bytes: 66, hash: 'sha512' },
+} as const satisfies Record<EllipticCurve, object>;
+
+export interface SshPublicKey {
+  keyType: SshKeyType;
+  /** As in the line: `ssh-rsa`, `ecdsa-sha2-nistp256`, `ssh-ed25519`. */
+  algorithm: string;
+  /** All of the key: the algorithm and its numbers. */
+  blob: Buffer;
+}
+
+/** An RSA key of 16,384 bits takes some 2,800 characters; the rest is for the comment. */
+export const MAX_PUBLIC_KEY_LENGTH = 8192;
+const MIN_RSA_BITS = 2048;
+/** What OpenSSH reads at most. */
+const MAX_RSA_BITS = 16_384;
+
+const ECDSA = 'ecdsa-sha2-';
+const SUPPORTED = 'ssh-ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, ecdsa-sha2-nistp521 or ssh-rsa';
+const FORM = 'must be one line like "ssh-ed25519 AAAA… comment"';
+
+/** The key of a line, or why it is refused. The reason shows nothing of the line, which may be a private key. */
+export function parseSshPublicKey(line: string): { key: SshPublicKey } | { reason: string } {
+  if (line.includes('PRIVATE KEY')) return { reason: 'is a private key; send the public one (the .pub file)' };
+  if (/^(-----|---- )BEGIN/.test(line)) return { reason: `${FORM}; "ssh-keygen -i" converts other formats` };
+  if (/[\r\n]/.test(line)) return { reason: `${FORM}; it has several lines` };
+  const [algorithm = '', encoded = ''] = line.split(/[ \t]+/);
+  const unsupported = whyUnsupported(algorithm);
+  if (unsupported) return { reason: unsupported };
+  if (encoded === '') return { reason: `${FORM}; it has no key after its type` };
+  const blob = Buffer.from(encoded, 'base64');
+  if (blob.length === 0 || blob.toString('base64') !== encoded) return { reason: 'has a key that is not base64' };
+  try {
+    return { key: { keyType: readBlob(algorithm, blob), algorithm, blob } };
+  } catch (error) {
+    if (error instanceof MalformedSsh) return { reason: `has a key that ${error.message}` };
+    throw error;
+  }
+}
+
+function whyUnsupported(algorithm: string): string | undefined {
+  if (algorithm === 'ssh-rsa' || algorithm === 'ssh-ed25519' || curveOf(algorithm)) return undefined;
+  if (algorithm === 'ssh-dss') return `is a DSA key, which SSH has given up; use ${SUPPORTED}`;
+  if (algorithm.startsWith('sk-')) return 'is the key of a security token, which cannot be the key of a host';
+  if (algorithm.includes('-cert-v01@')) return 'is a certificate; send the key that it was made for';
+  return `${FORM}; its type must be ${SUPPORTED}, without options before it`;
+}
+
+function curveOf(algorithm: string): EllipticCurve | undefined {
+  return algorithm.startsWith(ECDSA) ? ellipticCurve.safeParse(algorithm.slice(ECDSA.length)).data : undefined;
+}
+
+/** Checks every member; OpenSSL then checks the key as such, among others that a point is on its curve. */
+function readBlob(algorithm: string, blob: Buffer): SshKeyType {
+  const reader = new SshReader(blob);
+  const inner = reader.string().toString('latin1');
+  if (inner !== algorithm) throw new MalformedSsh('is of another type than the line says');
+  const curve = curveOf(algorithm);
+  if (curve) {
+    readEcdsa(reader, curve);
+    return 'ecdsa';
+  }
+  if (algorithm === 'ssh-rsa') {
+    readRsa(reader);
+    return 'rsa';
+  }
+  const point = reader.string();
+  reader.end();
+  if (point.length !== 32) throw new MalformedSsh(`has ${point.length} bytes; one of Ed25519 has 32`);
+  importJwk({ kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') });
+  return 'ed25519';
+}
+
+function readRsa(reader: SshReader): void {
+  const [e, n] = [reader.positive(), reader.positive()];
+  reader.end();
+  const bits = n.length * 8 - Math.clz32(n[0] ?? 0) + 24;
+  if (bits < MIN_RSA_BITS) throw new MalformedSsh(`has ${bits} bits; one of RSA must have at least ${MIN_RSA_BITS}`);
+  if (bits > MAX_RSA_BITS) throw new MalformedSsh(`has ${bits} bits; one of RSA may have at most ${MAX_RSA_BITS}`);
+  const isOdd = (number: Buffer) => ((number.at(-1) ?? 0) & 1) === 1;
+  if (!isOdd(n) || !isOdd(e) || e.length > 8 || (e.length === 1 && e[0] === 1)) {
+    throw new MalformedSsh('has numbers that no RSA key has');
+  }
+  importJwk({ kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') });
+}
+
+function readEcdsa(reader: SshReader, curve: EllipticCurve): void {
+  const named = reader.string().toString('latin1');
+  const point = reader.string();
+  reader.end();
+  const { jwk, bytes } = CURVES[curve];
+  if (named !== curve) throw new MalformedSsh('is of another curve than its type says');
+  if (point[0] !== 4 || point.length !== 1 + 2 * bytes) throw new MalformedSsh('has no uncompressed point');
+  const [x, y] = [point.subarray(1, 1 + bytes), point.subarray(1 + bytes)];
+  importJwk({ kty: 'EC', crv: jwk, x: x.toString('base64url'), y: y.toString('base64url') });
+}
+
+function importJwk(key: { kty: string } & Record<string, string>): void {
+  try {
+    createPublicKey({ key, format: 'jwk' });
+  } catch {
+    throw new MalformedSsh('is not valid (its point is not on the curve, or its numbers do not fit)');
+  }
+}
+
+/** A line as requests carry it, without white space around (the .pub file ends with a newline). */
+export const sshPublicKey = text()
+  .max(MAX_PUBLIC_KEY_LENGTH, `must be at most ${MAX_PUBLIC_KEY_LENGTH} characters`)
+  .transform((line) => line.trim())
+  .superRefine((line, context) => {
+    const parsed = parseSshPublicKey(line);
+    if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
+  });

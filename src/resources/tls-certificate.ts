@@ -1,0 +1,51 @@
+/** TLS certificates (extension): a chain and its private key, with which endpoints are served. */
+import { z } from 'zod';
+import { derived, described, required, resource, writeOnly } from './resource.ts';
+import { bytes, timestamp } from './text.ts';
+import { certificateFields } from './x509-names.ts';
+
+export const MAX_CHAIN_BYTES = 64 * 1024;
+export const MAX_CHAIN_LENGTH = 10;
+const MAX_KEY_BYTES = 16 * 1024;
+
+export const tlsKeyType = z.enum(['rsa', 'ecdsa', 'ed25519']);
+
+const alternativeNames = z
+  .object({
+    dns_names: z.array(z.string()).meta({ examples: [['www.example.com', '*.example.com']] }),
+    ips: z.array(z.string()).meta({ examples: [['192.0.2.1']] }),
+  })
+  .meta({ id: 'SubjectAlternativeNames', description: 'Names and addresses that the certificate is for.' });
+
+export const tlsCertificate = resource({
+  name: 'tls_certificate',
+  title: 'TLSCertificate',
+  prefix: 'cert',
+  path: '/tls_certificates',
+  collection: 'tls_certificates',
+  tag: 'TLS certificates',
+  description: 'A certificate chain with its private key, which no response shows.',
+  fields: {
+    ...described('What the certificate is for.'),
+    certificate_pem: required(
+      bytes(MAX_CHAIN_BYTES).meta({
+        description: `The chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next.`,
+        examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
+      }),
+      { update: false },
+    ),
+    private_key_pem: writeOnly(
+      bytes(MAX_KEY_BYTES).meta({
+        description: 'The private key of the first certificate, in PEM and without a passphrase.',
+        examples: ['-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49…\n-----END PRIVATE KEY-----\n'],
+      }),
+    ),
+    ...certificateFields,
+    subject_alternative_names: derived(alternativeNames, 'jsonb'),
+    serial_number: derived(z.string().meta({ description: 'In lower-case hex.', examples: ['04d2f1a09b3c'] })),
+    private_key_type: derived(tlsKeyType),
+    issued_at: derived(
+      timestamp().nullable().meta({ description: 'When the service obtained it; null for an uploaded one.' }),
+    ),
+  },
+});

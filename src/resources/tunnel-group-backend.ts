@@ -1,0 +1,41 @@
+/** Tunnel-group backends (extension): all tunnels whose agents have bound these labels. */
+import { z } from 'zod';
+import { described, required, resource } from './resource.ts';
+
+export const MAX_LABELS = 20;
+
+/** As in the label rules of ACLs, without the wildcard. */
+const LABEL = /^[A-Za-z0-9._/:-]{1,255}$/;
+const LABEL_RULE = 'has 1 to 255 letters, digits and . _ / : -';
+
+const labels = z
+  .record(z.string(), z.string())
+  .superRefine((given, context) => {
+    const refuse = (message: string, ...path: string[]) =>
+      context.addIssue({ code: 'custom', path, message, input: given });
+    const entries = Object.entries(given);
+    for (const [key, value] of entries) {
+      if (!LABEL.test(key)) refuse(`a label's key ${LABEL_RULE}`, key);
+      else if (!LABEL.test(value)) refuse(`a label's value ${LABEL_RULE}`, key);
+    }
+    if (entries.length === 0) refuse('must have at least one label: a backend of every tunnel is not meant');
+    if (entries.length > MAX_LABELS) refuse(`must have at most ${MAX_LABELS} labels, has ${entries.length}`);
+  })
+  .meta({ description: 'Labels that a tunnel must have, all of them.', examples: [{ app: 'web' }] });
+
+const shownLabels = z.record(z.string(), z.string()).meta({ examples: [{ app: 'web' }] });
+
+export const tunnelGroupBackend = resource({
+  name: 'tunnel_group_backend',
+  title: 'TunnelGroupBackend',
+  prefix: 'bkdtg',
+  path: '/backends/tunnel_group',
+  collection: 'backends',
+  table: 'tunnel_group_backends',
+  tag: 'Backends',
+  description: 'A backend of all tunnels with these labels.',
+  fields: {
+    ...described('Which tunnels these are.'),
+    labels: { ...required(labels, { storage: 'jsonb' }), view: shownLabels },
+  },
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { certificateAuthority, MAX_CA_PEM_BYTES } from '../../src/resources/certificate-authority.ts';
+import { KEY_USAGES } from '../../src/resources/x509-names.ts';
+import { BASE, startTestApi } from './harness.ts';
+import { KeyUsageFlags, type Made, makeCertificate, type Wanted } from './x509.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+const path = '/certificate_authorities';
+
+const made: Record<string, Made> = {
+  authority: await makeCertificate({}),
+  other: await makeCertificate({ subject: 'CN=Other' }),
+  leaf: await makeCertificate({ subject: 'CN=leaf', ca: false }),
+  silent: await makeCertificate({ subject: 'CN=silent', ca: null }),
+  unsigning: await makeCertificate({ usages: KeyUsageFlags.digitalSignature }),
+};
+
+const create = async (ca_pem: string) => (await admin.post(path, { ca_pem })).as(certificateAuthority.view);
+const created = async (wanted: Wanted) => create((await makeCertificate(wanted)).pem);
+const refused = async (ca_pem: unknown) => {
+  const { error } = await admin.post(path, { ca_pem });
+  expect(error.error_code).toBe('INVALID_REQUEST');
+  return error.details['/ca_pem'];
+};
+
+describe('a certificate authority', () => {
+  test('shows what its PEM says', async () => {
+    const notBefore = new Date('2024-02-29T12:00:00Z');
+    const notAfter = new Date('2049-12-31T23:59:59Z');
+    const { pem } = await makeCertificate({
+      subject: 'CN=Büro \\, Root, O=Example, C=DE',
+      usages: KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign,
+      purposes: ['1.3.6.1.5.5.7.3.2', '1.3.6.1.4.1.99999.1'],
+      notBefore,
+      notAfter,
+    });
+    const sent = { ca_pem: pem, description: 'clients', metadata: '{"a":1}' };
+    const reply = await admin.post(path, sent);
+    expect(reply.status).toBe(201);
+    const authority = reply.as(certificateAuthority.view);
+    expect(authority).toMatchObject({
+      ...sent,
+      subject_common_name: 'Büro , Root',
+      not_before: notBefore.toISOString(),
+      not_after: notAfter.toISOString(),
+      key_usages: ['keyCertSign', 'cRLSign'],
+      extended_key_usages: ['clientAuth', '1.3.6.1.4.1.99999.1'],
+    });
+    expect(authority.id).toMatch(/^ca_/);
+    expect(authority.uri).toBe(`${BASE}${path}/${authority.id}`);
+    expect((await admin.get(`${path}/${authority.id}`)).as(certificateAuthority.view)).toEqual(authority);
+    const list = z.object({ certificate_authorities: z.array(certificateAuthority.view) });
+    expect((await admin.get(path)).as(list).certificate_authorities).toContainEqual(authority);
+  });
+
+  test('names every key usage of RFC 5280', async () => {
+    const all = KEY_USAGES.reduce((flags, _, bit) => flags | (1 << bit), 0);
+    expect((await created({ usages: all })).key_usages).toEqual(KEY_USAGES);
+  });
+
+  test('may leave its usages open, and have no common name', async () => {
+    const authority = await created({ subject: 'O=Example' });
+    expect(authority).toMatchObject({ subject_common_name: null, key_usages: [], extended_key_usages: [] });
+  });
+
+  test.each(['rsa', 'ecdsa', 'ed25519'] as const)('may have a key of type %s', async (algorithm) => {
+    expect((await created({ algorithm })).subject_common_name).toBe('Test CA');
+  });
+
+  test('may be an intermediate, have expired, or not be valid yet', async () => {
+    const issuer = await makeCertificate({});
+    expect((await created({ issuer, subject: 'CN=Between' })).subject_common_name).toBe('Between');
+    await created({ notBefore: new Date('2001-01-01'), notAfter: new Date('2002-01-01') });
+    await created({ notBefore: new Date('2101-01-01'), notAfter: new Date('2102-01-01') });
+  });
+
+  test('is kept as it was sent, with any white space around and Windows line ends', async () => {
+    const { pem } = await makeCertificate({});
+    const sent = `\r\n${pem.replaceAll('\n', '\r\n')}\n\n`;
+    expect((await create(sent)).ca_pem).toBe(sent);
+  });
+
+  test('changes in description and metadata alone', async () => {
+    const authority = await created({});
+    const changed = await admin.patch(`${path}/${authority.id}`, { description: 'new', metadata: 'm' });
+    expect(changed.as(certificateAuthority.view)).toEqual({ ...authority, description: 'new', metadata: 'm' });
+    const { pem } = await makeCertificate({});
+    const { error } = await admin.patch(`${path}/${authority.id}`, { ca_pem: pem });
+    expect(error.details['/ca_pem']).toBe('unknown field');
+    expect((await admin.delete(`${path}/${authority.id}`)).status).toBe(204);
+    expect((await admin.get(`${path}/${authority.id}`)).status).toBe(404);
+  });
+});
+
+describe('what is no certificate authority is refused with the reason', () => {
+  const pem = (name: string) => made[name]?.pem ?? '';
+  const key = (name: string) => made[name]?.keyPem ?? '';
+  const der = Buffer.from(pem('authority').replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+  const encoded = (bytes: Buffer, label = 'CERTIFICATE') =>
+    `-----BEGIN ${label}-----\n${bytes.toString('base64')}\n-----END ${label}-----\n`;
+
+  test.each([
+    ['nothing', '', /is empty/],
+    ['white space', ' \n\t', /is empty/],
+    ['text', 'hello', /is not PEM/],
+    ['DER in base64', der.toString('base64'), /is not PEM/],
+    ['an end entity', pem('leaf'), /is not a CA/],
+    ['a certificate without basic constraints', pem('silent'), /is not a CA/],
+    ['a CA that may not sign', pem('unsigning'), /lacks keyCertSign/],
+    ['two authorities', pem('authority') + pem('other'), /has 2 certificates/],
+    ['a chain', pem('leaf') + pem('authority'), /has 2 certificates/],
+    ['a private key', key('authority'), /is a private key/],
+    ['an authority and its key', pem('authority') + key('authority'), /block 2 is a private key/],
+    ['text before it', `subject=CN=Test CA\n${pem('authority')}`, /is not PEM/],
+    ['text after it', `${pem('authority')}and more`, /text outside/],
+    ['half of it', pem('authority').slice(0, 200), /cut off/],
+    ['another end', pem('authority').replace('END CERTIFICATE', 'END X509 CRL'), /cut off/],
+    ['a request', encoded(der, 'CERTIFICATE REQUEST'), /is a CERTIFICATE REQUEST/],
+    ['bytes after it', encoded(Buffer.concat([der, Buffer.from('more')])), /trailing data/],
+    ['bytes missing', encoded(der.subarray(0, -1)), /no readable X\.509/],
+    ['other bytes', encoded(Buffer.from('no certificate')), /no readable X\.509/],
+    ['no bytes', encoded(Buffer.alloc(0)), /not base64/],
+    ['what is not base64', pem('authority').replace('MII', 'M!I'), /not base64/],
+    ['broken padding', encoded(der).replace(/=*\n-----END/, '=\n-----END'), /not base64|no readable|trailing/],
+    ['a NUL', `${pem('authority')}\u0000`, /NUL/],
+    ['a number', 7, /must be a string/],
+    ['null', null, /must be a string/],
+    ['1 MB of zeros', encoded(Buffer.alloc(700_000)), new RegExp(`at most ${MAX_CA_PEM_BYTES} bytes`)],
+    ['nesting without end', encoded(Buffer.alloc(20_000, Buffer.from([0x30, 0x80]))), /no readable X\.509/],
+  ])('%s', async (_, sent, reason) => {
+    expect(await refused(sent)).toMatch(reason);
+  });
+
+  test('and the reason does not show a private key', async () => {
+    const secret = key('authority').split('\n')[1] ?? '';
+    const reply = await admin.post(path, { ca_pem: key('authority') });
+    expect(reply.text).not.toContain(secret);
+    expect(api.logs.join('\n')).not.toContain(secret);
+  });
+
+  test('a certificate that was damaged anywhere never leads to a fault of the service', async () => {
+    const statuses = new Set<number>();
+    for (let at = 0; at < der.length; at += 3) {
+      const damaged = Buffer.from(der);
+      damaged.writeUInt8(der.readUInt8(at) ^ 0xff, at);
+      statuses.add((await admin.post(path, { ca_pem: encoded(damaged) })).status);
+    }
+    expect([...statuses].filter((status) => status !== 201 && status !== 400)).toEqual([]);
+  });
+
+  test('it is required', async () => {
+    expect((await admin.post(path, {})).error.details['/ca_pem']).toBe('is required');
+    const { error } = await admin.post(path, { ca_pem: pem('authority'), subject_common_name: 'x' });
+    expect(error.details['/subject_common_name']).toBe('unknown field');
+  });
+});

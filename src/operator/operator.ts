@@ -39,6 +39,7 @@ export class TunnelOperator extends operatorLibrary.default {
   readonly #metrics = createMetrics();
   readonly #kube: KubeApi;
   readonly #leaderKube: KubeApi;
+  readonly #budget: ApiBudget;
   readonly #client: Client;
   readonly #events: EventRecorder;
   readonly #secrets: SecretCache;
@@ -60,6 +61,7 @@ export class TunnelOperator extends operatorLibrary.default {
     this.kubeConfig = loadKubeConfig(config.kubeconfig);
     this.#kube = this.#makeKubeApi(config.kubeTimeoutMs);
     this.#leaderKube = this.#makeKubeApi(config.leaseMs / 2);
+    this.#budget = new ApiBudget(config.apiConcurrency);
     this.#client = this.#makeClient();
     this.#events = new EventRecorder(this.#kube, {
       component: NAME,
@@ -118,6 +120,8 @@ export class TunnelOperator extends operatorLibrary.default {
   /** Finishes the reconciles under way, for at most the shutdown timeout, then lets go of everything. */
   override async stop(): Promise<void> {
     this.#state = 'stopping';
+    // A pause that the API asked for may outlast every timeout.
+    this.#budget.close();
     const finished = Promise.all([...this.#controllers.values()].map((controller) => controller.stop()));
     const isDone = await Promise.race([
       finished.then(() => true),
@@ -179,7 +183,12 @@ export class TunnelOperator extends operatorLibrary.default {
         metrics,
         log: this.#log,
       },
-      { external, parseSpec, looksHeld: (object, spec) => delivery?.looksHeld(object, spec) ?? true },
+      {
+        external,
+        parseSpec,
+        describe: kind.describe,
+        looksHeld: (object, spec) => delivery?.looksHeld(object, spec) ?? true,
+      },
       (controller) =>
         new ManagedReconciler({
           writer: {
@@ -233,7 +242,6 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   #makeClient(): Client {
-    const budget = new ApiBudget(this.#config.apiConcurrency);
     return createClient({
       baseUrl: this.#config.apiUrl,
       apiKey: this.#config.apiKey,
@@ -242,7 +250,7 @@ export class TunnelOperator extends operatorLibrary.default {
       retries: 0,
       connections: this.#config.apiConcurrency,
       userAgent: NAME,
-      admit: budget.admit,
+      admit: this.#budget.admit,
       onAttempt: ({ method, status, seconds }) => {
         this.#metrics.apiRequests.inc({ method, code: status === undefined ? '<error>' : String(status) });
         this.#metrics.apiRequestTime.observe({ method }, seconds);

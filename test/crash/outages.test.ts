@@ -20,9 +20,12 @@ async function createMany(stage: Stage, description: string): Promise<void> {
 
 async function cleanUp(stage: Stage): Promise<void> {
   stage.proxy().intercept();
-  await stage.removeAll();
-  await untilSettled(stage);
-  await stage.sweepSecrets();
+  try {
+    await stage.removeAll();
+    await untilSettled(stage);
+  } finally {
+    await stage.sweep();
+  }
 }
 
 /** Takes a server away at some of the operator's writes, before or after they take effect, and gives it back. */

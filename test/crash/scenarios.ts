@@ -35,7 +35,9 @@ const OTHER_RULES: NonNullable<PolicySpec['rules']> = [
 ];
 const CREDENTIAL: CredentialSpec = { description: 'Agents of the shop', acl: ['bind:shop.example.com'] };
 
-const SHORT_OVERLAP = '50ms';
+/** The old credential goes in the same reconcile, or in one of its own: never now the one, now the other. */
+const NO_OVERLAP = '0s';
+const SOME_OVERLAP = '2s';
 const NOW = 'now';
 
 async function createBoth({ stage, policy, agent }: Cast, more: CredentialSpec = {}): Promise<void> {
@@ -90,7 +92,12 @@ export const undisturbedButFor = {
   edit: { name: 'follows an edit of both', given: createBoth, act: editBoth },
   rotate: {
     name: 'rotates a token',
-    given: (cast) => createBoth(cast, { rotation: { overlap: SHORT_OVERLAP } }),
+    given: (cast) => createBoth(cast, { rotation: { overlap: NO_OVERLAP } }),
+    act: rotate,
+  },
+  rotateWithOverlap: {
+    name: 'rotates a token and revokes the old one later',
+    given: (cast) => createBoth(cast, { rotation: { overlap: SOME_OVERLAP } }),
     act: rotate,
   },
   secretDeleted: {
@@ -141,13 +148,13 @@ export const disturbedToo = {
   },
   secretDeletedToo: {
     name: 'rotates a token, and the Secret is deleted before it is back',
-    given: (cast) => createBoth(cast, { rotation: { overlap: SHORT_OVERLAP } }),
+    given: (cast) => createBoth(cast, { rotation: { overlap: NO_OVERLAP } }),
     act: rotate,
     meanwhile: ({ stage, agent }) => stage.deleteSecret(agent.name),
   },
   rotatedThenDeleted: {
     name: 'rotates a token, and both are deleted before it is back',
-    given: (cast) => createBoth(cast, { rotation: { overlap: SHORT_OVERLAP } }),
+    given: (cast) => createBoth(cast, { rotation: { overlap: NO_OVERLAP } }),
     act: rotate,
     meanwhile: deleteBoth,
   },

@@ -23,9 +23,12 @@ afterEach(async () => {
     watches.atStart();
     watches.release();
   }
-  await stage.removeAll();
-  await untilSettled(stage);
-  await stage.sweepSecrets();
+  try {
+    await stage.removeAll();
+    await untilSettled(stage);
+  } finally {
+    await stage.sweep();
+  }
 });
 
 async function createBoth(): Promise<void> {

@@ -270,6 +270,20 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       await eventually(async () => expect(await family.get(id)).toMatchObject({ description: 'younger' }));
     });
 
+    test('of the same second are told apart, whichever the operator sees first', async () => {
+      const { id } = await family.create({ description: 'wanted' });
+      const names = ['a', 'b', 'c', 'd'].map((letter) => named(`twin-${letter}`));
+      await stack.apply(...names.map((name) => make(name, { description: 'mine' }, { [ADOPT]: id })));
+      await eventually(async () => {
+        const seen = await Promise.all(names.map((name) => stack.see(type, name)));
+        const found = seen.map(({ ready }) => ready?.reason).sort();
+        expect(found).toEqual(
+          expect.arrayContaining(['ManagementConflict', 'ManagementConflict', 'ManagementConflict']),
+        );
+        expect(found.filter((reason) => reason !== 'ManagementConflict')).toHaveLength(1);
+      });
+    });
+
     test('leave it alone when the younger is deleted', async () => {
       const { id, younger } = await claimants('loser');
       await stack.remove(type, younger);
@@ -310,6 +324,17 @@ describe('the token of a credential', () => {
     expect(await token('keeper')).toBe(before);
     const owners = (await stack.kube.get(SECRETS, 'keeper', namespace)).metadata.ownerReferences;
     expect(owners).toMatchObject([{ uid: object.metadata.uid }]);
+  });
+
+  test('that Retain left in a Secret is not overwritten by another object of that name', async () => {
+    const { id } = await made(credential('left', { deletionPolicy: 'Retain' }));
+    const before = await token('left');
+    await stack.remove(CREDENTIALS, 'left');
+    await stack.apply(credential('left'));
+    const { ready } = await stack.reason(CREDENTIALS, 'left', 'Ready', 'SecretConflict');
+    expect(ready?.message).toContain(id);
+    expect(await token('left')).toBe(before);
+    expect(await stack.accepts(before)).toBe(true);
   });
 
   test('that was superseded goes at the latest with the object, also with Retain', async () => {

@@ -23,6 +23,32 @@ async function made(name: string, spec: object = { description: 'mine', rules })
   return String((await stack.ready(POLICIES, name)).status.id);
 }
 
+describe('an IP policy that is only observed', () => {
+  const ADOPT = 'tunnel-operator.dev/adopt';
+
+  test('shows what becomes of it: other rules, other fields, its end', async () => {
+    const { id } = await client.ipPolicies.create({ description: 'theirs' });
+    const manifest = policy('watched', { description: 'theirs', managementPolicy: 'Observe' }, { [ADOPT]: id });
+    await stack.apply(manifest);
+    expect((await stack.ready(POLICIES, 'watched')).status.rules).toBe(0);
+
+    await client.replaceRules(id, { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] });
+    await eventually(async () => expect((await stack.see(POLICIES, 'watched')).status.rules).toBe(1));
+    await client.ipPolicies.update(id, { description: 'changed' });
+    await eventually(async () => {
+      const { synced } = await stack.see(POLICIES, 'watched');
+      expect(synced?.message).toBe('Only observed; differs in spec.description, spec.rules');
+    });
+
+    const settled = (await stack.see(POLICIES, 'watched')).object.metadata.resourceVersion;
+    await compared('IPPolicy');
+    expect((await stack.see(POLICIES, 'watched')).object.metadata.resourceVersion).toBe(settled);
+
+    await client.ipPolicies.delete(id);
+    await stack.reason(POLICIES, 'watched', 'Ready', 'ExternalNotFound');
+  });
+});
+
 describe('an IP policy', () => {
   test('that was changed is set back, which shows as condition, Event and metric', async () => {
     const id = await made('changed');

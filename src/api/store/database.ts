@@ -57,6 +57,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: { getTypeParser },
   });
   pool.on('error', (error) => options.onError?.(error));
+  // While the pool ends, its connections have no listener of its own: one that the server cuts then would end the process.
+  pool.on('connect', (client) => void client.on('error', () => {}));
 
   const run = async (target: pg.Pool | pg.PoolClient, statement: Statement) => {
     const result = await target.query<Record<string, unknown>>(statement);

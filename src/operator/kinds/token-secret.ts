@@ -34,9 +34,9 @@ export function secretNameOf(object: KubeObject, spec: SecretSpec): string {
 }
 
 export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credential> {
-  const find = async (object: KubeObject, name: string) => {
+  const find = async (object: KubeObject, name: string, id?: string) => {
     const found = await secrets.kube.find(SECRETS, name, object.metadata.namespace);
-    if (found) mustBeOurs(found, object);
+    if (found) mustBeOurs(found, object, id);
     return found;
   };
 
@@ -53,7 +53,7 @@ export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credent
       }
       // A new token goes straight into a new Secret, the usual case; one that exists all the same shows as a conflict.
       const mayExist = remote.token === null || secrets.cached(namespace, name) !== undefined;
-      let existing = mayExist ? await find(object, name) : undefined;
+      let existing = mayExist ? await find(object, name, remote.id) : undefined;
       const former = await findFormer(secrets, object, name);
       const token = remote.token ?? [existing, ...former].map((secret) => tokenIn(secret, remote.id)).find(Boolean);
       if (token === undefined) return 'lost';
@@ -61,7 +61,7 @@ export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credent
         existing = await createOrFind(
           secrets,
           secretBody(object, spec, remote.id, token),
-          () => find(object, name),
+          () => find(object, name, remote.id),
           namespace,
         );
       }
@@ -171,22 +171,34 @@ function tokenIn(existing: KubeObject | undefined, id: string): string | undefin
   return values.find(([key, value]) => key !== ID_KEY && sha256Hex(value) === digest)?.[1];
 }
 
-/** @throws Blocked when the Secret is somebody else's */
-function mustBeOurs(existing: KubeObject, object: KubeObject): void {
-  if (isOwnedBy(existing, object) || isLeftOver(existing, object)) return;
-  const message = `Secret ${existing.metadata.name} exists and does not belong to this object; delete it or set spec.secret.name`;
-  throw new Blocked(REASON.secretConflict, message);
+/** @throws Blocked when the Secret is somebody else's, or has a token that this object knows nothing of */
+function mustBeOurs(existing: KubeObject, object: KubeObject, id?: string): void {
+  if (isOwnedBy(existing, object) || isOfPredecessor(existing, object)) return;
+  const { externalId, retiring } = readIdentity(object);
+  const held =
+    existing.type === SECRET_TYPE && !existing.metadata.ownerReferences?.length ? credentialIn(existing) : undefined;
+  if (held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held)) return;
+  const { name } = existing.metadata;
+  const remedy = held
+    ? `has the token of ${held}: set the annotation ${ANNOTATION.adopt} to that, delete the Secret, or set spec.secret.name`
+    : 'does not belong to this object; delete it or set spec.secret.name';
+  throw new Blocked(REASON.secretConflict, `Secret ${name} exists and ${remedy}`);
 }
 
 function isOwnedBy(existing: KubeObject, object: KubeObject): boolean {
   return existing.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) ?? false;
 }
 
-/** Of our type, and without another owner: kept by Retain, or restored from a backup under an object with a new UID. */
-function isLeftOver(existing: KubeObject, object: KubeObject): boolean {
+/** Of our type, and of an object of the same name: restored from a backup, with this object under a new UID. */
+function isOfPredecessor(existing: KubeObject, object: KubeObject): boolean {
   const owners = existing.metadata.ownerReferences ?? [];
   const isPredecessor = (owner: OwnerReference) => owner.kind === object.kind && owner.name === object.metadata.name;
-  return existing.type === SECRET_TYPE && owners.every(isPredecessor);
+  return existing.type === SECRET_TYPE && owners.length > 0 && owners.every(isPredecessor);
+}
+
+function credentialIn(existing: KubeObject): string | undefined {
+  const value = secretData.safeParse(existing.data ?? {}).data?.[ID_KEY];
+  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }
 
 function secretMetadata(spec: SecretSpec) {

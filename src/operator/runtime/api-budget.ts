@@ -5,12 +5,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A longer Retry-After is not obeyed to the end: a wrong header must not stop the operator for hours. */
-const LONGEST_PAUSE_MS = 5 * 60_000;
+export const LONGEST_PAUSE_MS = 5 * 60_000;
 
 export class ApiBudget {
   #free: number;
   #pausedUntil = 0;
   readonly #waiting: (() => void)[] = [];
+  readonly #closed = new AbortController();
 
   /** @param most calls under way at a time */
   constructor(most: number) {
@@ -37,10 +38,15 @@ export class ApiBudget {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_PAUSE_MS));
   }
 
+  /** Nobody waits for the end of a pause any more: calls that do are refused. */
+  close(): void {
+    this.#closed.abort();
+  }
+
   async #waitForPause(): Promise<void> {
     for (let left = this.#pausedUntil - Date.now(); left > 0; left = this.#pausedUntil - Date.now()) {
       // Spread over a tenth of the pause, so that not all who waited call in the same moment.
-      await delay(left + Math.random() * Math.min(left / 10, 1_000));
+      await delay(left + Math.random() * Math.min(left / 10, 1_000), undefined, { signal: this.#closed.signal });
     }
   }
 

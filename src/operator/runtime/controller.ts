@@ -3,9 +3,13 @@
  * a periodic comparison with the API finds what changed there.
  */
 import type { Logger } from 'pino';
+import { CONDITION } from '../reasons.ts';
+import { LONGEST_PAUSE_MS } from './api-budget.ts';
 import { jittered } from './backoff.ts';
+import { sameStatus } from './conditions.ts';
 import type { External, Remote } from './external.ts';
 import { classify } from './failure.ts';
+import { observedSynced } from './findings.ts';
 import { claimOf, isOlder, readIdentity } from './identity.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { isNewer, type KubeObject, keyOf } from './kube-object.ts';
@@ -32,6 +36,8 @@ export interface ControllerOptions {
 /** What the controller needs of a kind, beside reconciling. */
 export interface Comparison<Spec extends ManagedSpec, R extends Remote> {
   external: Pick<External<Spec, R>, 'all' | 'changes'>;
+  /** What the status shows of a resource. */
+  describe: (spec: Spec, remote: R, object: KubeObject) => Record<string, unknown>;
   parseSpec: (object: KubeObject) => Spec;
   /** Whether what was handed out is in its place, by what the caches say. */
   looksHeld: (object: KubeObject, spec: Spec) => boolean;
@@ -50,6 +56,8 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   /** By key, the version that was reconciled last: an object that has not changed since needs no work. */
   readonly #settled = new Map<string, string>();
   readonly #claims = new Map<string, Set<string>>();
+  /** By key, the failure that was logged last: its repeats are only of interest when debugging. */
+  readonly #told = new Map<string, string>();
   #workers: Promise<void>[] = [];
   #resyncTimer: NodeJS.Timeout | undefined;
   #resync: Promise<void> = Promise.resolve();
@@ -101,7 +109,9 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   readonly rivalOf = (object: KubeObject, id: string): KubeObject | undefined => {
     for (const key of this.#claims.get(id) ?? []) {
       const other = this.cache.store.get(key);
-      if (other && other.metadata.uid !== object.metadata.uid && isOlder(other, object)) return other;
+      if (!other || other.metadata.uid === object.metadata.uid || !isOlder(other, object)) continue;
+      // Any number may look on.
+      if (this.#specOf(other)?.managementPolicy !== 'Observe') return other;
     }
     return undefined;
   };
@@ -119,27 +129,34 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   #changed(change: Change, origin: 'watch' | 'own'): void {
     this.#indexClaims(change);
     if (change.type === 'deleted') {
-      this.#settled.delete(change.key);
-      this.#queue.drop(change.key);
-      const claim = claimOf(change.object);
-      for (const key of (claim && this.#claims.get(claim)) || []) this.#queue.add(key);
+      this.#forget(change.key);
       return;
     }
     if (origin === 'own' || this.#workers.length === 0) return;
     this.#queue.hint(change.key);
   }
 
-  #indexClaims(change: Change): void {
-    const before = change.type === 'updated' ? claimOf(change.previous) : claimOf(change.object);
+  /** Who claims which id; a claim that comes or goes may decide about all others of that id. */
+  #indexClaims({ type, key, ...change }: Change): void {
+    const before =
+      'previous' in change ? claimOf(change.previous) : type === 'deleted' ? claimOf(change.object) : undefined;
+    const after = type === 'deleted' ? undefined : claimOf(change.object);
+    if (before === after) return;
     if (before !== undefined) {
       const keys = this.#claims.get(before);
-      keys?.delete(change.key);
+      keys?.delete(key);
       if (keys?.size === 0) this.#claims.delete(before);
     }
-    const claim = change.type === 'deleted' ? undefined : claimOf(change.object);
-    if (claim === undefined) return;
-    const keys = this.#claims.get(claim) ?? new Set();
-    this.#claims.set(claim, keys.add(change.key));
+    for (const id of [before, after]) {
+      for (const rival of (id !== undefined && this.#claims.get(id)) || []) this.#queue.add(rival);
+    }
+    if (after !== undefined) this.#claims.set(after, (this.#claims.get(after) ?? new Set()).add(key));
+  }
+
+  #forget(key: string): void {
+    this.#settled.delete(key);
+    this.#told.delete(key);
+    this.#queue.drop(key);
   }
 
   /** After a restart, what was left settled is only compared with the API, by lists, not one by one. */
@@ -180,6 +197,8 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       const object = this.cache.store.get(key);
       const isDemanded = this.#queue.takeDemand(key);
       if (object && (isDemanded || !this.#needsNoWork(key, object))) await this.#reconcile(key, object);
+      // It may have gone while it was worked on.
+      if (!this.cache.store.get(key)) this.#forget(key);
       this.#queue.done(key);
     }
   }
@@ -194,6 +213,7 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       const outcome = await this.#reconciler.reconcile(object);
       this.#settled.set(key, outcome.object.metadata.resourceVersion);
       this.#queue.forget(key);
+      this.#told.delete(key);
       if (outcome.requeueAfterMs !== undefined) {
         result = 'requeue_after';
         this.#queue.addAfter(key, outcome.requeueAfterMs);
@@ -217,10 +237,14 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       return 'requeue';
     }
     const isTerminal = failure.kind === 'terminal';
-    log.warn({ kind, object: key, reason: failure.reason, err: error }, failure.message);
+    const level = this.#told.get(key) === failure.message ? 'debug' : 'warn';
+    this.#told.set(key, failure.message);
+    log[level]({ kind, object: key, reason: failure.reason, err: error }, failure.message);
     metrics.reconcileErrors.inc({ controller: kind });
     if (isTerminal) metrics.terminalErrors.inc({ controller: kind });
-    this.#queue.addRateLimited(key, { atLeastMs: isTerminal ? 0 : failure.retryAfterMs });
+    this.#queue.addRateLimited(key, {
+      atLeastMs: isTerminal ? 0 : Math.min(failure.retryAfterMs ?? 0, LONGEST_PAUSE_MS),
+    });
     if (isTerminal || this.#queue.failures(key) >= FAILURES_UNTIL_SHOWN) {
       await this.#show(key, object, failure.reason, failure.message, !isTerminal);
     }
@@ -228,9 +252,10 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   }
 
   async #show(key: string, object: KubeObject, reason: string, message: string, keepReady: boolean): Promise<void> {
+    // A newer version is not what failed; it is in the queue, or comes again with the backoff.
+    if (this.cache.store.get(key)?.metadata.resourceVersion !== versionOf(object)) return;
     try {
-      const newest = this.cache.store.get(key) ?? object;
-      const written = await this.#reconciler.recordFailure(newest, reason, message, keepReady);
+      const written = await this.#reconciler.recordFailure(object, reason, message, keepReady);
       this.#settled.set(key, written.metadata.resourceVersion);
     } catch (err) {
       this.#o.log.debug({ err, object: key }, 'the failure could not be written to the status yet');
@@ -269,13 +294,25 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   }
 
   #differs(object: KubeObject, remotes: Map<string, R>): boolean {
-    const { externalId } = readIdentity(object);
-    if (externalId === undefined || isDeleting(object) || isPaused(object)) return false;
-    const remote = remotes.get(externalId);
-    if (!remote) return true;
     const spec = this.#specOf(object);
-    return spec?.managementPolicy === 'Manage' && this.#comparison.external.changes(spec, remote).length > 0;
+    const isObserved = spec?.managementPolicy === 'Observe';
+    const id = isObserved ? claimOf(object) : readIdentity(object).externalId;
+    if (!spec || id === undefined || isDeleting(object) || isPaused(object)) return false;
+    const remote = remotes.get(id);
+    const { external, describe } = this.#comparison;
+    if (isObserved)
+      return !shows(object, remote && describe(spec, remote, object), remote && external.changes(spec, remote));
+    return !remote || external.changes(spec, remote).length > 0;
   }
+}
+
+/** Whether the status of an object that only observes says what there is to see; nothing, when it is gone. */
+function shows(object: KubeObject, described?: Record<string, unknown>, changes?: readonly string[]): boolean {
+  const status = readStatus(object);
+  const synced = status.conditions?.find(({ type }) => type === CONDITION.synced);
+  if (!described || !changes) return synced?.status !== 'True';
+  const isDescribed = Object.entries(described).every(([name, value]) => sameStatus(status[name], value));
+  return isDescribed && synced?.message === observedSynced(changes).message;
 }
 
 function versionOf(object: KubeObject): string {

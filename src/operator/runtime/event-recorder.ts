@@ -67,7 +67,7 @@ export class EventRecorder {
     const known = this.#sent.get(key);
     try {
       if (known && now.getTime() - known.at < REPEAT_MS && (await this.#repeat(known, namespace, now))) return;
-      const name = `${object.metadata.name.slice(0, 200)}.${now.getTime().toString(16)}${(this.#serial++).toString(16)}`;
+      const name = `${object.metadata.name.slice(0, 200).replace(/[^a-z0-9]+$/, '')}.${now.getTime().toString(16)}${(this.#serial++).toString(16)}`;
       await this.#api.create(EVENTS, this.#body(object, event, name, now), namespace);
       this.#remember(key, { name, count: 1, at: now.getTime() });
     } catch (err) {

@@ -34,7 +34,8 @@ function classifyApiError(error: ApiError): Failure {
         : `The management API is in trouble (${error.code}); retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
-  if (error.code === 'UNAUTHENTICATED' || error.code === 'PERMISSION_DENIED') {
+  const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
+  if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
     const message = `The management API refuses the operator's API key: ${error.message}`;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
@@ -43,7 +44,8 @@ function classifyApiError(error: ApiError): Failure {
 
 function classifyKubeError(error: KubeError): Failure {
   if (error.isConflict || error.isNotFound) return { kind: 'stale' };
-  if (error.code === 429 || error.code >= 500) {
+  // A 401 comes while a token is being replaced, and while the API server starts.
+  if (error.code === 401 || error.code === 429 || error.code >= 500) {
     return transient(REASON.kubernetesError, 'The Kubernetes API is in trouble; retrying', error.retryAfterMs);
   }
   return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };

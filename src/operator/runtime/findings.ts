@@ -33,12 +33,14 @@ export function driftCorrected({ id }: Remote, fields: string): Finding {
   return { status: 'True', reason: REASON.driftCorrected, message };
 }
 
-/** Of managementPolicy Observe. */
-export function observed({ id }: Remote, changes: readonly string[]): { ready: Finding; synced: Finding } {
+/** Of managementPolicy Observe: that it exists. */
+export function observedReady({ id }: Remote): Finding {
+  return { status: 'True', reason: REASON.available, message: `${id} exists` };
+}
+
+/** Of managementPolicy Observe: the spec fields in which it differs. */
+export function observedSynced(changes: readonly string[]): Finding {
   const fields = changes.map((name) => `spec.${name}`).join(', ');
   const message = fields === '' ? 'Only observed' : `Only observed; differs in ${fields}`;
-  return {
-    ready: { status: 'True', reason: REASON.available, message: `${id} exists` },
-    synced: { status: 'True', reason: REASON.observed, message },
-  };
+  return { status: 'True', reason: REASON.observed, message };
 }

@@ -4,9 +4,10 @@
  * `@kubernetes/client-node` 2.0.1 supplies configuration and credentials. Its generated API classes are not used: they
  * make a new connection pool, and so a TLS handshake, for every request (`KubeConfig.applySecurityAuthentication`).
  */
-import { type KubeConfig, HttpMethod as KubeHttpMethod, RequestContext } from '@kubernetes/client-node';
-import { Agent, type Dispatcher } from 'undici';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
+import { KubeCredentials } from './kube-credentials.ts';
 import { KubeError, kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
 
@@ -52,16 +53,15 @@ export interface KubeApiOptions {
   onRequest?: (request: { method: string; code: string; host: string; seconds: number }) => void;
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-
-interface Authentication {
-  headers: Record<string, string>;
-  dispatcher: Dispatcher;
-  renewAt: number;
+interface SendOptions {
+  query?: URLSearchParams;
+  body?: unknown;
+  contentType?: string;
+  signal?: AbortSignal | undefined;
+  endless?: boolean;
 }
 
-/** Tokens of service accounts and exec plugins change under us; they are read again after this long. */
-const CREDENTIALS_KEPT_MS = 30_000;
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 const listAnswer = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
@@ -71,17 +71,16 @@ const watchLine = z.object({ type: z.string(), object: z.unknown() });
 const bookmark = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) });
 
 export class KubeApi {
-  readonly #config: KubeConfig;
   readonly #options: KubeApiOptions;
   readonly #server: URL;
-  #authentication: Promise<Authentication> | undefined;
+  readonly #credentials: KubeCredentials;
 
   constructor(config: KubeConfig, options: KubeApiOptions) {
     const cluster = config.getCurrentCluster();
     if (!cluster) throw new Error('The kubeconfig has no current context with a cluster');
-    this.#config = config;
     this.#options = options;
     this.#server = new URL(cluster.server);
+    this.#credentials = new KubeCredentials(config, this.#server.href);
   }
 
   /** One page of a list. @throws KubeError, NoKubeAnswerError */
@@ -165,8 +164,9 @@ export class KubeApi {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#authentication) await (await this.#authentication).dispatcher.destroy();
+  /** Breaks off every request and watch under way. */
+  close(): Promise<void> {
+    return this.#credentials.close();
   }
 
   async #call(
@@ -192,21 +192,25 @@ export class KubeApi {
     }
   }
 
-  async #send(
-    method: Method,
-    path: string,
-    options: {
-      query?: URLSearchParams;
-      body?: unknown;
-      contentType?: string;
-      signal?: AbortSignal | undefined;
-      endless?: boolean;
-    },
-  ): Promise<Dispatcher.ResponseData> {
+  /** Sends once more with new credentials when they are refused: nothing was done then. */
+  async #send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
+    const response = await this.#sendOnce(method, path, options);
+    if (response.statusCode !== 401) {
+      this.#credentials.accepted();
+      return response;
+    }
+    await response.body.dump();
+    this.#credentials.refused();
+    const again = await this.#sendOnce(method, path, options);
+    if (again.statusCode === 401) this.#credentials.refused();
+    return again;
+  }
+
+  async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const started = performance.now();
     let code = '<error>';
     try {
-      const { headers, dispatcher } = await this.#authenticate();
+      const { headers, dispatcher } = await this.#credentials.get();
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
@@ -224,7 +228,6 @@ export class KubeApi {
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });
       code = String(response.statusCode);
-      if (response.statusCode === 401) this.#authentication = undefined;
       return response;
     } catch (cause) {
       if (options.signal?.aborted) throw cause;
@@ -234,26 +237,6 @@ export class KubeApi {
       const seconds = (performance.now() - started) / 1000;
       this.#options.onRequest?.({ method, code, host: this.#server.host, seconds });
     }
-  }
-
-  async #authenticate(): Promise<Authentication> {
-    const current = this.#authentication;
-    if (current && (await current).renewAt > Date.now()) return current;
-    if (this.#authentication === current) {
-      this.#authentication = this.#renew(current);
-      this.#authentication.catch(() => {
-        this.#authentication = undefined;
-      });
-    }
-    return this.#authentication ?? this.#authenticate();
-  }
-
-  async #renew(previous: Promise<Authentication> | undefined): Promise<Authentication> {
-    const context = new RequestContext(this.#server.href, KubeHttpMethod.GET);
-    await this.#config.applySecurityAuthentication(context);
-    const kept = (await previous)?.dispatcher;
-    const dispatcher = kept ?? context.getDispatcher() ?? new Agent();
-    return { headers: context.getHeaders(), dispatcher, renewAt: Date.now() + CREDENTIALS_KEPT_MS };
   }
 }
 

@@ -15,7 +15,15 @@ import { CONDITION, EVENT, REASON } from '../reasons.ts';
 import type { Finding } from './conditions.ts';
 import { Disposal, earliest } from './disposal.ts';
 import { Blocked, type Delivery, type External, type Remote, type Renewal, StaleObject } from './external.ts';
-import { available, driftCorrected, observed, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
+import {
+  available,
+  driftCorrected,
+  observedReady,
+  observedSynced,
+  tokenUnavailable,
+  UP_TO_DATE,
+  unchanged,
+} from './findings.ts';
 import {
   claimOf,
   type Identity,
@@ -33,6 +41,7 @@ import {
   type ManagedSpec,
   readPolicies,
   readStatus,
+  wasInSync,
 } from './managed-spec.ts';
 import { Work, type Writer } from './work.ts';
 
@@ -82,8 +91,8 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     await this.#restoreIdentity(work);
     if (isDeleting(object)) return this.#finalize(work);
     const spec = this.#o.parseSpec(object);
-    this.#mustNotHaveRival(work.object);
     if (spec.managementPolicy === 'Observe') return this.#observeOnly(work, spec);
+    this.#mustNotHaveRival(work.object);
     await this.#ensureAdopted(work);
     await this.#ensureIntent(work);
     const settled = (await this.#ensureAsDeclared(work, spec)) ?? (await this.#ensureCreated(work, spec));
@@ -128,7 +137,12 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const lost = lostIdentity(work.object);
     // An object that is being deleted takes no finalizer any more: without one, it is not ours to hold.
     if (!lost || (isDeleting(work.object) && !hasFinalizer(work.object))) return;
-    await work.persist(lost, rotationHandled(work.object));
+    // The status may be one step behind: what was begun after it is superseded, and nothing more can come of it.
+    const begun = lost.generation + 1;
+    const late = await this.#disposal.closeKey(work, begun);
+    const after = this.#now().toISOString();
+    const retiring = late === undefined ? lost.retiring : [...lost.retiring, { id: late, generation: begun, after }];
+    await work.persist({ ...lost, retiring }, rotationHandled(work.object));
   }
 
   async #ensureAdopted(work: Work): Promise<void> {
@@ -232,7 +246,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     if (changes.length === 0) return { remote, ready, synced: unchanged(status, work.object), dueAt };
     const updated = await external.update(remote, spec);
     const fields = changes.map((name) => `spec.${name}`).join(', ');
-    const isDrift = status.observedGeneration === work.object.metadata.generation && status.id === remote.id;
+    const isDrift = wasInSync(status, work.object) && status.id === remote.id;
     if (!isDrift) {
       work.record('Normal', EVENT.updated, `Updated ${fields} of ${remote.id}`);
       return { remote: updated, ready, synced: UP_TO_DATE, dueAt };
@@ -280,7 +294,8 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     }
     const remote = await this.#o.external.observe(id);
     if (!remote) throw new Blocked(REASON.externalNotFound, `${id} does not exist`);
-    await this.#writeStatus(work, spec, { remote, ...observed(remote, this.#o.external.changes(spec, remote)) });
+    const synced = observedSynced(this.#o.external.changes(spec, remote));
+    await this.#writeStatus(work, spec, { remote, ready: observedReady(remote), synced });
     return { object: work.object };
   }
 

@@ -82,13 +82,18 @@ export function hasFinalizer(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
+/** Whether the last reconcile of this very generation found or made everything right: what differs now is drift. */
+export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
+  const { generation } = object.metadata;
+  const isTrue = (type: string) =>
+    status.conditions?.some((c) => c.type === type && c.status === 'True' && c.observedGeneration === generation) ??
+    false;
+  return status.observedGeneration === generation && isTrue('Ready') && isTrue('Synced');
+}
+
 /** Whether the object was reconciled in its present form, so that a restart need not do it again. */
 export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
-  const isTrue = (type: string) =>
-    status.conditions?.some(
-      (c) => c.type === type && c.status === 'True' && c.observedGeneration === object.metadata.generation,
-    );
   const { externalId, generation } = readIdentity(object);
   // After a crash between recording another resource (or that there is none) and the status, the two differ.
   const recorded = generation > 0 ? externalId : claimOf(object);
@@ -97,10 +102,8 @@ export function looksSettled(object: KubeObject): boolean {
     !isPaused(object) &&
     status.id !== undefined &&
     status.id === recorded &&
-    status.observedGeneration === object.metadata.generation &&
     status.lastHandledReconcileAt === annotation(object, ANNOTATION.reconcileRequestedAt) &&
     annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&
-    isTrue('Ready') === true &&
-    isTrue('Synced') === true
+    wasInSync(status, object)
   );
 }

@@ -1,14 +1,5 @@
 /** `npm run bench [-- part …]`: prints figures; nothing is asserted. */
-import { benchApi } from './api.ts';
-
-interface BenchOptions {
-  /** Prints one line. */
-  out: (line: string) => void;
-}
-
-const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
-  api: benchApi,
-};
+import { PARTS } from './parts.ts';
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((part) => !(part in PARTS));

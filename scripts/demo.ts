@@ -16,13 +16,15 @@ async function main(): Promise<number> {
   const demo = new Demo({ kubeconfig });
   let interrupted = false;
   const untilInterrupted = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
         interrupted = true;
         resolve();
       });
     }
   });
+  // A terminal that was closed must not keep us from taking everything back.
+  process.stdout.on('error', () => {});
   try {
     await Promise.race([tasks(demo).run(), untilInterrupted]);
     if (!interrupted) {

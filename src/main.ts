@@ -35,8 +35,8 @@ async function main(): Promise<void> {
     .showHelpAfterError('(see --help)');
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
-  const { apiSettings } = await import('./api/config.ts');
-  const { operatorSettings } = await import('./operator/config.ts');
+  const { apiSettings, postgresUrl } = await import('./api/config.ts');
+  const { kubeconfigProblem, operatorSettings } = await import('./operator/config.ts');
 
   addSettings(program.command('api').description('serve the management API'), {
     ...apiSettings,
@@ -51,10 +51,19 @@ async function main(): Promise<void> {
     ...logSettings,
   }).action(async (flags) => {
     const settings = readSettings({ ...operatorSettings, ...logSettings }, flags, process.env);
+    const problem = await kubeconfigProblem(settings.kubeconfig);
+    if (problem !== undefined) throw new BadSettings(problem);
     await runOperator(settings, createLogger({ level: settings.logLevel, format: settings.logFormat }));
   });
 
-  const migrateSettings = { databaseUrl: { ...apiSettings.databaseUrl, schema: z.url('must be a postgres:// URL') } };
+  const migrateSettings = {
+    databaseUrl: {
+      ...apiSettings.databaseUrl,
+      description:
+        'PostgreSQL to bring up to date, as postgres://user@host/database; with a password better as the variable',
+      schema: postgresUrl,
+    },
+  };
   addSettings(program.command('migrate').description('bring the database up to date and exit'), migrateSettings).action(
     async (flags) => {
       const { databaseUrl } = readSettings(migrateSettings, flags, process.env);

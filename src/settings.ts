@@ -73,7 +73,7 @@ function explain(setting: Setting, value: unknown, source: string, error: z.ZodE
     const flag = flagOf(setting);
     return `${flag ? `${flag} or ${setting.env}` : setting.env} is missing: ${setting.description}`;
   }
-  const reasons = error.issues.map((issue) => issue.message).join(', ');
+  const reasons = [...new Set(error.issues.map((issue) => issue.message))].join(', ');
   return `${source}${setting.secret ? '' : ` is ${JSON.stringify(value)}, but`} ${reasons}`;
 }
 

@@ -1,12 +1,13 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import { z } from 'zod';
+import { wholeNumber } from '../resources/whole-number.ts';
 import { encryptionKeySetting } from './keyring.ts';
 import { acmeAuthoritySetting, DEFAULT_PLATFORM, serviceDomainsSetting } from './platform.ts';
 
 const MIB = 1024 * 1024;
 
-const count = (min: number, max: number) =>
-  z.coerce.number({ error: 'must be a number' }).int('must be a whole number').min(min).max(max);
+/** Where a PostgreSQL is. */
+export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -17,9 +18,10 @@ const settings = {
   databaseUrl: {
     env: 'DATABASE_URL',
     flag: '--database-url <url>',
-    description: 'PostgreSQL to use; without one, an embedded PostgreSQL is started',
+    description:
+      'PostgreSQL to use, without one an embedded PostgreSQL is started; with a password better as the variable',
     secret: true,
-    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+    schema: postgresUrl.optional(),
   },
   dataDir: {
     env: 'DATA_DIR',
@@ -40,7 +42,7 @@ const settings = {
     flag: '--port <number>',
     description: 'port to listen on; 0 takes a free one',
     secret: false,
-    schema: count(0, 65_535).default(8080),
+    schema: wholeNumber(0, 65_535).default(8080),
   },
   baseUrl: {
     env: 'BASE_URL',
@@ -51,7 +53,6 @@ const settings = {
   },
   bootstrapApiKey: {
     env: 'BOOTSTRAP_API_KEY',
-    flag: '--bootstrap-api-key <key>',
     description: 'API key of an admin that is made to exist at start',
     secret: true,
     schema: z
@@ -92,35 +93,35 @@ const settings = {
     flag: '--database-pool-size <number>',
     description: 'most connections to the database',
     secret: false,
-    schema: count(1, 1000).default(20),
+    schema: wholeNumber(1, 1000).default(20),
   },
   statementTimeoutMs: {
     env: 'DATABASE_STATEMENT_TIMEOUT_MS',
     flag: '--database-statement-timeout-ms <ms>',
     description: 'longest time for one database statement',
     secret: false,
-    schema: count(100, 600_000).default(10_000),
+    schema: wholeNumber(100, 600_000).default(10_000),
   },
   connectTimeoutMs: {
     env: 'DATABASE_CONNECT_TIMEOUT_MS',
     flag: '--database-connect-timeout-ms <ms>',
     description: 'longest wait for a database connection',
     secret: false,
-    schema: count(100, 600_000).default(5_000),
+    schema: wholeNumber(100, 600_000).default(5_000),
   },
   bodyLimit: {
     env: 'BODY_LIMIT',
     flag: '--body-limit <bytes>',
     description: 'most bytes of a request body',
     secret: false,
-    schema: count(1024, 64 * MIB).default(MIB),
+    schema: wholeNumber(1024, 64 * MIB).default(MIB),
   },
   requestTimeoutMs: {
     env: 'REQUEST_TIMEOUT_MS',
     flag: '--request-timeout-ms <ms>',
     description: 'longest time to receive one request',
     secret: false,
-    schema: count(100, 600_000).default(30_000),
+    schema: wholeNumber(100, 600_000).default(30_000),
   },
 } as const satisfies Record<string, ApiSetting>;
 

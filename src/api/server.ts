@@ -19,6 +19,8 @@ export interface RunningApi {
   listening: string;
   /** The connection string in use: of the embedded PostgreSQL, if none was configured. */
   databaseUrl: string;
+  /** Where the embedded PostgreSQL keeps its data, which may not be where it was told to; undefined for another one. */
+  dataDir: string | undefined;
   /** The first admin's API key, when this start made it up. It is nowhere else: show it once. */
   bootstrapKey: string | undefined;
   /** Finishes the requests under way, then closes everything. */
@@ -73,7 +75,7 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     const bootstrapKey = await bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? `http://${config.host}`);
     await app.listen({ host: config.host, port: config.port });
     const listening = addressOf(app.server.address());
-    return { url: config.baseUrl ?? listening, listening, databaseUrl, bootstrapKey, stop };
+    return { url: config.baseUrl ?? listening, listening, databaseUrl, dataDir: embedded?.dataDir, bootstrapKey, stop };
   } catch (error) {
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not stop what had been started'));
     throw error;

@@ -1,18 +1,19 @@
 /** Settings of the operator: one table from which the command line, its help and the validation come. */
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { wholeNumber } from '../resources/whole-number.ts';
 import { DURATION_PATTERN, parseDuration } from './kinds/duration.ts';
 
-const duration = (fallback: string) =>
-  z
+/** Of a length that makes sense: with none at all, loops would not pause, and calls be given up before they are made. */
+const duration = (fallback: string, { least, most }: { least: string; most: string }) => {
+  const error = `must be a duration from ${least} to ${most}, such as 90s or 1h30m`;
+  const [leastMs, mostMs] = [parseDuration(least), parseDuration(most)];
+  return z
     .string()
-    .regex(new RegExp(DURATION_PATTERN), 'must be a duration such as 90s or 1h30m')
+    .regex(new RegExp(DURATION_PATTERN), { error, abort: true })
     .default(fallback)
-    .transform(parseDuration);
-
-const whole = (fallback: number, least: number, most: number) => {
-  const error = `must be a whole number from ${least} to ${most}`;
-  return z.coerce.number({ error }).int(error).min(least, error).max(most, error).default(fallback);
+    .transform(parseDuration)
+    .refine((ms) => ms >= leastMs && ms <= mostMs, error);
 };
 
 const onOff = (fallback: boolean) =>
@@ -50,37 +51,37 @@ export const operatorSettings = {
     env: 'CONCURRENCY',
     flag: '--concurrency <n>',
     description: 'reconciles at a time, per kind',
-    schema: whole(16, 1, 512),
+    schema: wholeNumber(1, 512).default(16),
   },
   apiConcurrency: {
     env: 'API_CONCURRENCY',
     flag: '--api-concurrency <n>',
     description: 'requests to the management API at a time, over all kinds',
-    schema: whole(32, 1, 512),
+    schema: wholeNumber(1, 512).default(32),
   },
   apiTimeoutMs: {
     env: 'API_TIMEOUT',
     flag: '--api-timeout <duration>',
     description: 'longest wait for an answer of the management API',
-    schema: duration('15s'),
+    schema: duration('15s', { least: '100ms', most: '10m' }),
   },
   kubeTimeoutMs: {
     env: 'KUBE_TIMEOUT',
     flag: '--kube-timeout <duration>',
     description: 'longest wait for an answer of the Kubernetes API',
-    schema: duration('30s'),
+    schema: duration('30s', { least: '100ms', most: '10m' }),
   },
   resyncMs: {
     env: 'RESYNC_INTERVAL',
     flag: '--resync-interval <duration>',
     description: 'how often everything is compared with the management API',
-    schema: duration('5m'),
+    schema: duration('5m', { least: '1s', most: '480h' }),
   },
   silenceMs: {
     env: 'WATCH_SILENCE_TIMEOUT',
     flag: '--watch-silence-timeout <duration>',
     description: 'a watch that says nothing for this long is cut and resumed',
-    schema: duration('3m'),
+    schema: duration('3m', { least: '1s', most: '24h' }),
   },
   leaderElect: {
     env: 'LEADER_ELECT',
@@ -98,7 +99,7 @@ export const operatorSettings = {
     env: 'LEASE_DURATION',
     flag: '--leader-election-lease-duration <duration>',
     description: 'others take over when the leader has not renewed for this long',
-    schema: duration('15s'),
+    schema: duration('15s', { least: '1s', most: '1h' }),
   },
   identity: {
     env: 'POD_NAME',
@@ -116,14 +117,37 @@ export const operatorSettings = {
     env: 'METRICS_PORT',
     flag: '--metrics-port <port>',
     description: 'port for /metrics, /healthz and /readyz; 0 takes a free one',
-    schema: whole(8081, 0, 65535),
+    schema: wholeNumber(0, 65535).default(8081),
   },
   shutdownMs: {
     env: 'SHUTDOWN_TIMEOUT',
     flag: '--shutdown-timeout <duration>',
     description: 'longest wait for reconciles under way when stopping',
-    schema: duration('25s'),
+    schema: duration('25s', { least: '0s', most: '1h' }),
   },
 } as const;
 
 export type OperatorConfig = { [K in keyof typeof operatorSettings]: z.output<(typeof operatorSettings)[K]['schema']> };
+
+/** What keeps the kubeconfig of the settings from being used, in one line; undefined if nothing does. */
+export async function kubeconfigProblem(file: string | undefined): Promise<string | undefined> {
+  // Here, as it takes longer to load than all the other programs need to start.
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  const subject =
+    file === undefined
+      ? 'without --kubeconfig, ~/.kube/config'
+      : `--kubeconfig or KUBECONFIG is ${JSON.stringify(file)}, which`;
+  try {
+    // As the operator loads it: the variable may hold several paths.
+    if (file === undefined || file === process.env.KUBECONFIG) config.loadFromDefault();
+    else config.loadFromFile(file);
+  } catch (error) {
+    // The first line: those behind it quote the file, which holds keys.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    return `${subject} cannot be loaded: ${reason}`;
+  }
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) return `${subject} has no current context with a cluster`;
+  return URL.canParse(server) ? undefined : `${subject} has a server that is no URL: ${JSON.stringify(server)}`;
+}

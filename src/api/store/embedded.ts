@@ -45,26 +45,29 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   await dropStalePid(dataDir);
   let port = await runningPort(dataDir);
   const owned = (await takeOwnership(dataDir)) || port === undefined;
-  if (port === undefined) {
-    port = await freePort();
-    const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
-    await pgCtl(['start', '-w', '-t', '60', '-s', '-l', join(dataDir, 'server.log'), '-o', settings]);
-    log(`PostgreSQL listens on 127.0.0.1:${port}`);
-  } else {
-    log(`joined the PostgreSQL that already runs on 127.0.0.1:${port}`);
-  }
-  const password = (await readFile(join(dataDir, PASSWORD_FILE), 'utf8')).trim();
-  const at = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
-  await ensureDatabase(at('postgres'));
-  return {
-    url: at(DATABASE),
-    dataDir,
-    async stop() {
-      if (!owned) return;
-      await pgCtl(['stop', '-m', 'fast', '-w', '-t', '30', '-s']);
-      await rm(join(dataDir, OWNER_FILE), { force: true });
-    },
+  const stop = async () => {
+    if (!owned) return;
+    await pgCtl(['stop', '-m', 'fast', '-w', '-t', '30', '-s']);
+    await rm(join(dataDir, OWNER_FILE), { force: true });
   };
+  try {
+    if (port === undefined) {
+      port = await freePort();
+      const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
+      await pgCtl(['start', '-w', '-t', '60', '-s', '-l', join(dataDir, 'server.log'), '-o', settings]);
+      log(`PostgreSQL listens on 127.0.0.1:${port}`);
+    } else {
+      log(`joined the PostgreSQL that already runs on 127.0.0.1:${port}`);
+    }
+    const password = (await readFile(join(dataDir, PASSWORD_FILE), 'utf8')).trim();
+    const at = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+    await ensureDatabase(at('postgres'));
+    return { url: at(DATABASE), dataDir, stop };
+  } catch (error) {
+    // It may be up, or on its way. Where it never was, there is nothing to stop.
+    await stop().catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Initialises beside the data directory and renames, so that a crash in the middle leaves nothing half done. */

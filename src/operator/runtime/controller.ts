@@ -46,6 +46,8 @@ export interface Comparison<Spec extends ManagedSpec, R extends Remote> {
 const BACKOFF = { firstMs: 1_000, longestMs: 60_000 };
 /** Passing trouble shows in the status only when it lasts: a blip must not write ten thousand statuses. */
 const FAILURES_UNTIL_SHOWN = 3;
+/** After a comparison that failed, for example because the API was still starting when we did. */
+const RETRY_RESYNC_MS = 15_000;
 
 export class Controller<Spec extends ManagedSpec, R extends Remote> {
   readonly cache: WatchCache;
@@ -267,19 +269,22 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
   #scheduleResync(ms: number): void {
     if (this.#stopping) return;
     this.#resyncTimer = setTimeout(() => {
-      this.#resync = this.#compare().finally(() => this.#scheduleResync(jittered(this.#o.resyncMs, 0.1)));
+      this.#resync = this.#compare().then((isDone) => {
+        const next = isDone ? this.#o.resyncMs : Math.min(this.#o.resyncMs, RETRY_RESYNC_MS);
+        this.#scheduleResync(jittered(next, 0.1));
+      });
     }, ms);
   }
 
-  /** One pass over the family's list; only what differs or is gone is looked at more closely. */
-  async #compare(): Promise<void> {
+  /** One pass over the family's list; only what differs or is gone is looked at more closely. False when it failed. */
+  async #compare(): Promise<boolean> {
     const { metrics, kind, log } = this.#o;
     try {
       // What changes while the list is read is reconciled anyway, and the list may be older than it.
       const before = new Map([...this.cache.store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
       const remotes = new Map<string, R>();
       for await (const remote of this.#comparison.external.all()) {
-        if (this.#stopping) return;
+        if (this.#stopping) return true;
         remotes.set(remote.id, remote);
       }
       for (const object of this.cache.store.values()) {
@@ -287,9 +292,11 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
         if (isUnchanged && this.#differs(object, remotes)) this.#queue.add(keyOf(object));
       }
       metrics.resyncs.inc({ kind, result: 'success' });
+      return true;
     } catch (err) {
       metrics.resyncs.inc({ kind, result: 'error' });
-      log.warn({ kind, err }, 'comparing with the API failed; will try again at the next resync');
+      log.warn({ kind, err }, 'comparing with the API failed; will try again soon');
+      return false;
     }
   }
 

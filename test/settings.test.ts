@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { apiSettings } from '../src/api/config.ts';
+import { operatorSettings } from '../src/operator/config.ts';
+import { flagName, readSettings, type Settings } from '../src/settings.ts';
+
+const MAIN = join(import.meta.dirname, '../src/main.ts');
+const failure = z.object({ code: z.number(), stderr: z.string() });
+
+const folder = await mkdtemp(join(tmpdir(), 'settings-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What the command line says about settings that it refuses. */
+async function refusal(args: string[], env: Record<string, string> = {}): Promise<string> {
+  const environment = { PATH: process.env.PATH, HOME: folder, ...env };
+  const run = promisify(execFile)(process.execPath, [MAIN, ...args], { env: environment, timeout: 30_000 });
+  const { code, stderr } = failure.parse(await run.catch((error: unknown) => error));
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The settings are not usable:\n/);
+  expect(stderr).not.toMatch(/^\s+at /m);
+  return stderr;
+}
+
+function read(settings: Settings, flag: string, value: string): unknown {
+  const [name = '', setting] = Object.entries(settings).find((entry) => entry[1].flag?.startsWith(`${flag} `)) ?? [];
+  if (setting === undefined) throw new Error(`there is no flag ${flag}`);
+  return readSettings({ [name]: setting }, { [flagName(flag)]: value }, {})[name];
+}
+
+describe('numbers and durations', () => {
+  test.each([
+    ['--port', '0', 0],
+    ['--port', '65535', 65_535],
+    ['--body-limit', '1024', 1024],
+  ])('of the API: %s %s', (flag, value, expected) => {
+    expect(read(apiSettings, flag, value)).toBe(expected);
+  });
+
+  test.each(['99999', '-1', '1.5', '0x10', 'many', ' ', ''])('of the API: not --port "%s"', (value) => {
+    const message = `--port is ${JSON.stringify(value)}, but must be a whole number from 0 to 65535`;
+    expect(() => read(apiSettings, '--port', value)).toThrow(message);
+  });
+
+  test.each([
+    ['--resync-interval', '1s', 1000],
+    ['--resync-interval', '480h', 480 * 3_600_000],
+    ['--api-timeout', '100ms', 100],
+    ['--shutdown-timeout', '0s', 0],
+    ['--leader-election-lease-duration', '1m30s', 90_000],
+  ])('of the operator: %s %s', (flag, value, expected) => {
+    expect(read(operatorSettings, flag, value)).toBe(expected);
+  });
+
+  test.each([
+    ['--resync-interval', '0s', '1s to 480h'],
+    ['--resync-interval', '481h', '1s to 480h'],
+    ['--watch-silence-timeout', '999ms', '1s to 24h'],
+    ['--api-timeout', '0s', '100ms to 10m'],
+    ['--kube-timeout', 'soon', '100ms to 10m'],
+    ['--leader-election-lease-duration', '0s', '1s to 1h'],
+    ['--shutdown-timeout', '9999999999999h', '0s to 1h'],
+  ])('of the operator: not %s %s', (flag, value, range) => {
+    const message = `${flag} is "${value}", but must be a duration from ${range}, such as 90s or 1h30m`;
+    expect(() => read(operatorSettings, flag, value)).toThrow(new RegExp(`^${message}$`));
+  });
+
+  test('have defaults within their bounds', () => {
+    const { resyncMs, leaseMs, port } = readSettings(
+      operatorSettings,
+      { apiUrl: 'http://api' },
+      { TUNNEL_API_KEY: 'k' },
+    );
+    expect([resyncMs, leaseMs, port]).toEqual([300_000, 15_000, 8081]);
+  });
+});
+
+describe('secrets', () => {
+  test('the first API key is no flag, which a process list would show', () => {
+    expect(apiSettings.bootstrapApiKey.flag).toBeUndefined();
+  });
+});
+
+describe('the command line', () => {
+  test('asks for the database that is to be migrated', async () => {
+    const said = await refusal(['migrate']);
+    expect(said).toMatch(/--database-url or DATABASE_URL is missing: PostgreSQL to bring up to date/);
+    expect(said).not.toMatch(/embedded/);
+  });
+
+  test('migrates only PostgreSQL', async () => {
+    const said = await refusal(['migrate', '--database-url', 'foo://name:hidden@host/db']);
+    expect(said).toMatch(/--database-url must be a postgres:\/\/ URL/);
+    expect(said).not.toMatch(/hidden/);
+  });
+
+  const operator = ['operator', '--api-url', 'http://127.0.0.1:1'];
+  const key = { TUNNEL_API_KEY: 'some-key' };
+
+  test('names a kubeconfig that is not there', async () => {
+    const said = await refusal([...operator, '--kubeconfig', join(folder, 'nowhere')], key);
+    expect(said).toMatch(/--kubeconfig or KUBECONFIG is ".*nowhere", which cannot be loaded: ENOENT/);
+  });
+
+  test.each([
+    ['is no YAML', 'users: [{ token: hidden\n', 'cannot be loaded'],
+    ['is empty', '', 'cannot be loaded'],
+    ['has no cluster', 'apiVersion: v1\nkind: Config\n', 'has no current context with a cluster'],
+  ])('names a kubeconfig that %s, without its content', async (_, content, reason) => {
+    const file = join(folder, 'kubeconfig');
+    await writeFile(file, content);
+    const said = await refusal(operator, { ...key, KUBECONFIG: file });
+    expect(said).toContain(`--kubeconfig or KUBECONFIG is ${JSON.stringify(file)}, which ${reason}`);
+    expect(said.trim().split('\n')).toHaveLength(2);
+    expect(said).not.toContain('hidden');
+  });
+});

@@ -3,18 +3,16 @@
  * a periodic comparison with the API finds what changed there.
  */
 import type { Logger } from 'pino';
-import { CONDITION } from '../reasons.ts';
 import { LONGEST_PAUSE_MS } from './api-budget.ts';
 import { jittered } from './backoff.ts';
-import { sameStatus } from './conditions.ts';
-import type { External, Remote } from './external.ts';
+import { type Comparison, differs } from './drift.ts';
+import type { Remote } from './external.ts';
 import { classify } from './failure.ts';
-import { observedSynced } from './findings.ts';
 import { claimOf, isOlder, readIdentity } from './identity.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { isNewer, type KubeObject, keyOf } from './kube-object.ts';
 import type { ManagedReconciler } from './managed-reconciler.ts';
-import { isDeleting, isPaused, looksSettled, type ManagedSpec, readStatus } from './managed-spec.ts';
+import { looksSettled, type ManagedSpec, readStatus } from './managed-spec.ts';
 import { type Metrics, queueObserver, readQueue } from './metrics.ts';
 import type { Change } from './store.ts';
 import { slim, WatchCache } from './watch-cache.ts';
@@ -31,16 +29,6 @@ export interface ControllerOptions {
   silenceMs: number;
   metrics: Metrics;
   log: Logger;
-}
-
-/** What the controller needs of a kind, beside reconciling. */
-export interface Comparison<Spec extends ManagedSpec, R extends Remote> {
-  external: Pick<External<Spec, R>, 'all' | 'changes'>;
-  /** What the status shows of a resource. */
-  describe: (spec: Spec, remote: R, object: KubeObject) => Record<string, unknown>;
-  parseSpec: (object: KubeObject) => Spec;
-  /** Whether what was handed out is in its place, by what the caches say. */
-  looksHeld: (object: KubeObject, spec: Spec) => boolean;
 }
 
 const BACKOFF = { firstMs: 1_000, longestMs: 60_000 };
@@ -289,7 +277,8 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       }
       for (const object of this.cache.store.values()) {
         const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
-        if (isUnchanged && this.#differs(object, remotes)) this.#queue.add(keyOf(object));
+        if (isUnchanged && differs(this.#comparison, this.#specOf(object), object, remotes))
+          this.#queue.add(keyOf(object));
       }
       metrics.resyncs.inc({ kind, result: 'success' });
       return true;
@@ -299,27 +288,6 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       return false;
     }
   }
-
-  #differs(object: KubeObject, remotes: Map<string, R>): boolean {
-    const spec = this.#specOf(object);
-    const isObserved = spec?.managementPolicy === 'Observe';
-    const id = isObserved ? claimOf(object) : readIdentity(object).externalId;
-    if (!spec || id === undefined || isDeleting(object) || isPaused(object)) return false;
-    const remote = remotes.get(id);
-    const { external, describe } = this.#comparison;
-    if (isObserved)
-      return !shows(object, remote && describe(spec, remote, object), remote && external.changes(spec, remote));
-    return !remote || external.changes(spec, remote).length > 0;
-  }
-}
-
-/** Whether the status of an object that only observes says what there is to see; nothing, when it is gone. */
-function shows(object: KubeObject, described?: Record<string, unknown>, changes?: readonly string[]): boolean {
-  const status = readStatus(object);
-  const synced = status.conditions?.find(({ type }) => type === CONDITION.synced);
-  if (!described || !changes) return synced?.status !== 'True';
-  const isDescribed = Object.entries(described).every(([name, value]) => sameStatus(status[name], value));
-  return isDescribed && synced?.message === observedSynced(changes).message;
 }
 
 function versionOf(object: KubeObject): string {

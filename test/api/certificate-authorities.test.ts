@@ -123,7 +123,7 @@ describe('what is no certificate authority is refused with the reason', () => {
     ['other bytes', encoded(Buffer.from('no certificate')), /no readable X\.509/],
     ['no bytes', encoded(Buffer.alloc(0)), /not base64/],
     ['what is not base64', pem('authority').replace('MII', 'M!I'), /not base64/],
-    ['broken padding', encoded(der).replace(/=*\n-----END/, '=\n-----END'), /not base64|no readable|trailing/],
+    ['broken padding', encoded(der).replace(/=*\n-----END/, '===\n-----END'), /not base64/],
     ['a NUL', `${pem('authority')}\u0000`, /NUL/],
     ['a number', 7, /must be a string/],
     ['null', null, /must be a string/],

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ApiConfigInput } from '../../src/api/config.ts';
 import { startApi } from '../../src/api/server.ts';
@@ -106,7 +106,8 @@ describe('a stop', () => {
     await stopped;
     const text =
       "select 1 from pg_stat_activity where datname = current_database() and application_name = 'tunnel-operator' and pid <> pg_backend_pid()";
-    expect(await db.query({ text, values: [] })).toEqual([]);
+    // The server takes a moment to notice that its client has gone.
+    await vi.waitFor(async () => expect(await db.query({ text, values: [] })).toEqual([]), { timeout: 10_000 });
   });
 
   test('may be asked for twice', async () => {

@@ -1,13 +1,13 @@
 /** `IPPolicy`: a named set of rules about source addresses, with the rules in its spec. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
-import { isNotFound } from '../../client/errors.ts';
 import { canonicalCidr } from '../../resources/cidr.ts';
 import type { ipPolicy } from '../../resources/ip-policy.ts';
 import { type ipPolicyRule, MAX_RULES_PER_POLICY, ruleAction } from '../../resources/ip-policy-rule.ts';
 import type { View } from '../../resources/resource.ts';
 import type { External } from '../runtime/external.ts';
 import { kind, type SpecOf } from '../runtime/kind.ts';
+import { closeKey, ifExists } from './calls.ts';
 import { cidrRules } from './cidr.ts';
 import { differing } from './comparison.ts';
 import { description, metadata } from './fields.ts';
@@ -58,13 +58,8 @@ export const ipPolicyKind = kind({
 function connect(client: Client): External<Spec, PolicyWithRules> {
   return {
     async observe(id) {
-      try {
-        const [policy, rules] = await Promise.all([client.ipPolicies.get(id), client.rulesOf(id)]);
-        return { ...policy, rules };
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
+      const [policy, rules] = await Promise.all([ifExists(client.ipPolicies.get(id)), ifExists(client.rulesOf(id))]);
+      return policy && rules && { ...policy, rules };
     },
     async create(spec, idempotencyKey) {
       const policy = await client.ipPolicies.create(policyBody(spec), { idempotencyKey });
@@ -87,11 +82,7 @@ function connect(client: Client): External<Spec, PolicyWithRules> {
         : await client.replaceRules(policy.id, { rules: ruleBodies(spec) });
       return { ...updated, rules };
     },
-    async delete(id) {
-      await client.ipPolicies.delete(id).catch((error) => {
-        if (!isNotFound(error)) throw error;
-      });
-    },
+    delete: (id) => ifExists(client.ipPolicies.delete(id)),
     async *all() {
       const rules = new Map<string, Rule[]>();
       for await (const rule of client.ipPolicyRules.list()) {
@@ -101,7 +92,7 @@ function connect(client: Client): External<Spec, PolicyWithRules> {
       }
       for await (const policy of client.ipPolicies.list()) yield { ...policy, rules: rules.get(policy.id) ?? [] };
     },
-    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource_id ?? undefined,
+    closeKey: (key) => closeKey(client, key),
   };
 }
 

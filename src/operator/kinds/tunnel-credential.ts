@@ -1,7 +1,6 @@
 /** `TunnelCredential`: an authtoken for tunnel agents, delivered into a Secret and rotated there. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
-import { isNotFound } from '../../client/errors.ts';
 import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES } from '../../resources/acl.ts';
 import type { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/resource.ts';
@@ -10,6 +9,7 @@ import type { External } from '../runtime/external.ts';
 import { type CelRule, kind, type SpecOf } from '../runtime/kind.ts';
 import { annotation, type KubeObject } from '../runtime/kube-object.ts';
 import { aclRules } from './acl.ts';
+import { closeKey, ifExists } from './calls.ts';
 import { differing } from './comparison.ts';
 import { durationRules, matchesDuration } from './duration.ts';
 import { description, metadata } from './fields.ts';
@@ -143,27 +143,16 @@ export const tunnelCredentialKind = kind({
 
 function connect(client: Client): External<TunnelCredentialSpec, Credential> {
   return {
-    async observe(id) {
-      try {
-        return await client.credentials.get(id);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
+    observe: (id) => ifExists(client.credentials.get(id)),
     create: (spec, idempotencyKey) => {
       const owner = spec.ownerId === undefined ? {} : { owner_id: spec.ownerId };
       return client.credentials.create({ ...bodyOf(spec), ...owner }, { idempotencyKey });
     },
     changes: (spec, observed) => differing(bodyOf(spec), observed),
     update: (observed, spec) => client.credentials.update(observed.id, bodyOf(spec)),
-    async delete(id) {
-      await client.credentials.delete(id).catch((error) => {
-        if (!isNotFound(error)) throw error;
-      });
-    },
+    delete: (id) => ifExists(client.credentials.delete(id)),
     all: () => client.credentials.list(),
-    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource_id ?? undefined,
+    closeKey: (key) => closeKey(client, key),
   };
 }
 

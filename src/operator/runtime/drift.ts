@@ -1,6 +1,6 @@
 /** Whether an object needs a closer look after its family was listed. Pure. */
 import { CONDITION } from '../reasons.ts';
-import { sameStatus } from './conditions.ts';
+import { findCondition, sameStatus } from './conditions.ts';
 import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
@@ -40,7 +40,7 @@ export function differs<Spec extends ManagedSpec, R extends Remote>(
 /** Whether the status of an object that only observes says what there is to see; nothing, when it is gone. */
 function shows(object: KubeObject, described?: Record<string, unknown>, changes?: readonly string[]): boolean {
   const status = readStatus(object);
-  const synced = status.conditions?.find(({ type }) => type === CONDITION.synced);
+  const synced = findCondition(status.conditions ?? [], CONDITION.synced);
   if (!described || !changes) return synced?.status !== 'True';
   const isDescribed = Object.entries(described).every(([name, value]) => sameStatus(status[name], value));
   return isDescribed && synced?.message === observedSynced(changes).message;

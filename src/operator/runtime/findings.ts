@@ -1,7 +1,7 @@
 /** What the conditions of an object say when nothing has failed; failures are in failure.ts. */
 import { ANNOTATION } from '../names.ts';
 import { CONDITION, REASON } from '../reasons.ts';
-import type { Finding } from './conditions.ts';
+import { type Finding, findCondition } from './conditions.ts';
 import type { Remote } from './external.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { ManagedStatus } from './managed-spec.ts';
@@ -14,7 +14,7 @@ export const UP_TO_DATE: Finding = {
 
 /** A correction stays visible until the object changes, so that a steady state writes nothing. */
 export function unchanged(status: ManagedStatus, object: KubeObject): Finding {
-  const synced = status.conditions?.find((known) => known.type === CONDITION.synced);
+  const synced = findCondition(status.conditions ?? [], CONDITION.synced);
   const isKept = synced?.reason === REASON.driftCorrected && synced.observedGeneration === object.metadata.generation;
   return isKept && synced.status === 'True' ? synced : UP_TO_DATE;
 }

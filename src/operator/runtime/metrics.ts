@@ -9,8 +9,6 @@ const RECONCILE_BUCKETS = [
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export type ReconcileOutcome = 'success' | 'requeue' | 'requeue_after' | 'error';
-
 export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics() {

@@ -23,10 +23,6 @@ export class Store {
     return this.#objects.values();
   }
 
-  keys(): IterableIterator<string> {
-    return this.#objects.keys();
-  }
-
   /**
    * Takes in a version of an object, from a watch or from the answer to a write of ours. One that is older than what is
    * known is ignored; one with another UID means that the known object was deleted and its name used again.

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../../src/operator/runtime/kube-object.ts';
 import { type Change, Store } from '../../../src/operator/runtime/store.ts';
 import { object } from '../objects.ts';
 
@@ -87,6 +88,6 @@ describe('replace', () => {
       'updated b/b 1>2',
       'added d/d 3',
     ]);
-    expect([...store.keys()].sort()).toEqual(['ns/b', 'ns/d']);
+    expect([...store.values()].map(keyOf).sort()).toEqual(['ns/b', 'ns/d']);
   });
 });

@@ -1,8 +1,12 @@
 /** What `npm run bench` measures, by name. */
-import { benchApi } from './api.ts';
-import { type BenchOptions, benchOperator } from './operator.ts';
+import { benchApi } from './api/bench.ts';
+import { benchOperator } from './operator.ts';
+import type { BenchOptions } from './options.ts';
 
 export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   api: benchApi,
   operator: benchOperator,
 };
+
+/** What is measured unless something is asked for. */
+export const BY_DEFAULT = ['api', 'operator'];

@@ -74,6 +74,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Without a listener, a connection cut between two statements would end the process.
     client.on('error', onError);
     try {
+      // Not sent together with the first statement (pipelined), which would save a round trip: if BEGIN alone failed, as
+      // it can in a database that was frozen, that statement would be a transaction of its own.
       await client.query('begin');
       const result = await work({ query: (statement) => run(client, statement) });
       const { command } = await client.query('commit');

@@ -2,11 +2,13 @@
 import { benchApi } from './api/bench.ts';
 import { benchOperator } from './operator.ts';
 import type { BenchOptions } from './options.ts';
+import { benchPaging } from './paging/bench.ts';
 
 export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   api: benchApi,
+  paging: benchPaging,
   operator: benchOperator,
 };
 
 /** What is measured unless something is asked for. */
-export const BY_DEFAULT = ['api', 'operator'];
+export const BY_DEFAULT = ['api', 'paging', 'operator'];

@@ -3,6 +3,8 @@ import type { LoadOrder } from './load-process.ts';
 import type { LoadResult, Processes, Server } from './processes.ts';
 
 export interface Measured {
+  /** Requests per second, round by round. */
+  rates: number[];
   /** Requests per second. */
   rate: number;
   /** Milliseconds. */
@@ -22,40 +24,42 @@ interface Round extends LoadResult {
   cpuUsed: number;
 }
 
-/**
- * Medians over the rounds for each server, and those of the rate of the first against each other's in the same round.
- * @param number gives the number of each server's next request
- */
-export async function byTurns(
-  { load }: Processes,
-  servers: readonly Server[],
-  order: Omit<LoadOrder, 'url' | 'ms'>,
-  { warmUpMs, rounds, roundMs }: Turns,
-): Promise<{ measured: Measured[]; ratio: number }> {
-  const next = servers.map(() => order.from ?? 0);
-  const run = async (index: number, ms: number): Promise<Round> => {
-    const server = servers[index];
-    if (!server) throw new Error('there is no such server');
+/** A server, and what is asked of it. */
+export interface Turn {
+  server: Server;
+  order: Omit<LoadOrder, 'url' | 'ms'>;
+}
+
+/** Medians over the rounds, for each server. */
+export async function byTurns({ load }: Processes, sides: readonly Turn[], turns: Turns): Promise<Measured[]> {
+  const { warmUpMs, rounds, roundMs } = turns;
+  const next = sides.map(({ order }) => order.from ?? 0);
+  const run = async (index: number, { server, order }: Turn, ms: number): Promise<Round> => {
     const before = await server.cpu();
     const result = await load({ ...order, url: server.url, from: next[index] ?? 0, ms });
     next[index] = (next[index] ?? 0) + result.requests;
     return { ...result, cpuUsed: (await server.cpu()) - before };
   };
-  for (const index of servers.keys()) await run(index, warmUpMs);
-  const taken = servers.map(() => [] as Round[]);
+  for (const [index, side] of sides.entries()) await run(index, side, warmUpMs);
+  const taken = sides.map(() => [] as Round[]);
   for (let round = 0; round < rounds; round++) {
-    for (const index of servers.keys()) taken[index]?.push(await run(index, roundMs));
+    for (const [index, side] of sides.entries()) taken[index]?.push(await run(index, side, roundMs));
   }
-  const rate = ({ requests, seconds }: Round) => requests / seconds;
-  const [first = [], second = []] = taken;
-  const ratios = second.map((rival, index) => rate(first[index] ?? rival) / rate(rival));
-  const measured = taken.map((own) => ({
-    rate: median(own.map(rate)),
-    p50: median(own.map(({ p50 }) => p50)),
-    p99: median(own.map(({ p99 }) => p99)),
-    cpu: median(own.map(({ cpuUsed, requests }) => cpuUsed / requests)),
-  }));
-  return { measured, ratio: median(ratios) };
+  return taken.map((own) => {
+    const rates = own.map(({ requests, seconds }) => requests / seconds);
+    return {
+      rates,
+      rate: median(rates),
+      p50: median(own.map(({ p50 }) => p50)),
+      p99: median(own.map(({ p99 }) => p99)),
+      cpu: median(own.map(({ cpuUsed, requests }) => cpuUsed / requests)),
+    };
+  });
+}
+
+/** The median of one side's rate against the other's in the same round. */
+export function ratioOf({ rates }: Measured, other: Measured): number {
+  return median(rates.map((rate, round) => rate / (other.rates[round] ?? rate)));
 }
 
 export function median(values: readonly number[]): number {

@@ -7,7 +7,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { BENCH_KEY } from '../keys.ts';
 import type { BenchOptions } from '../options.ts';
-import { byTurns } from '../rounds.ts';
+import { byTurns, ratioOf } from '../rounds.ts';
 import { runOnce, type Stage, startStage } from '../stage.ts';
 import { tableHead, tableRow } from '../table.ts';
 import { fillTemplate, type Lists } from '../template.ts';
@@ -34,7 +34,6 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
   try {
     const { lists, scripts } = await rehearse(stage, seeds, chosen);
     const sides = await startBoth(stage, scripts);
-    const servers = sides.map(({ server }) => server);
     out(`API: ${CONNECTIONS} connections, ${cpus().length} processors shared with the load and PostgreSQL`);
     out('');
     const columns = ['req/s', 'p99 ms', 'CPU µs'];
@@ -43,9 +42,12 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
     for (const { one, script } of scripts) {
       const order = orderOf(one, lists);
       await requireSameWork(processes, sides, { ...order, from: COMPARED }, one.title);
-      const { measured, ratio } = await byTurns(processes, servers, { ...order, from: MEASURED }, turns);
+      const loaded = sides.map(({ server }) => ({ server, order: { ...order, from: MEASURED } }));
+      const measured = await byTurns(processes, loaded, turns);
+      const [ours, minimal] = measured;
+      if (!ours || !minimal) throw new Error('two sides were measured');
       const cells = measured.flatMap(({ rate, p99, cpu }) => [rate.toFixed(0), p99.toFixed(1), cpu.toFixed(0)]);
-      out(tableRow([one.title, String(script.steps.length), ...cells, ratio.toFixed(2)]));
+      out(tableRow([one.title, String(script.steps.length), ...cells, ratioOf(ours, minimal).toFixed(2)]));
     }
     out('');
   } finally {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { plan } from '../../bench/api/cases.ts';
-import { PARTS } from '../../bench/parts.ts';
+import { BY_DEFAULT, PARTS } from '../../bench/parts.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 
 const paths = z.record(z.string(), z.record(z.string(), z.unknown()));
@@ -11,8 +11,9 @@ const LEFT_OUT = ['GET /event_types', 'POST /credentials/authenticate', 'PUT /id
 
 const anonymous = (path: string) => path.replaceAll(/\{\w+\}/g, '{}');
 
-test('the bench measures the API and the operator', () => {
-  expect(Object.keys(PARTS)).toEqual(['api', 'operator']);
+test('the bench measures the API, its paging and the operator', () => {
+  expect(BY_DEFAULT).toEqual(['api', 'paging', 'operator']);
+  expect(Object.keys(PARTS)).toEqual(expect.arrayContaining(BY_DEFAULT));
 });
 
 test('the bench of the API has a row for everything that gets one, creates or replaces', async () => {

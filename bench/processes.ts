@@ -65,13 +65,12 @@ export function startProcesses(): Processes {
       return result;
     },
     async stop() {
-      const ended = children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
-      await Promise.all(
-        ended.map((child) => {
-          child.kill('SIGTERM');
-          return once(child, 'exit');
-        }),
-      );
+      // Whoever asks before whoever answers.
+      for (const child of children.toReversed()) {
+        if (child.exitCode !== null || child.signalCode !== null) continue;
+        child.kill('SIGTERM');
+        await once(child, 'exit');
+      }
     },
   };
 }

@@ -79,7 +79,8 @@ export async function cutEverywhere(bench: Bench, operation: Operation, choice: 
   return points.length;
 }
 
-function pointOf(messages: readonly Message[], message: Message): CutPoint {
+/** The point at which `message` is the first one that does not arrive. */
+export function pointOf(messages: readonly Message[], message: Message): CutPoint {
   const { sender } = message;
   return { sender, index: messages.filter((each) => each.sender === sender).indexOf(message) };
 }

@@ -81,8 +81,9 @@ export class WireProxy {
     const index = messages.filter(({ sender }) => sender === message.sender).length;
     messages.push(message);
     if (message.sender !== point?.sender || index < point.index) return 'pass';
-    // The server is to finish what it was asked, so that what it has done is certain: only its answer is lost.
-    if (message.sender === 'server' && message.type !== 'Z') return 'drop';
+    // The server is to finish what it was asked, so that what it has done is certain: only its answer is lost. While
+    // it authenticates (R), it waits for answers itself.
+    if (message.sender === 'server' && message.type !== 'Z' && message.type !== 'R') return 'drop';
     this.cuts++;
     this.#watched = undefined;
     return 'cut';

@@ -1,0 +1,80 @@
+/** The conformance table as Markdown. */
+import { type Answer, type Row, type Section, type Step, TIMESTAMP } from './row.ts';
+
+/** What became of a row, for the printed table; the published one has none. */
+export type Outcome = (row: Row) => string;
+
+export function table(sections: readonly Section[], outcome?: Outcome): string {
+  return sections.map((section) => `## ${section.title}\n\n${sectionTable(section, outcome)}`).join('\n');
+}
+
+function sectionTable({ rows }: Section, outcome?: Outcome): string {
+  const columns = ['Rule', 'Request', 'Answer', ...(outcome ? ['Seen'] : [])];
+  const lines = rows.map((row) => [row.rule, request(row), answers(row), ...(outcome ? [outcome(row)] : [])]);
+  return [columns, columns.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+function request({ given = {}, ask }: Row): string {
+  const before = Object.entries(given).map(([name, one]) => `${step(one)} → ${name}`);
+  return [...before, step(ask)].join('<br>');
+}
+
+function answers({ answer: first, later = [] }: Row): string {
+  return [answer(first), ...later.map(([asked, seen]) => `then ${step(asked)} → ${answer(seen)}`)].join('<br>');
+}
+
+function step({ method, path, body, headers = {}, as = 'admin' }: Step): string {
+  const who = as === 'admin' ? '' : `${as}: `;
+  const extra = Object.entries(headers).map(([name, value]) => ` ${name}: ${short(value)}`);
+  return `${who}${code(`${method} ${path}${extra.join('')}${body === undefined ? '' : ` ${show(body)}`}`)}`;
+}
+
+function answer({ status, body, headers = {} }: Answer): string {
+  const shown = Object.entries(headers).map(
+    ([name, value]) => ` ${name}: ${value instanceof RegExp ? value : short(value)}`,
+  );
+  return code(`${status}${shown.join('')}${body === undefined ? '' : ` ${error(body) ?? show(body)}`}`);
+}
+
+/** An error's code and what it names; the rest of its body is the same everywhere. */
+function error(body: unknown): string | undefined {
+  if (body === null || typeof body !== 'object' || !('error_code' in body) || !('details' in body)) return undefined;
+  const details = show(body.details);
+  return `${body.error_code}${details === '{}' ? '' : ` ${details}`}`;
+}
+
+/** Not quite JSON: long texts are cut, patterns and the absence of a member are shown as such. */
+function show(value: unknown): string {
+  if (value === TIMESTAMP) return '<RFC 3339>';
+  if (value instanceof RegExp) return pattern(value);
+  if (value === undefined) return '<absent>';
+  if (typeof value === 'string') return JSON.stringify(short(value));
+  if (Array.isArray(value)) return list(value);
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([name, member]) => `${JSON.stringify(short(name))}: ${show(member)}`)
+    .join(', ')}}`;
+}
+
+function list(members: readonly unknown[]): string {
+  const shown = members.slice(0, 3).map(show);
+  return `[${shown.join(', ')}${members.length > 3 ? `, … ${members.length} in all` : ''}]`;
+}
+
+const LONGEST = 60;
+
+function short(text: string): string {
+  const plain = text.replaceAll(/[^\x20-\x7e\u00a0-\uffff]/g, (odd) => JSON.stringify(odd).slice(1, -1));
+  return plain.length <= LONGEST ? plain : `${plain.slice(0, 20)}… (${Buffer.byteLength(text)} bytes)`;
+}
+
+function pattern(regex: RegExp): string {
+  const prefix = /^\^(\w+)_\[0-7\]/.exec(regex.source)?.[1];
+  return prefix === undefined ? String(regex) : `<${prefix}_…>`;
+}
+
+/** As code in a cell of a table, whatever it has in it. */
+function code(text: string): string {
+  const fence = text.includes('`') ? '``' : '`';
+  return `${fence}${text.replaceAll('|', '\\|')}${fence}`;
+}

@@ -46,7 +46,7 @@ function problems(issues: readonly z.core.$ZodIssue[], place: Place): Details {
   };
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[place]);
-    else add(issue.path, reasonOf(issue));
+    else add(issue.path, reasonOf(issue, place));
   }
   return found;
 }
@@ -60,8 +60,10 @@ function nameOf(path: readonly PropertyKey[], place: Place): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-function reasonOf(issue: z.core.$ZodIssue): string {
+function reasonOf(issue: z.core.$ZodIssue, place: Place): string {
   if (issue.code !== 'invalid_type') return issue.message;
+  // What a query has twice arrives as a list.
+  if (place === 'query' && Array.isArray(issue.input)) return 'must occur once';
   if (issue.input === undefined) return 'is required';
   if (issue.expected === 'never') return 'is set by the service';
   if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';

@@ -12,8 +12,8 @@ export interface World {
   values(): Values;
 }
 
-export async function createWorld(): Promise<World> {
-  const api = await startTestApi();
+export async function createWorld(options: { bodyLimit?: number } = {}): Promise<World> {
+  const api = await startTestApi(options);
   const [user, bot] = await Promise.all([api.newUser(), api.newBot()]);
   const constant = {
     base: BASE,

@@ -59,7 +59,7 @@ export function conventions(family: Family): Row[] {
     },
     {
       rule: `A list of ${many} has a named array, its own address, and that of the next page; the newest come first`,
-      given: { ...given, earlier: make, made: make },
+      given: { ...given, earlier: post(path, another(least)), made: make },
       ask: get(`${path}?limit=1`),
       answer: ok({
         [collection]: [shown],
@@ -148,5 +148,9 @@ export function conventions(family: Family): Row[] {
     },
   ];
 }
+
+/** The same, but different in what may not be the same. */
+const another = (body: Family['least']): Family['least'] =>
+  JSON.parse(JSON.stringify(body).replaceAll('{unique}', '{unique}b'));
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,5 +1,13 @@
 /** All rows, in the order of the published table. */
 import type { Section } from './row.ts';
+import { certificateAuthorities } from './rows/certificate-authorities.ts';
 import { ipPolicies } from './rows/ip-policies.ts';
+import { sshCertificateAuthorities } from './rows/ssh-certificate-authorities.ts';
+import { sshHostCertificates } from './rows/ssh-host-certificates.ts';
 
-export const SECTIONS: readonly Section[] = [ipPolicies];
+export const SECTIONS: readonly Section[] = [
+  ipPolicies,
+  certificateAuthorities,
+  sshHostCertificates,
+  sshCertificateAuthorities,
+];

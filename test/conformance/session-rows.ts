@@ -1,6 +1,6 @@
 /** The rows that the two modules for signing in share. */
 import type { ModuleFamily } from './module-conventions.ts';
-import { invalid, ok, post, put, type Row } from './row.ts';
+import { invalid, ok, post, put, type Row, refused } from './row.ts';
 
 /** A route of an HTTPS edge, and what is not one. */
 export const onRoute = {
@@ -96,7 +96,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
       rule: `${module} is that of one route: another edge does not lead to it`,
       given: { ...given, other: post('/edges/https', {}), made: put(address, least) },
       ask: put(`/edges/https/{other.id}/routes/{route.id}/${name}`, least),
-      answer: { status: 404 },
+      answer: refused('NOT_FOUND'),
     },
   ];
 }

@@ -1,5 +1,5 @@
 /** Certificates and keys that rows name as `{pem.ca}` and so on; made anew, so that none expires. */
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { KeyUsageFlags, makeCertificate } from '../api/x509.ts';
 
 const { keyCertSign, cRLSign, digitalSignature } = KeyUsageFlags;
@@ -41,7 +41,7 @@ async function authorities() {
 }
 
 async function servers() {
-  const [leaf, other, rsa, rsa1024, ed25519, unnamed, root] = await Promise.all([
+  const [leaf, other, rsa, rsa1024, ed25519, p384, p521, unnamed, root] = await Promise.all([
     makeCertificate({
       subject: 'CN=app.example.com',
       ca: false,
@@ -60,6 +60,8 @@ async function servers() {
     makeCertificate({ subject: 'CN=rsa.example.com', ca: false, algorithm: 'rsa' }),
     makeCertificate({ subject: 'CN=short.example.com', ca: false, algorithm: 'rsa1024' }),
     makeCertificate({ subject: 'CN=ed25519.example.com', ca: false, algorithm: 'ed25519' }),
+    makeCertificate({ subject: 'CN=p384.example.com', ca: false, algorithm: 'p384' }),
+    makeCertificate({ subject: 'CN=p521.example.com', ca: false, algorithm: 'p521' }),
     makeCertificate({ subject: 'O=No common name', ca: false }),
     makeCertificate({ subject: 'CN=Root' }),
   ]);
@@ -82,6 +84,12 @@ async function servers() {
     short_rsa_key: rsa1024.keyPem,
     ed25519: ed25519.pem,
     ed25519_key: ed25519.keyPem,
+    p384: p384.pem,
+    p384_key: p384.keyPem,
+    p521: p521.pem,
+    p521_key: p521.keyPem,
+    secp256k1_key: privatePem(generateKeyPairSync('ec', { namedCurve: 'secp256k1' })),
+    ed448_key: privatePem(generateKeyPairSync('ed448')),
     leaf_without_name: unnamed.pem,
     leaf_without_name_key: unnamed.keyPem,
     chain: below.pem + intermediate.pem,
@@ -94,3 +102,6 @@ async function servers() {
     intermediate_key: intermediate.keyPem,
   };
 }
+
+const privatePem = ({ privateKey }: { privateKey: KeyObject }) =>
+  String(privateKey.export({ type: 'pkcs8', format: 'pem' }));

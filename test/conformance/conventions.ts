@@ -153,4 +153,5 @@ export function conventions(family: Family): Row[] {
 const another = (body: Family['least']): Family['least'] =>
   JSON.parse(JSON.stringify(body).replaceAll('{unique}', '{unique}b'));
 
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+/** At the beginning of a sentence. */
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

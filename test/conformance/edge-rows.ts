@@ -1,6 +1,6 @@
 /** The rows that both kinds of edges have. */
 import { forEveryone } from './access.ts';
-import { conventions } from './conventions.ts';
+import { capital, conventions } from './conventions.ts';
 import { created, del, get, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
 import { described } from './texts.ts';
 
@@ -140,5 +140,3 @@ export function edgeRows({ one, many, name, path, prefix, collection, otherPath 
 }
 
 const ports = (count: number) => Array.from({ length: count }, (_, index) => `${DOMAIN}:${1000 + index}`);
-
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

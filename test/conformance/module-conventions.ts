@@ -1,4 +1,5 @@
 /** The rows that every module has: settings that hang on an edge or a route, without an id of their own. */
+import { capital } from './conventions.ts';
 import { del, get, invalid, noContent, ok, put, type Row, refused, type Step } from './row.ts';
 
 export interface ModuleFamily {
@@ -26,7 +27,8 @@ export function moduleConventions(family: ModuleFamily): Row[] {
   const { one, name, owner, given, nobody, least, shown, other, otherShown, required } = family;
   const address = `${owner}/${name}`;
   const make = put(address, least);
-  const missing = { id: `{${owner.split('{').at(-1)?.replace('}', '')}}`, module: name };
+  const id = `{${owner.split('{').at(-1)?.replace('}', '')}}`;
+  const missing = { id, module: name };
   return [
     {
       rule: `A PUT of ${one} answers 200 with all of it`,
@@ -93,6 +95,17 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       answer: { ...ok({ modules: [name] }), headers: { etag: '"2"' } },
     },
     {
+      rule: `With If-Match, ${one} changes only at the revision of what it hangs on`,
+      given: { ...given, made: make },
+      ask: put(address, other, { headers: { 'if-match': '"1"' } }),
+      answer: refused('PRECONDITION_FAILED', { etag: '"2"' }),
+      later: [
+        [del(address, { headers: { 'if-match': '"1"' } }), refused('PRECONDITION_FAILED', { etag: '"2"' })],
+        [get(address, { headers: { 'if-none-match': '"2"' } }), { status: 304 }],
+        [put(address, other, { headers: { 'if-match': '"2"' } }), { ...ok(otherShown), headers: { etag: '"3"' } }],
+      ],
+    },
+    {
       rule: `Where nothing is that it could hang on, there is no PUT, GET or DELETE of ${one}`,
       given,
       ask: put(`${nobody}/${name}`, least),
@@ -101,6 +114,13 @@ export function moduleConventions(family: ModuleFamily): Row[] {
         [get(`${nobody}/${name}`), refused('NOT_FOUND')],
         [del(`${nobody}/${name}`), refused('NOT_FOUND')],
       ],
+    },
+    {
+      rule: `A PUT of ${one} may repeat the id in its path, and name no other`,
+      given,
+      ask: put(address, { ...least, id }),
+      answer: ok(shown),
+      later: [[put(address, { ...least, id: 'nonsense' }), invalid({ '/id': /in the path/ })]],
     },
     {
       rule: `A setting that is not one of ${one} is refused by name`,
@@ -146,5 +166,3 @@ export function deletion({ one, name, owner, given, least }: ModuleFamily): Row 
 
 /** What a PUT may leave out. */
 const optional = ({ other, least }: ModuleFamily) => Object.keys(other).filter((name) => !(name in least));
-
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -37,7 +37,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
   const take = (sent: object) => put(address, { ...least, ...sent });
   return [
     {
-      rule: `${module} is for OPTIONS requests, too, unless they are let through`,
+      rule: `${module} holds for OPTIONS requests, too, unless they are let through`,
       given,
       ask: take({}),
       answer: ok({ options_passthrough: false }),

@@ -22,11 +22,17 @@ const derived: Row[] = [
   made('The common name of a certificate authority is that of the subject of its PEM', '{pem.ca}', {
     subject_common_name: 'Device CA',
   }),
-  made('A subject without a common name shows as null', '{pem.ca_without_name}', { subject_common_name: null }),
-  made('Start and end of the validity are those of the PEM; one that has expired is taken', '{pem.ca_expired}', {
-    not_before: '2001-02-03T04:05:06.000Z',
-    not_after: '2002-03-04T05:06:07.000Z',
+  made('A certificate authority without a common name has null there', '{pem.ca_without_name}', {
+    subject_common_name: null,
   }),
+  made(
+    'Start and end of a certificate authority are those of its PEM; one that has expired is taken',
+    '{pem.ca_expired}',
+    {
+      not_before: '2001-02-03T04:05:06.000Z',
+      not_after: '2002-03-04T05:06:07.000Z',
+    },
+  ),
   made('A certificate authority that is not valid yet is taken', '{pem.ca_of_the_future}', {
     not_before: '2101-02-03T04:05:06.000Z',
     not_after: '2102-03-04T05:06:07.000Z',

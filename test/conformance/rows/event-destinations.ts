@@ -40,7 +40,7 @@ const targets: Row[] = [
       '/target/queue': 'unknown field',
     },
   ),
-  wrongUrl('A webhook is not called without TLS', 'http://hooks.example.com', /https/),
+  wrongUrl('The URL of a webhook is not an http URL', 'http://hooks.example.com', /https/),
   wrongUrl('A webhook is a whole URL', 'hooks.example.com', /https URL/),
   wrongUrl('A webhook has no user and password', 'https://a:b@hooks.example.com', /password/),
   wrongUrl('A webhook has no fragment', 'https://hooks.example.com/#x', /fragment/),

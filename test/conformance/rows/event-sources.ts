@@ -64,11 +64,12 @@ const operations: Row[] = [
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },
   {
-    rule: 'There is nothing in a source that an update could change',
+    rule: 'An update may repeat the type of a source, but there is nothing that it could change',
     given,
     ask: patch(`${path}/${CREATED}`, { type: UPDATED }),
-    answer: invalid({ '/type': /./ }),
+    answer: invalid({ '/type': /in the path/ }),
     later: [
+      [patch(`${path}/${CREATED}`, { type: CREATED }), ok(source(CREATED))],
       [patch(`${path}/${CREATED}`, { nonsense: 1 }), invalid({ '/nonsense': 'unknown field' })],
       [get(path), ok({ sources: [source(CREATED)] })],
     ],
@@ -166,6 +167,29 @@ const rules: Row[] = [
       [get(`${path}/${CREATED}`), { ...ok({}), ...etag(2) }],
       [del(`${path}/${UPDATED}`), noContent],
       [get(path), { ...ok({}), ...etag(3) }],
+    ],
+  },
+  {
+    rule: 'With If-Match, sources change only at the revision of their subscription',
+    given: { ...given, second: add(UPDATED) },
+    ask: del(`${path}/${CREATED}`, { headers: { 'if-match': '"1"' } }),
+    answer: refused('PRECONDITION_FAILED', { etag: '"2"' }),
+    later: [
+      [get(path, { headers: { 'if-none-match': '"2"' } }), { status: 304 }],
+      [patch(`${path}/${CREATED}`, {}, { headers: { 'if-match': '"1"' } }), refused('PRECONDITION_FAILED')],
+      [del(`${path}/${CREATED}`, { headers: { 'if-match': '"2"' } }), noContent],
+    ],
+  },
+  {
+    rule: 'The body of a new source may repeat the id of its subscription, and name no other',
+    given,
+    ask: post(path, { subscription_id: '{made.id}', type: UPDATED }),
+    answer: created(source(UPDATED)),
+    later: [
+      [
+        post(path, { subscription_id: 'esb_01k9zq3v5hf8svx2r4c6y7n0wd', type: DELETED }),
+        invalid({ '/subscription_id': /./ }),
+      ],
     ],
   },
   {

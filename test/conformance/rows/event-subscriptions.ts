@@ -98,6 +98,7 @@ const sources: Row[] = [
     later: [
       [post(path, { sources: [{}] }), invalid({ '/sources/0/type': /./ })],
       [post(path, { sources: CREATED }), invalid({ '/sources': /array/ })],
+      [post(path, { sources: [{ type: CREATED, uri: 'mine' }] }), invalid({ '/sources/0/uri': 'unknown field' })],
     ],
   },
 ];
@@ -155,6 +156,17 @@ const destined: Row[] = [
       [del(`${destinations}/{first.id}`), noContent],
     ],
   },
+  {
+    rule: 'Of many subscriptions to a destination, the answer that refuses to delete it names five',
+    given: {
+      ...two,
+      ...Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, subscription])),
+    },
+    ask: del(`${destinations}/{first.id}`),
+    answer: refused('RESOURCE_IN_USE', {
+      event_subscription: '{a.id}, {b.id}, {c.id}, {d.id}, {e.id}, …',
+    }),
+  },
 ];
 
 function many(count: number) {
@@ -175,6 +187,12 @@ export const eventSubscriptions: Section = {
       change: { description: 'changed', metadata: 'changed too' },
     }),
     ...described({ ...family, unit: 'chars' }),
+    {
+      rule: 'Texts of an event subscription count every character once, however many bytes it has',
+      ask: post(path, { description: '\u{1f980}'.repeat(255), metadata: '\u{1f980}'.repeat(4096) }),
+      answer: created({ description: '\u{1f980}'.repeat(255), metadata: '\u{1f980}'.repeat(4096) }),
+      later: [[post(path, { description: '\u{1f980}'.repeat(256) }), invalid({ '/description': /255 characters/ })]],
+    },
     ...sources,
     ...destined,
     forAdmins(family),

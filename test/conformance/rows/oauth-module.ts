@@ -39,9 +39,10 @@ const providers: Row[] = [
     const settings = name === 'github' ? codeHost : full;
     return {
       rule: `The provider of OAuth may be ${name}, with all its settings; the other seven are null`,
-      given: { ...given, made: take({ [name]: settings }) },
-      ask: get(address),
+      given,
+      ask: take({ [name]: settings }),
       answer: ok({ provider: { ...unused, [name]: settings } }),
+      later: [[get(address), ok({ provider: { ...unused, [name]: settings } })]],
     };
   }),
   {
@@ -132,6 +133,29 @@ const credentials: Row[] = [
     answer: shows('google', managed),
   },
   {
+    rule: 'The scopes of OAuth are at most 250, each once and without spaces',
+    given,
+    ask: ofGoogle({ ...client, scopes: members(250, 'scope') }),
+    answer: shows('google', { ...managed, ...client, scopes: members(250, 'scope') }),
+    later: [
+      [ofGoogle({ ...client, scopes: members(251, 'scope') }), invalid({ '/provider/google/scopes': /250/ })],
+      [ofGoogle({ ...client, scopes: ['email', 'email'] }), invalid({ '/provider/google/scopes/1': /already/ })],
+      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /one scope/ })],
+    ],
+  },
+  {
+    rule: 'Client id and secret of OAuth have at most 1024 and 4096 characters',
+    given,
+    ask: ofGoogle({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    answer: shows('google', { client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    later: [
+      [
+        ofGoogle({ client_id: 'x'.repeat(1025), client_secret: 'x'.repeat(4097) }),
+        invalid({ '/provider/google/client_id': /1024/, '/provider/google/client_secret': /4096/ }),
+      ],
+    ],
+  },
+  {
     rule: 'Client id and secret of OAuth are not empty',
     given,
     ask: ofGoogle({ client_id: '', client_secret: '' }),
@@ -179,6 +203,19 @@ const lists: Row[] = Object.entries(LISTS).flatMap(([list, { good, bad, reason }
     later: [[ofGithub({ [list]: members(251, good) }), invalid({ [`/provider/github/${list}`]: /250/ })]],
   },
 ]);
+
+lists.push({
+  rule: 'Email domains of OAuth are shown in lower case, and are the same in capitals',
+  given,
+  ask: ofGoogle({ email_domains: ['Example.COM'] }),
+  answer: shows('google', { email_domains: ['example.com'] }),
+  later: [
+    [
+      ofGoogle({ email_domains: ['example.com', 'EXAMPLE.com'] }),
+      invalid({ '/provider/google/email_domains/1': /already/ }),
+    ],
+  ],
+});
 
 function pointer(list: string, at: number): string {
   return `/provider/github/${list}/${at}`;

@@ -45,7 +45,7 @@ export const oidcRows: readonly Row[] = [
     ask: take({ issuer: 'https://accounts.example.com:8443/tenant' }),
     answer: ok({ issuer: 'https://accounts.example.com:8443/tenant' }),
   },
-  wrongIssuer('The issuer of OIDC is not reached without TLS', 'http://accounts.example.com', /https/),
+  wrongIssuer('The issuer of OIDC is not an http URL', 'http://accounts.example.com', /https/),
   wrongIssuer('The issuer of OIDC is a whole URL', 'accounts.example.com', /https URL/),
   wrongIssuer('The issuer of OIDC has no query', 'https://accounts.example.com?x=1', /query/),
   wrongIssuer('The issuer of OIDC has no fragment', 'https://accounts.example.com/#x', /fragment/),
@@ -68,6 +68,18 @@ export const oidcRows: readonly Row[] = [
     given,
     ask: take({ client_id: '', client_secret: '' }),
     answer: invalid({ '/client_id': /empty/, '/client_secret': /empty/ }),
+  },
+  {
+    rule: 'Client id and secret of OIDC have at most 1024 and 4096 characters',
+    given,
+    ask: take({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    answer: ok({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    later: [
+      [
+        take({ client_id: 'x'.repeat(1025), client_secret: 'x'.repeat(4097) }),
+        invalid({ '/client_id': /1024/, '/client_secret': /4096/ }),
+      ],
+    ],
   },
   {
     rule: 'Scopes of OIDC may be left out, which means none',

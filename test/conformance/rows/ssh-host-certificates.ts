@@ -47,7 +47,7 @@ const keys: Row[] = [
     { public_key: '{ssh.ed25519} root@web-1' },
   ),
   {
-    rule: 'What is certified is shown again as it was at first',
+    rule: 'An SSH host certificate is read again as it was created',
     given: { ...given, made: make() },
     ask: get(`${path}/{made.id}`),
     answer: ok({
@@ -198,7 +198,7 @@ const refusals: Row[] = [
     { '/ssh_certificate_authority_id': /sshca_/ },
   ),
   wrong(
-    'What is signed cannot be sent',
+    'Key type and certificate come from the service and cannot be sent',
     { key_type: 'ed25519', certificate: 'mine' },
     { '/key_type': 'unknown field', '/certificate': 'unknown field' },
   ),

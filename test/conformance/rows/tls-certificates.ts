@@ -53,6 +53,11 @@ const derived: Row[] = [
   takes('The key of a TLS certificate may be Ed25519', pair('{pem.ed25519}', '{pem.ed25519_key}'), {
     private_key_type: 'ed25519',
   }),
+  ...['p384', 'p521'].map((curve) =>
+    takes(`The key of a TLS certificate may be on ${curve}`, pair(`{pem.${curve}}`, `{pem.${curve}_key}`), {
+      private_key_type: 'ecdsa',
+    }),
+  ),
   takes('The key of a TLS certificate may be in PKCS #1', pair('{pem.rsa}', '{pem.rsa_key_pkcs1}'), {
     private_key_type: 'rsa',
   }),
@@ -95,6 +100,8 @@ const refusals: Row[] = [
   ),
   wrongKey('A private key with a passphrase is refused', '{pem.leaf_key_encrypted}', /passphrase/),
   wrongKey('A certificate in place of the private key is refused', '{pem.leaf}', /CERTIFICATE/),
+  wrongKey('A private key on another curve is refused', '{pem.secp256k1_key}', /secp256k1/),
+  wrongKey('A private key of another type is refused', '{pem.ed448_key}', /ed448/),
   wrongKey('Two private keys are refused', '{pem.leaf_key}{pem.leaf_key}', /exactly one/),
   wrongKey('What is not PEM is no private key', 'garbage', /not PEM/),
   wrongKey(

@@ -44,7 +44,7 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
   };
   const { given } = family;
   const address = `${owner}/${name}`;
-  const many = (count: number) => Array.from({ length: count }, (_, at) => `${prefix}_${ID.slice(0, -2)}${10 + at}`);
+  const fifty = Array.from({ length: 50 }, (_, index) => `n${index}`);
   return [
     ...moduleConventions(family),
     deletion(family),
@@ -62,9 +62,15 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
     },
     {
       rule: `The list of ${one} has at most 50 ids`,
-      given,
-      ask: put(address, { [ids]: many(51) }),
-      answer: invalid({ [`/${ids}`]: /at most 50/ }),
+      given: { ...edges, ...Object.fromEntries(fifty.map((each) => [each, make])) },
+      ask: put(address, { [ids]: fifty.map((each) => `{${each}.id}`) }),
+      answer: ok({ [refs]: fifty.map((each) => refTo(path, each)) }),
+      later: [
+        [
+          put(address, { [ids]: [`${prefix}_${ID}`, ...fifty.map((each) => `{${each}.id}`)] }),
+          invalid({ [`/${ids}`]: /at most 50/ }),
+        ],
+      ],
     },
     {
       rule: `The list of ${one} names what exists`,

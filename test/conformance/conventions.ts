@@ -59,7 +59,7 @@ export function conventions(family: Family): Row[] {
     },
     {
       rule: `A list of ${many} has a named array, its own address, and that of the next page; the newest come first`,
-      given: { ...given, earlier: make, made: make },
+      given: { ...given, earlier: post(path, another(least)), made: make },
       ask: get(`${path}?limit=1`),
       answer: ok({
         [collection]: [shown],
@@ -149,4 +149,9 @@ export function conventions(family: Family): Row[] {
   ];
 }
 
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+/** The same, but different in what may not be the same. */
+const another = (body: Family['least']): Family['least'] =>
+  JSON.parse(JSON.stringify(body).replaceAll('{unique}', '{unique}b'));
+
+/** At the beginning of a sentence. */
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -9,7 +9,8 @@ What the management API promises, as requests and answers. Every row is played a
 field, a response field or a query parameter of the [OpenAPI document](openapi.json) is in no row.
 
 Requests are an admin's unless they say whose. \`… → name\` is a request that comes first; \`{name.member}\` stands for what it
-answered, \`{unique}\` for a word that is another one in each row. An answer has what is shown, and may have more. \`<…>\` and
+answered, \`{unique}\` for a word that is another one in each row, \`{pem.…}\` and \`{ssh.…}\` for certificates and keys that are
+made anew, \`{now.…}\` for how the time begins. An answer has what is shown, and may have more. \`<…>\` and
 \`/…/\` are what a text must look like. Sections that the contract does not have begin with \`Extension\`.
 `;
 

@@ -10,5 +10,6 @@ export const SSH_KEYS = {
   ecdsa384: ecLine('nistp384', point(ec('secp384r1'))),
   ecdsa521: ecLine('nistp521', point(ec('secp521r1'))),
   short_rsa: rsaLine(rsa(1024)),
+  mislabelled: ed25519Line(edwards()).replace('ssh-ed25519', 'ssh-rsa'),
   dsa: dssLine(b64(rsa2048.n)),
 };

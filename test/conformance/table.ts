@@ -15,8 +15,14 @@ function sectionTable({ rows }: Section, outcome?: Outcome): string {
 }
 
 function request({ given = {}, ask }: Row): string {
-  const before = Object.entries(given).map(([name, one]) => `${step(one)} → ${name}`);
-  return [...before, step(ask)].join('<br>');
+  const before: { made: string; names: string[] }[] = [];
+  for (const [name, one] of Object.entries(given)) {
+    const last = before.at(-1);
+    if (last?.made === step(one)) last.names.push(name);
+    else before.push({ made: step(one), names: [name] });
+  }
+  const made = before.map((each) => `${each.made} → ${few(each.names).join(', ')}`);
+  return [...made, step(ask)].join('<br>');
 }
 
 function answers({ answer: first, later = [] }: Row): string {
@@ -57,8 +63,12 @@ function show(value: unknown): string {
 }
 
 function list(members: readonly unknown[]): string {
-  const shown = members.slice(0, 3).map(show);
-  return `[${shown.join(', ')}${members.length > 3 ? `, … ${members.length} in all` : ''}]`;
+  return `[${few(members.map(show)).join(', ')}]`;
+}
+
+/** The first ones, and how many there are. */
+function few(shown: readonly string[]): string[] {
+  return shown.length <= 3 ? [...shown] : [...shown.slice(0, 3), `… ${shown.length} in all`];
 }
 
 const LONGEST = 60;

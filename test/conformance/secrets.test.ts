@@ -17,8 +17,9 @@ function collect(node: unknown): void {
   if (node === null || typeof node !== 'object') return;
   for (const [name, member] of Object.entries(node)) {
     if (!SECRET.has(name) || typeof member !== 'string' || member.length < 16) collect(member);
-    // Of a PEM, a line from the middle: it may be escaped in one place and not in another.
-    else secrets.add(member.includes('\n') ? (member.split('\n')[1] ?? member) : member);
+    else if (!member.startsWith('-----')) secrets.add(member);
+    // Of a PEM, a line from the middle: it may be escaped in one place and not in another. Some rows send a certificate.
+    else if (member.includes('PRIVATE KEY')) secrets.add(member.split('\n')[1] ?? member);
   }
 }
 

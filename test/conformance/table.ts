@@ -24,7 +24,8 @@ function answers({ answer: first, later = [] }: Row): string {
 }
 
 function step({ method, path, body, headers = {}, as = 'admin' }: Step): string {
-  const who = as === 'admin' ? '' : `${as}: `;
+  // A key in the request says who asks.
+  const who = as === 'admin' || 'authorization' in headers ? '' : `${as}: `;
   const extra = Object.entries(headers).map(([name, value]) => ` ${name}: ${short(value)}`);
   return `${who}${code(`${method} ${path}${extra.join('')}${body === undefined ? '' : ` ${show(body)}`}`)}`;
 }

@@ -28,8 +28,8 @@ export interface Answer {
    * regular expression stands for a text that it matches; `undefined`, for a member that must not be there.
    */
   readonly body?: unknown;
-  /** By name in lower case. */
-  readonly headers?: Readonly<Record<string, string | RegExp>>;
+  /** By name in lower case; `undefined` for a header that must not be there. */
+  readonly headers?: Readonly<Record<string, string | RegExp | undefined>>;
 }
 
 export interface Row {

@@ -32,7 +32,7 @@ function step({ method, path, body, headers = {}, as = 'admin' }: Step): string 
 
 function answer({ status, body, headers = {} }: Answer): string {
   const shown = Object.entries(headers).map(
-    ([name, value]) => ` ${name}: ${value instanceof RegExp ? value : short(value)}`,
+    ([name, value]) => ` ${name}: ${typeof value === 'string' ? short(value) : show(value)}`,
   );
   return code(`${status}${shown.join('')}${body === undefined ? '' : ` ${error(body) ?? show(body)}`}`);
 }
@@ -52,14 +52,19 @@ function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(short(value));
   if (Array.isArray(value)) return list(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([name, member]) => `${JSON.stringify(short(name))}: ${show(member)}`)
-    .join(', ')}}`;
+  const member = ([name, one]: [string, unknown]) => `${JSON.stringify(short(name))}: ${show(one)}`;
+  return `{${some(Object.entries(value), MOST_MEMBERS, member)}}`;
 }
 
-function list(members: readonly unknown[]): string {
-  const shown = members.slice(0, 3).map(show);
-  return `[${shown.join(', ')}${members.length > 3 ? `, … ${members.length} in all` : ''}]`;
+const list = (members: readonly unknown[]) => `[${some(members, 3, show)}]`;
+
+/** More than any of our resources has. */
+const MOST_MEMBERS = 18;
+
+/** All of them, or the first three of too many. */
+function some<T>(members: readonly T[], most: number, text: (member: T) => string): string {
+  if (members.length <= most) return members.map(text).join(', ');
+  return `${members.slice(0, 3).map(text).join(', ')}, … ${members.length} in all`;
 }
 
 const LONGEST = 60;

@@ -175,6 +175,12 @@ export const commonConventions: Section = {
       answer: invalid({ '?offset': 'unknown query parameter', '?page': 'unknown query parameter' }),
     },
     {
+      rule: 'Lists have no filters',
+      given: made,
+      ask: get('/ip_policy_rules?ip_policy_id={made.id}'),
+      answer: invalid({ '?ip_policy_id': 'unknown query parameter' }),
+    },
+    {
       rule: 'Every wrong field of a body is named at once',
       ask: post('/ip_policies', { descripton: 'a', 'a/b~c': 1, metadata: 3 }),
       answer: invalid({

@@ -22,6 +22,8 @@ const notStarted = {
 };
 const attached = { certificate: refTo('/tls_certificates', 'certificate') };
 
+const JOB_ERRORS = { anyOf: [{ enum: ['INTERNAL_ERROR', 'DNS_ERROR'] }, { type: 'null' }] };
+
 const ofType = (private_key_type: string): Row => ({
   rule: `Automatic certificates may be for ${private_key_type} keys`,
   ask: post(path, { ...domain, certificate_management_policy: { authority: 'letsencrypt', private_key_type } }),
@@ -106,6 +108,11 @@ const automatic: readonly Row[] = [
     given: made(ecdsa),
     ask: patch(one, { certificate_management_status: null }),
     answer: invalid({ '/certificate_management_status': 'unknown field' }),
+  },
+  {
+    rule: 'An error of the job that issues certificates is documented as INTERNAL_ERROR or DNS_ERROR',
+    ask: get('/openapi.json', { as: 'anonymous' }),
+    answer: ok({ components: { schemas: { ReservedDomainCertJob: { properties: { error_code: JOB_ERRORS } } } } }),
   },
   {
     rule: 'Detaching the policy answers 204, and there is none any more',

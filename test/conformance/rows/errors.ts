@@ -9,6 +9,8 @@ const configured = {
   domain: post('/reserved_domains', { domain: '{unique}.example.net' }),
   bound: patch('/reserved_domains/{domain.id}', { http_endpoint_configuration_id: '{configuration.id}' }),
 };
+const certified = (name: string) =>
+  post('/reserved_domains', { domain: `${name}-{unique}.example.net`, certificate_id: '{certificate.id}' });
 const TOO_LARGE = 'x'.repeat(1024 * 1024);
 const under = { headers: { 'idempotency-key': 'other-{unique}' } };
 
@@ -92,6 +94,15 @@ export const errors: Section = {
       given: configured,
       ask: del('/endpoint_configurations/{configuration.id}'),
       answer: refused('RESOURCE_IN_USE', { reserved_domain: '{domain.id}' }),
+    },
+    {
+      rule: 'RESOURCE_IN_USE, 409: of many that refer to it details have five',
+      given: {
+        certificate: post('/tls_certificates', { certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' }),
+        ...Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, certified(name)])),
+      },
+      ask: del('/tls_certificates/{certificate.id}'),
+      answer: refused('RESOURCE_IN_USE', { reserved_domain: /^{a.id}, {b.id}, {c.id}, {d.id}, {e.id}, …$/ }),
     },
     {
       rule: 'PRECONDITION_FAILED, 412: the resource is at another revision, whose tag details have',

@@ -65,7 +65,7 @@ export const idempotencyKeys: Section = {
     {
       rule: 'The first answer to a key is not called a replay',
       ask: policy('first-{unique}'),
-      answer: { status: 201, body: { description: null } },
+      answer: { ...created({ description: null }), headers: { 'idempotency-replayed': undefined } },
     },
     {
       rule: 'Creates without a key, or under different ones, are different creates',

@@ -61,9 +61,9 @@ function nameOf(path: readonly PropertyKey[], place: Place): string {
 }
 
 function reasonOf(issue: z.core.$ZodIssue, place: Place): string {
+  // All values of a parameter that a query has more than once.
+  if (place === 'query' && Array.isArray(issue.input)) return 'must be given once';
   if (issue.code !== 'invalid_type') return issue.message;
-  // What a query has twice arrives as a list.
-  if (place === 'query' && Array.isArray(issue.input)) return 'must occur once';
   if (issue.input === undefined) return 'is required';
   if (issue.expected === 'never') return 'is set by the service';
   if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';

@@ -9,7 +9,7 @@ import { type Documented, readContract } from './coverage.ts';
 import { fill, prepare } from './play.ts';
 import type { Step } from './row.ts';
 import { SECTIONS } from './sections.ts';
-import { validRequest } from './valid-request.ts';
+import { richest } from './valid-request.ts';
 import { createWorld } from './world.ts';
 
 const BODY_LIMIT = 32 * 1024;
@@ -20,7 +20,7 @@ const contract = readContract(document);
 
 /** The request that would succeed, with what it refers to made. */
 async function ready(operation: Documented): Promise<Step> {
-  const row = validRequest(operation, contract, SECTIONS);
+  const row = richest(operation, contract, SECTIONS);
   return fill(row.ask, await prepare(row, world.callers, world.values()));
 }
 
@@ -99,7 +99,7 @@ describe.each(contract.operations.filter(({ query }) => query.includes('before_i
       expect(error.details, limit).toHaveProperty('?limit');
     }
     const twice = await admin.get(`${list}?limit=1&limit=2`);
-    expect(twice.error.details['?limit']).toBe('must occur once');
+    expect(twice.error.details['?limit']).toBe('must be given once');
   });
 });
 

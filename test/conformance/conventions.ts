@@ -26,6 +26,8 @@ export interface Family {
   readonly collection: string;
   /** The least that a create request needs; with `{unique}` where two may not be the same. */
   readonly least: Readonly<Record<string, unknown>>;
+  /** What a second one of them has otherwise, where two may not be the same. */
+  readonly another?: Readonly<Record<string, unknown>>;
   /** A change that is possible at any time, and how it shows. */
   readonly change: Readonly<Record<string, unknown>>;
   /** What the path and the body refer to. */
@@ -36,7 +38,7 @@ export interface Family {
 
 /** Creating, listing, reading, changing and deleting, and what is refused alike everywhere. */
 export function conventions(family: Family): Row[] {
-  const { one, many, prefix, path, collection, least, change, given = {}, required = [] } = family;
+  const { one, many, prefix, path, collection, least, another = {}, change, given = {}, required = [] } = family;
   const make = post(path, least);
   const made = { ...given, made: make };
   const address = `${path}/{made.id}`;
@@ -59,7 +61,7 @@ export function conventions(family: Family): Row[] {
     },
     {
       rule: `A list of ${many} has a named array, its own address, and that of the next page; the newest come first`,
-      given: { ...given, earlier: post(path, another(least)), made: make },
+      given: { ...given, earlier: post(path, { ...renamed(least), ...another }), made: make },
       ask: get(`${path}?limit=1`),
       answer: ok({
         [collection]: [shown],
@@ -150,7 +152,7 @@ export function conventions(family: Family): Row[] {
 }
 
 /** The same, but different in what may not be the same. */
-const another = (body: Family['least']): Family['least'] =>
+const renamed = (body: Family['least']): Family['least'] =>
   JSON.parse(JSON.stringify(body).replaceAll('{unique}', '{unique}b'));
 
 /** At the beginning of a sentence. */

@@ -46,6 +46,7 @@ function compare(reply: Reply, wanted: Answer, values: Values): void {
     expectAbsent(got, body);
   }
   expect(reply.headers).toMatchObject(asymmetric(headers) as object);
+  expectAbsent(reply.headers, headers);
 }
 
 /** With every placeholder replaced: by a value of any type where it is the whole text. */

@@ -28,8 +28,8 @@ export interface Answer {
    * regular expression stands for a text that it matches; `undefined`, for a member that must not be there.
    */
   readonly body?: unknown;
-  /** By name in lower case. */
-  readonly headers?: Readonly<Record<string, string | RegExp>>;
+  /** By name in lower case; `undefined` for a header that must not be there. */
+  readonly headers?: Readonly<Record<string, string | RegExp | undefined>>;
 }
 
 export interface Row {
@@ -62,6 +62,9 @@ export const patch = (path: string, body?: unknown, more: More = {}): Step => ({
   ...more,
 });
 
+/** Whoever has the API key that was created under this name. */
+export const by = (key: string): More => ({ as: 'anonymous', headers: { authorization: `Bearer {${key}.token}` } });
+
 export const ok = (body?: unknown): Answer => ({ status: 200, body });
 export const created = (body?: unknown): Answer => ({ status: 201, body });
 export const noContent: Answer = { status: 204 };
@@ -83,3 +86,6 @@ export const idOf = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-7][0-9
 
 /** Another resource, at this path. */
 export const refTo = (path: string, name: string) => ({ id: `{${name}.id}`, uri: `{base}${path}/{${name}.id}` });
+
+/** A text that is not this one. */
+export const not = (text: string): RegExp => new RegExp(`^(?!${text}$)`);

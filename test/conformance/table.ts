@@ -21,7 +21,7 @@ function request({ given = {}, ask }: Row): string {
     if (last?.made === step(one)) last.names.push(name);
     else before.push({ made: step(one), names: [name] });
   }
-  const made = before.map((each) => `${each.made} → ${few(each.names).join(', ')}`);
+  const made = before.map((each) => `${each.made} → ${some(each.names, 3, String)}`);
   return [...made, step(ask)].join('<br>');
 }
 
@@ -30,14 +30,15 @@ function answers({ answer: first, later = [] }: Row): string {
 }
 
 function step({ method, path, body, headers = {}, as = 'admin' }: Step): string {
-  const who = as === 'admin' ? '' : `${as}: `;
+  // A key in the request says who asks.
+  const who = as === 'admin' || 'authorization' in headers ? '' : `${as}: `;
   const extra = Object.entries(headers).map(([name, value]) => ` ${name}: ${short(value)}`);
   return `${who}${code(`${method} ${path}${extra.join('')}${body === undefined ? '' : ` ${show(body)}`}`)}`;
 }
 
 function answer({ status, body, headers = {} }: Answer): string {
   const shown = Object.entries(headers).map(
-    ([name, value]) => ` ${name}: ${value instanceof RegExp ? value : short(value)}`,
+    ([name, value]) => ` ${name}: ${typeof value === 'string' ? short(value) : show(value)}`,
   );
   return code(`${status}${shown.join('')}${body === undefined ? '' : ` ${error(body) ?? show(body)}`}`);
 }
@@ -57,18 +58,19 @@ function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(short(value));
   if (Array.isArray(value)) return list(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([name, member]) => `${JSON.stringify(short(name))}: ${show(member)}`)
-    .join(', ')}}`;
+  const member = ([name, one]: [string, unknown]) => `${JSON.stringify(short(name))}: ${show(one)}`;
+  return `{${some(Object.entries(value), MOST_MEMBERS, member)}}`;
 }
 
-function list(members: readonly unknown[]): string {
-  return `[${few(members.map(show)).join(', ')}]`;
-}
+const list = (members: readonly unknown[]) => `[${some(members, 3, show)}]`;
 
-/** The first ones, and how many there are. */
-function few(shown: readonly string[]): string[] {
-  return shown.length <= 3 ? [...shown] : [...shown.slice(0, 3), `… ${shown.length} in all`];
+/** More than any of our resources has. */
+const MOST_MEMBERS = 18;
+
+/** All of them, or the first three of too many. */
+function some<T>(members: readonly T[], most: number, text: (member: T) => string): string {
+  if (members.length <= most) return members.map(text).join(', ');
+  return `${members.slice(0, 3).map(text).join(', ')}, … ${members.length} in all`;
 }
 
 const LONGEST = 60;

@@ -59,7 +59,7 @@ export function described({ one, path, least, given = {}, unit }: Described): Ro
 const WORD = { bytes: 'bytes', chars: 'characters' };
 
 /** The longest text that fits, of characters that are longer than a byte where that matters. */
-function longest(limit: number, unit: 'bytes' | 'chars'): string {
+export function longest(limit: number, unit: 'bytes' | 'chars'): string {
   if (unit === 'chars') return 'ä'.repeat(limit);
   return 'ä'.repeat(limit >> 1) + 'x'.repeat(limit % 2);
 }

@@ -30,7 +30,7 @@ export async function requireSameWork(
       const more = count - (before.get(table) ?? 0);
       return more === 0 ? [] : [`${more} in ${table}`];
     });
-    return { length, added: added.join(', ') };
+    return { length, added: added.toSorted().join(', ') };
   };
   const [ours, minimal] = [await work(sides[0]), await work(sides[1])];
   if (ours.added !== minimal.added) {

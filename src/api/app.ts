@@ -7,9 +7,11 @@ import { invalidRequest } from './errors.ts';
 import { addOperations } from './families/all.ts';
 import { addHealth } from './health.ts';
 import { parseJson } from './json.ts';
+import { LOAD_LIMITS, type LoadLimits, shedLoad } from './load-shedding.ts';
 import { addMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { DEFAULT_PLATFORM, type Platform } from './platform.ts';
+import { addRateLimits, RATE_LIMITS, type RateLimits } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { createApi } from './route.ts';
 import { createSecrets, type Secrets } from './secrets.ts';
@@ -26,18 +28,30 @@ export interface AppOptions {
   baseUrl?: string | undefined;
   /** Most bytes of a body. Default 1 MiB. */
   bodyLimit?: number | undefined;
-  /** Milliseconds: to receive a request, without traffic, between requests of a connection. */
   timeouts?: Partial<Timeouts> | undefined;
+  rateLimits?: Partial<RateLimits> | undefined;
+  loadLimits?: Partial<LoadLimits> | undefined;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. Default: none. */
+  trustedProxies?: string[] | undefined;
 }
 
+/** In milliseconds. */
 export interface Timeouts {
+  /** To receive a request. */
   request: number;
+  /** From its first bytes to its answer. */
+  handler: number;
+  /** Of a connection without traffic. */
   connection: number;
+  /** Between requests of a connection. */
   keepAlive: number;
 }
 
-/** `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one. */
-const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000 };
+/**
+ * `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one.
+ * `handler` is above that of one statement and the wait for a connection, whose answers say more.
+ */
+const TIMEOUTS: Timeouts = { request: 30_000, handler: 25_000, connection: 60_000, keepAlive: 72_000 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db, secrets = createSecrets(undefined) } = options;
@@ -51,6 +65,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     requestTimeout: timeouts.request,
+    handlerTimeout: timeouts.handler,
+    trustProxy: options.trustedProxies ?? false,
     http: {
       // Node takes the larger of the two for whole requests, whichever it is.
       headersTimeout: timeouts.request,
@@ -84,7 +100,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addMetrics(app, db);
   addHealth(app, db);
 
-  addOperations(createApi(app, { db, secrets, platform, baseOf: baseUrl(options.baseUrl) }));
+  await app.register(async (scope) => {
+    await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
+    const rateLimiter = await addRateLimits(scope, { ...RATE_LIMITS, ...options.rateLimits });
+    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, baseOf: baseUrl(options.baseUrl) }));
+  });
   await addDocs(app, openApiDocument());
   return app;
 }

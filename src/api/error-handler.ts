@@ -10,7 +10,8 @@ import { isTransient, violation } from './store/trouble.ts';
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = toApiError(error);
-  if (answer.status >= 500) request.log.error({ err: error }, answer.message);
+  // What we refuse for a known reason is no error of ours, and there may be very much of it.
+  if (answer.status >= 500) request.log[error instanceof ApiError ? 'warn' : 'error']({ err: error }, answer.message);
   sendError(answer, request, reply);
 }
 
@@ -51,6 +52,8 @@ function fromFastify(error: FastifyError): ApiError | undefined {
       return invalidRequest({ 'Content-Length': 'differs from the length of the body' });
     case 'FST_ERR_BAD_URL':
       return invalidRequest({ path: 'has a malformed percent escape' });
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return unavailable('The request took too long; whether it took effect is unknown.');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('There is nothing at this path.');
     default:

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from '../resources/errors.ts';
 import { addOperations } from './families/all.ts';
-import { errorResponses, HEADERS, PARAMETERS, pascal } from './openapi-components.ts';
+import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './openapi-components.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { components, inline, type Json, nameOf, ref } from './openapi-schemas.ts';
 import type { AnyOperation } from './operation.ts';
@@ -24,7 +24,13 @@ const TAGS: Record<string, string> = {
 };
 
 /** Errors that every operation may answer with. */
-const COMMON: readonly ErrorCode[] = ['INVALID_REQUEST', 'UNAUTHENTICATED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+const COMMON: readonly ErrorCode[] = [
+  'INVALID_REQUEST',
+  'UNAUTHENTICATED',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+];
 const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
 /** The document of the whole API. */
@@ -128,6 +134,7 @@ function describe(operation: AnyOperation, schemas: Json): Json {
 function headers({ tagged, creates, success }: AnyOperation): Json {
   return {
     'X-Request-Id': ref('headers', 'RequestId'),
+    ...RATE_LIMIT_HEADERS,
     ...(tagged && success.schema ? { ETag: ref('headers', 'ETag') } : {}),
     ...(creates
       ? { Location: ref('headers', 'Location'), 'Idempotency-Replayed': ref('headers', 'IdempotencyReplayed') }

@@ -68,7 +68,7 @@ describe('the OpenAPI document', () => {
     const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
     for (const operations of Object.values(paths)) {
       for (const { responses, 'x-access': access } of Object.values(operations)) {
-        for (const status of ['400', '401', '500', '503']) expect(responses).toHaveProperty(status);
+        for (const status of ['400', '401', '429', '500', '503']) expect(responses).toHaveProperty(status);
         if (access === 'admin') expect(responses).toHaveProperty('403');
       }
     }

@@ -8,6 +8,7 @@ import { addOperations } from './families/all.ts';
 import { addHealth } from './health.ts';
 import { parseJson } from './json.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './load-shedding.ts';
+import { collectMethods, pathOf } from './methods.ts';
 import { addMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { DEFAULT_PLATFORM, type Platform } from './platform.ts';
@@ -86,14 +87,19 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', app.routing);
 
-  const methodsOf = collectMethods(app);
+  const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
   });
   closeWhenStopping(app);
-  app.setErrorHandler(answerError);
-  app.setNotFoundHandler(answerUnrouted(methodsOf));
+  const answerMissing = answerUnrouted(methods);
+  app.setNotFoundHandler(answerMissing);
+  // Of a request to nowhere, Fastify looks at the body first: that there is nothing counts more than what is wrong with it.
+  app.setErrorHandler((error, request, reply) => {
+    if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
+    else answerError(error, request, reply);
+  });
   readJson(app);
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
@@ -107,19 +113,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   await addDocs(app, openApiDocument());
   return app;
-}
-
-/** The methods of the routes that are added from now on, by the path of a request. */
-function collectMethods(app: FastifyInstance): (path: string) => string[] {
-  const methods = new Map<string, string[]>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const pattern = `^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`;
-    methods.set(pattern, [...(methods.get(pattern) ?? []), ...[method].flat()]);
-  });
-  return (path) => {
-    const matching = [...methods].filter(([pattern]) => new RegExp(pattern).test(path));
-    return [...new Set(matching.flatMap(([, known]) => known))].sort();
-  };
 }
 
 /**

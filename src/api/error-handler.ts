@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ApiError, errorBody, internalError, invalidRequest, notFound, resourceInUse, unavailable } from './errors.ts';
+import { type KnownMethods, pathOf } from './methods.ts';
 import { newRequestId } from './request-id.ts';
 import { isTransient, violation } from './store/trouble.ts';
 
@@ -67,10 +68,9 @@ export const unsupportedMediaType = () =>
   new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Bodies are JSON in UTF-8: "Content-Type: application/json".');
 
 /** 404, or 405 with the methods of a path that exists. */
-export function answerUnrouted(methodsOf: (path: string) => string[]) {
+export function answerUnrouted(known: KnownMethods) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const path = request.url.split('?', 1)[0] ?? request.url;
-    const methods = methodsOf(path);
+    const methods = known.of(pathOf(request));
     const allow = methods.join(', ');
     const error =
       methods.length === 0

@@ -5,6 +5,7 @@ import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency
 import { authenticate, type Caller, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
+import { pathOf } from './methods.ts';
 import type { Answer, Api, Call, Operation, PathParameter } from './operation.ts';
 import type { Platform } from './platform.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -87,7 +88,7 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
       idempotencyKey: operation.creates ? parseKey(header(request, IDEMPOTENCY_KEY_HEADER)) : undefined,
       base: baseOf(request),
       method: operation.method,
-      path: request.url.split('?', 1)[0] ?? request.url,
+      path: pathOf(request),
     };
   }
 

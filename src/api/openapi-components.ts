@@ -70,8 +70,10 @@ export const PARAMETERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Identifies the request in logs and errors; made up when absent.',
-    schema: { type: 'string', maxLength: 128 },
+    description:
+      'Identifies the request in logs and errors; made up when it is absent, or anything but up to 128 letters, digits ' +
+      'and `. _ : / + = -`.',
+    schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',

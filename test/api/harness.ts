@@ -17,7 +17,7 @@ import { botUser } from '../../src/resources/bot-user.ts';
 import { type ErrorBody, errorBody } from '../../src/resources/errors.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
-import { checkAgainstDocument } from './openapi-check.ts';
+import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi-check.ts';
 
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
@@ -157,6 +157,7 @@ function caller(app: FastifyInstance, id: string, key: string): Caller {
       ...(body === undefined ? {} : { payload: json ? JSON.stringify(body) : body }),
     });
     const got = z.record(z.string(), z.coerce.string()).parse(response.headers);
+    if (response.statusCode < 300 && json) checkTakenAgainstDocument(method, path, body);
     return checked(method, path, { status: response.statusCode, headers: got, text: response.payload });
   }
   return {

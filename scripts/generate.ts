@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { openApiDocument } from '../src/api/openapi.ts';
 import { crdFileName, crdYaml } from '../src/operator/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
+import { conformancePage } from '../test/conformance/page.ts';
+import { permissionsPage } from '../test/conformance/permissions.ts';
 
 interface Generated {
   /** Path from the root of the repository. */
@@ -13,6 +15,8 @@ interface Generated {
 
 const GENERATED: readonly Generated[] = [
   { file: 'docs/openapi.json', content: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
+  { file: 'docs/conformance.md', content: conformancePage },
+  { file: 'docs/permissions.md', content: permissionsPage },
   ...kinds.map((kind) => ({ file: `crds/${crdFileName(kind)}`, content: () => crdYaml(kind) })),
 ];
 

@@ -10,7 +10,14 @@ import { createMetrics } from '../src/operator/runtime/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-const DOCUMENTS = ['README.md', 'docs/operator.md', 'docs/api.md', 'docs/dependencies.md'];
+const DOCUMENTS = [
+  'README.md',
+  'docs/operator.md',
+  'docs/api.md',
+  'docs/dependencies.md',
+  'docs/conformance.md',
+  'docs/permissions.md',
+];
 const packageFile = z.object({
   dependencies: z.record(z.string(), z.string()),
   devDependencies: z.record(z.string(), z.string()),

@@ -78,6 +78,14 @@ export async function createTestDatabase(template?: Template): Promise<string> {
   return createDatabase(admin, name, { template: template.name });
 }
 
+/** Creates a copy of a database to which nobody is connected; returns its URL. */
+export async function cloneTestDatabase(url: string): Promise<string> {
+  const admin = (await postgres()).url;
+  const name = unique('test', '_');
+  cleanUps.push(() => dropDatabase(admin, name));
+  return createDatabase(admin, name, { template: new URL(url).pathname.slice(1) });
+}
+
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;

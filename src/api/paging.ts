@@ -11,7 +11,7 @@ const LIMIT_RULE = `must be a number from 1 to ${MAX_LIMIT}`;
 export function pageQuery(resource: Resource) {
   return z.strictObject({
     limit: z
-      .string({ error: 'must be given once' })
+      .string()
       .regex(/^[1-9]\d{0,2}$/, LIMIT_RULE)
       .transform(Number)
       .refine((limit) => limit <= MAX_LIMIT, LIMIT_RULE)

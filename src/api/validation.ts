@@ -46,7 +46,7 @@ function problems(issues: readonly z.core.$ZodIssue[], place: Place): Details {
   };
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[place]);
-    else add(issue.path, reasonOf(issue));
+    else add(issue.path, reasonOf(issue, place));
   }
   return found;
 }
@@ -60,7 +60,9 @@ function nameOf(path: readonly PropertyKey[], place: Place): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-function reasonOf(issue: z.core.$ZodIssue): string {
+function reasonOf(issue: z.core.$ZodIssue, place: Place): string {
+  // All values of a parameter that a query has more than once.
+  if (place === 'query' && Array.isArray(issue.input)) return 'must be given once';
   if (issue.code !== 'invalid_type') return issue.message;
   if (issue.input === undefined) return 'is required';
   if (issue.expected === 'never') return 'is set by the service';

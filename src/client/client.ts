@@ -13,6 +13,7 @@ import { type authenticate, authentication, credential } from '../resources/cred
 import { endpointConfiguration } from '../resources/endpoint-configuration.ts';
 import { eventDestination } from '../resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
+import { eventTypeList } from '../resources/event-type.ts';
 import { httpResponseBackend } from '../resources/http-response-backend.ts';
 import { httpsEdge } from '../resources/https-edge.ts';
 import { httpsEdgeRoute } from '../resources/https-edge-route.ts';
@@ -100,6 +101,11 @@ export function createClient(options: ClientOptions) {
     eventDestinations: family(transport, eventDestination),
     eventSubscriptions: family(transport, eventSubscription),
     eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
+    /** All types that a subscription may have as sources. */
+    async eventTypes(call: CallOptions = {}) {
+      return eventTypeList.parse((await transport.send({ method: 'GET', path: '/event_types', ...call })).body)
+        .event_types;
+    },
     certificateAuthorities: family(transport, certificateAuthority),
     tlsCertificates: family(transport, tlsCertificate),
     sshCertificateAuthorities: family(transport, sshCertificateAuthority),
@@ -176,6 +182,10 @@ function sourcesClient(transport: Transport, subscriptionId: string) {
     },
     async list(options: CallOptions = {}) {
       return eventSources.parse((await transport.send({ method: 'GET', path, ...options })).body).sources;
+    },
+    /** There is nothing to change: confirms that the source exists, at this ETag. */
+    async update(type: string, options: ChangeOptions = {}) {
+      return eventSource.parse((await transport.send({ method: 'PATCH', path: at(type), body: {}, ...options })).body);
     },
     async delete(type: string, options: ChangeOptions = {}) {
       await transport.send({ method: 'DELETE', path: at(type), ...options });

@@ -17,6 +17,8 @@ export const ALGORITHMS = {
     modulusLength: 1024,
     publicExponent: new Uint8Array([1, 0, 1]),
   },
+  p384: { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' },
+  p521: { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' },
   ecdsa: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
   ed25519: { name: 'Ed25519' },
 } as const;

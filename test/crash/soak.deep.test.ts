@@ -6,6 +6,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { ANNOTATION } from '../../src/operator/names.ts';
 import { waitFor } from '../cluster/wait.ts';
+import { randomFrom } from '../random.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { FAULTS, refusal } from './object-faults.ts';
 import type { Fault } from './proxy.ts';
@@ -18,29 +19,11 @@ const OBJECTS = 10;
 const OPERATORS = 2;
 const FAULTY = 0.06;
 
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-const random = randomFrom(SEED);
-const below = (count: number) => Math.floor(random() * count);
-function oneOf<T>(choices: readonly T[]): T {
-  const choice = choices[below(choices.length)];
-  if (choice === undefined) throw new Error('nothing to choose from');
-  return choice;
-}
+const { next: random, below, oneOf, some } = randomFrom(SEED);
 
 const TEXTS = ['one', 'two', 'three'];
 const CIDRS = ['10.0.0.0/8', '192.0.2.0/24', '198.51.100.0/24', '2001:db8::/32'];
 const TARGETS = ['bind:a.example.com', 'bind:*.example.com', 'bind:app=shop'];
-const some = <T>(values: readonly T[]) => values.filter(() => random() < 0.5);
 
 function randomObject(): Declared {
   const n = below(OBJECTS);

@@ -1,22 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseSshPublicKey, sshPublicKey } from '../../src/resources/ssh-public-key.ts';
 import { mpint, string } from '../../src/resources/ssh-wire.ts';
+import { b64, dssLine, ec, ecLine, ed25519Line, edwards, line, point, rsa, rsaLine } from './ssh-keys.ts';
 
-const b64 = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64url');
-const line = (type: string, ...parts: Buffer[]) =>
-  `${type} ${Buffer.concat([string(type), ...parts]).toString('base64')}`;
-
-const rsa = (modulusLength: number) =>
-  generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' });
-const rsaLine = ({ e, n }: { e?: string; n?: string }) => line('ssh-rsa', mpint(b64(e)), mpint(b64(n)));
-const ec = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' });
-const point = ({ x, y }: { x?: string; y?: string }) => Buffer.concat([Buffer.from([4]), b64(x), b64(y)]);
-const ecLine = (curve: string, bytes: Buffer, inner = curve) =>
-  line(`ecdsa-sha2-${curve}`, string(inner), string(bytes));
-const edwards = b64(generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x);
-const ed25519 = line('ssh-ed25519', string(edwards));
+const bytes25519 = edwards();
+const ed25519 = ed25519Line(bytes25519);
 const rsa2048 = rsa(2048);
 const p256 = ec('prime256v1');
 const modulus = b64(rsa2048.n);
@@ -58,10 +47,10 @@ describe('what is no usable SSH public key is refused with the reason', () => {
     ['another word', 'hello world', /its type must be ssh-ed25519/],
     ['options before it', `restrict ${ed25519}`, /without options/],
     ['two lines', `${ed25519}\n${ed25519}`, /several lines/],
-    ['a DSA key', line('ssh-dss', mpint(modulus)), /DSA key/],
-    ['a key of a security token', line('sk-ssh-ed25519@openssh.com', string(edwards)), /security token/],
-    ['an ECDSA one, too', line('sk-ecdsa-sha2-nistp256@openssh.com', string(edwards)), /security token/],
-    ['a certificate', line('ssh-ed25519-cert-v01@openssh.com', string(edwards)), /is a certificate/],
+    ['a DSA key', dssLine(modulus), /DSA key/],
+    ['a key of a security token', line('sk-ssh-ed25519@openssh.com', string(bytes25519)), /security token/],
+    ['an ECDSA one, too', line('sk-ecdsa-sha2-nistp256@openssh.com', string(bytes25519)), /security token/],
+    ['a certificate', line('ssh-ed25519-cert-v01@openssh.com', string(bytes25519)), /is a certificate/],
     ['an unknown curve', line('ecdsa-sha2-nistp224', string('nistp224')), /its type must be/],
     ['an Ed448 key', line('ssh-ed448', string(Buffer.alloc(57))), /its type must be/],
     ['a private key', privateKey, /is a private key/],
@@ -74,7 +63,7 @@ describe('what is no usable SSH public key is refused with the reason', () => {
     ['trailing bytes', `ssh-ed25519 ${Buffer.concat([bytes, Buffer.alloc(1)]).toString('base64')}`, /trailing data/],
     ['missing bytes', `ssh-ed25519 ${bytes.subarray(0, -1).toString('base64')}`, /cut off/],
     ['a length beyond the end', `ssh-ed25519 ${Buffer.from('ffffffff', 'hex').toString('base64')}`, /cut off/],
-    ['31 bytes of Ed25519', line('ssh-ed25519', string(edwards.subarray(1))), /has 31 bytes/],
+    ['31 bytes of Ed25519', line('ssh-ed25519', string(bytes25519.subarray(1))), /has 31 bytes/],
     ['33 bytes of Ed25519', line('ssh-ed25519', string(Buffer.alloc(33))), /has 33 bytes/],
     ['a point off the curve', ecLine('nistp256', offCurve), /not on the curve/],
     ['the point at infinity', ecLine('nistp256', Buffer.alloc(65, 0).fill(4, 0, 1)), /not on the curve/],

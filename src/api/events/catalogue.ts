@@ -1,15 +1,8 @@
 /** Every type of events that there is: three per family. */
-import { z } from 'zod';
+import type { EventType } from '../../resources/event-type.ts';
 import { eventTypes, type Resource } from '../../resources/resource.ts';
 import { withArticle } from '../words.ts';
 import { distance } from './distance.ts';
-
-export const eventTypeView = z.object({
-  type: z.string().meta({ examples: ['ip_policy_created.v0'] }),
-  description: z.string().meta({ examples: ['An IP policy was created.'] }),
-});
-
-export type EventType = z.output<typeof eventTypeView>;
 
 export interface Catalogue {
   readonly types: readonly EventType[];

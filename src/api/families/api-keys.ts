@@ -1,3 +1,4 @@
+/** API keys: their tokens, and whose they are. */
 import { apiKey } from '../../resources/api-key.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';

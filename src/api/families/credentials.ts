@@ -1,3 +1,4 @@
+/** Tunnel credentials, and the question of the data plane whether a token may bind something. */
 import { z } from 'zod';
 import { decide, parseTarget } from '../../resources/acl.ts';
 import { authenticate, authentication, credential } from '../../resources/credential.ts';

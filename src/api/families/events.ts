@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { eventDestination, SIGNING_SECRET_PREFIX } from '../../resources/event-destination.ts';
 import { eventSubscription } from '../../resources/event-subscription.ts';
+import { eventTypeList } from '../../resources/event-type.ts';
 import { invalidRequest } from '../errors.ts';
 import type { Catalogue } from '../events/catalogue.ts';
-import { eventTypeView } from '../events/catalogue.ts';
 import { forget } from '../idempotency.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';
@@ -51,10 +51,6 @@ export function events(api: Api, catalogue: Catalogue): void {
   });
   addEventTypes(api, catalogue);
 }
-
-const eventTypeList = z
-  .object({ event_types: z.array(eventTypeView), uri: z.url(), next_page_uri: z.null() })
-  .meta({ id: 'EventTypeList' });
 
 function addEventTypes(api: Api, { types }: Catalogue): void {
   api.add({

@@ -1,3 +1,4 @@
+/** IP policies and IP policy rules: two families that change together. */
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../resources/ip-policy-rule.ts';
 import { conflict, invalidRequest } from '../errors.ts';

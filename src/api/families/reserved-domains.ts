@@ -1,3 +1,4 @@
+/** Reserved domains: their targets, certificate or policy, endpoint configurations, and the two ways to detach. */
 import { isDeepStrictEqual } from 'node:util';
 import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
 import { certificatePolicy, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';

@@ -1,3 +1,4 @@
+/** TLS certificates: chain and key are read and held against each other, and the key is sealed. */
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { readChain, readPrivateKey } from '../certificates/chain.ts';
 import { fieldsOf } from '../certificates/x509.ts';

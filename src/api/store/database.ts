@@ -69,25 +69,29 @@ export function openDatabase(options: DatabaseOptions): Database {
     const client = await pool.connect();
     let broken: Error | undefined;
     const onError = (error: Error) => {
-      broken = error;
+      broken ??= error;
     };
     // Without a listener, a connection cut between two statements would end the process.
     client.on('error', onError);
+    // Without an answer of the server the connection is in an unknown state, and a rollback would wait as long again.
+    const answered = <R>(answer: Promise<R>) =>
+      answer.catch((error: Error) => {
+        if (!(error instanceof pg.DatabaseError)) onError(error);
+        throw error;
+      });
     try {
-      await client.query('begin');
-      const result = await work({ query: (statement) => run(client, statement) });
-      const { command } = await client.query('commit');
+      await answered(client.query('begin'));
+      const result = await work({ query: (statement) => answered(run(client, statement)) });
+      const { command } = await answered(client.query('commit'));
       // Postgres answers COMMIT of a failed transaction with a silent ROLLBACK.
       if (command !== 'COMMIT') throw new Error('a statement failed unnoticed, so the transaction was rolled back');
       return result;
     } catch (error) {
-      // A failed rollback means a connection in an unknown state: it must not go back to the pool.
-      await client.query('rollback').catch((failure: Error) => {
-        broken = failure;
-      });
+      if (!broken) await client.query('rollback').catch(onError);
       throw error;
     } finally {
       client.off('error', onError);
+      // One that is broken does not go back to the pool.
       client.release(broken);
     }
   }

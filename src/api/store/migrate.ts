@@ -42,6 +42,8 @@ export async function migrate(url: string, available?: Migration[]): Promise<str
     connectionTimeoutMillis: 10_000,
     application_name: 'tunnel-operator migrate',
   });
+  // What waits for an answer fails anyway; without a listener a connection that breaks would end the process.
+  client.on('error', () => {});
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);

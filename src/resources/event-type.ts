@@ -1,0 +1,13 @@
+/** The types of events that there are, as `GET /event_types` lists them. */
+import { z } from 'zod';
+
+const eventType = z.object({
+  type: z.string().meta({ examples: ['ip_policy_created.v0'] }),
+  description: z.string().meta({ examples: ['An IP policy was created.'] }),
+});
+
+export type EventType = z.output<typeof eventType>;
+
+export const eventTypeList = z
+  .object({ event_types: z.array(eventType), uri: z.url(), next_page_uri: z.null() })
+  .meta({ id: 'EventTypeList' });

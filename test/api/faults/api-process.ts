@@ -1,0 +1,124 @@
+/** The API as its users run it: a process of its own, on a port that it keeps, which can be killed and started again. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, createClient } from '../../../src/client/client.ts';
+import { type Child, ChildExited, startChild } from '../../cluster/child-process.ts';
+import { freePorts } from '../../cluster/ports.ts';
+import { waitFor } from '../../cluster/wait.ts';
+
+const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+/** What `uri` members start with, whichever process answers. */
+export const BASE_URL = 'https://tunnels.test';
+
+export interface ProcessSettings {
+  /** Where its log is. */
+  readonly folder: string;
+  /** Unique in the folder. */
+  readonly name: string;
+  readonly databaseUrl: string;
+  readonly apiKey: string;
+  /** More environment variables; they win over ours. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs one of the programs of the command line. */
+export function startProgram(
+  args: readonly string[],
+  { folder, name, databaseUrl, apiKey, env }: ProcessSettings,
+): Child {
+  return startChild({
+    name,
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', MAIN, ...args],
+    logFile: join(folder, `${name}.log`),
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      LOG_FORMAT: 'json',
+      DATABASE_URL: databaseUrl,
+      BOOTSTRAP_API_KEY: apiKey,
+      ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+      BASE_URL,
+      ...env,
+    },
+  });
+}
+
+export class ApiProcess {
+  readonly client: Client;
+  readonly #settings: ProcessSettings;
+  readonly #port: number;
+  #child: Child | undefined;
+  #kills = 0;
+  #isServing = false;
+
+  private constructor(settings: ProcessSettings, port: number) {
+    this.#settings = settings;
+    this.#port = port;
+    // It never gives up before the server does: a call that hangs would show as one without an answer.
+    const calls = { retries: 0, timeoutMs: 60_000, connections: 32 };
+    this.client = createClient({ baseUrl: this.url, apiKey: settings.apiKey, ...calls });
+  }
+
+  static async start(settings: ProcessSettings): Promise<ApiProcess> {
+    const [port = 0] = await freePorts(1);
+    const api = new ApiProcess(settings, port);
+    await api.start();
+    return api;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** From its first answer until it is killed. */
+  get isServing(): boolean {
+    return this.#isServing;
+  }
+
+  /** How often it has been killed: whoever sees the same number before and after a call was answered by one process. */
+  get kills(): number {
+    return this.#kills;
+  }
+
+  /** Returns when it is ready. */
+  async start(): Promise<void> {
+    const child = startProgram(['api', '--port', String(this.#port)], this.#settings);
+    this.#child = child;
+    const isReady = async () => {
+      const exit = child.exit();
+      if (exit) throw new ChildExited(child, exit);
+      return (await fetch(`${this.url}/readyz`)).ok;
+    };
+    await waitFor(`${this.#settings.name} to be ready`, isReady, { isFatal: (error) => error instanceof ChildExited });
+    this.#isServing = true;
+  }
+
+  /** SIGKILL; returns when it has ended. */
+  async kill(): Promise<void> {
+    this.#kills++;
+    this.#isServing = false;
+    await this.#child?.stop({ signal: 'SIGKILL' });
+  }
+
+  /** SIGSTOP: it keeps its connections, and does nothing. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    await this.client.destroy();
+    await this.#child?.stop();
+  }
+}
+
+/** For `atEnd`. */
+export function removeFolder(folder: string): () => Promise<void> {
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}

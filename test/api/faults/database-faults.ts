@@ -1,0 +1,124 @@
+/** What happens to the database, or to a process, while writers go on; each ends with all of it serving again. */
+import pg from 'pg';
+import { waitFor } from '../../cluster/wait.ts';
+import type { Random } from '../../random.ts';
+import type { ApiProcess } from './api-process.ts';
+import type { Load } from './load.ts';
+import type { LoadStage } from './load-stage.ts';
+
+export type LoadFault = (stage: LoadStage, random: Random) => Promise<void>;
+
+/** Acknowledged by every process before the next fault: it serves again, without a restart. */
+const SERVING = 15;
+
+const recovered = ({ load }: { load: Load }) => load.progress(SERVING);
+
+const TERMINATE = `
+  select pg_terminate_backend(pid) from pg_stat_activity
+   where datname = $1 and pid <> pg_backend_pid() order by random() limit $2`;
+
+const IDLE = `select 1 from pg_stat_activity where datname = $1 and state like 'idle in transaction%'`;
+
+/** A session of a superuser that is none of the service's. */
+async function withAdmin(stage: LoadStage, act: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client({ connectionString: stage.databaseUrl });
+  // When the test fails, the server may go first.
+  admin.on('error', () => {});
+  await admin.connect();
+  try {
+    await act(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
+const terminate = ({ database }: LoadStage, admin: pg.Client, most: number) => admin.query(TERMINATE, [database, most]);
+
+export const faults = {
+  async 'Postgres is killed and started again'(stage) {
+    await stage.postgres.crash();
+    await stage.load.refusals(5);
+    await stage.postgres.restart();
+    await recovered(stage);
+  },
+  async 'single connections are ended by the server'(stage) {
+    await withAdmin(stage, async (admin) => {
+      for (let n = 0; n < 10; n++) {
+        await terminate(stage, admin, 1);
+        await stage.load.progress(1);
+      }
+    });
+    await recovered(stage);
+  },
+  async 'all connections are ended by the server'(stage) {
+    await withAdmin(stage, async (admin) => {
+      for (let n = 0; n < 3; n++) {
+        await terminate(stage, admin, 1000);
+        await stage.load.progress(3);
+      }
+    });
+    await recovered(stage);
+  },
+  async 'Postgres takes no new connections'(stage) {
+    await withAdmin(stage, async (admin) => {
+      stage.postgres.pause();
+      await terminate(stage, admin, 1000);
+      await stage.load.refusals(3);
+      stage.postgres.resume();
+    });
+    await recovered(stage);
+  },
+  async 'every connection of the pools waits for a lock'(stage) {
+    // The first one stops transactions in their middle, the second one requests at their beginning.
+    for (const table of ['events', 'api_keys']) {
+      await withAdmin(stage, async (admin) => {
+        await admin.query('begin');
+        await admin.query(`lock table ${table} in access exclusive mode`);
+        await stage.load.refusals(5);
+        await admin.query('rollback');
+      });
+    }
+    await recovered(stage);
+  },
+  async 'the network is silent'(stage) {
+    stage.proxy.freeze();
+    // Behind it is one process only; the other one is to go on.
+    await stage.untilRefusedBehindProxy();
+    stage.proxy.thaw();
+    await recovered(stage);
+  },
+  async 'the network cuts connections'(stage) {
+    for (let n = 0; n < 5; n++) {
+      stage.proxy.cutAll();
+      await stage.load.progress(2);
+    }
+    await recovered(stage);
+  },
+  async 'a process is killed and started again'(stage, random) {
+    const api = random.oneOf<ApiProcess>(stage.processes);
+    await api.kill();
+    await recovered(stage);
+    await api.start();
+    await recovered(stage);
+  },
+  async 'a process stands still in the middle of transactions'(stage, random) {
+    const api = random.oneOf<ApiProcess>(stage.processes);
+    api.pause();
+    await withAdmin(stage, (admin) =>
+      waitFor(
+        'the server to end its transactions',
+        async () => (await admin.query(IDLE, [stage.database])).rowCount === 0,
+      ),
+    );
+    api.resume();
+    await recovered(stage);
+  },
+  async 'a process and Postgres are killed together'(stage, random) {
+    const api = random.oneOf<ApiProcess>(stage.processes);
+    await Promise.all([api.kill(), stage.postgres.crash()]);
+    await stage.load.refusals(3);
+    await stage.postgres.restart();
+    await api.start();
+    await recovered(stage);
+  },
+} satisfies Record<string, LoadFault>;

@@ -1,0 +1,90 @@
+/** Two API processes on one database of a Postgres of its own, one of them through a proxy. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect } from 'vitest';
+import { migrate } from '../../../src/api/store/migrate.ts';
+import { createDatabase, type Postgres, startPostgres } from '../../postgres.ts';
+import { atEnd } from '../harness.ts';
+import { ApiProcess, removeFolder } from './api-process.ts';
+import { brokenInvariants, type Query } from './invariants.ts';
+import { Load } from './load.ts';
+import { Stored, wronglyServed } from './stored.ts';
+import { stories } from './stories.ts';
+import { WireProxy } from './wire-proxy.ts';
+
+const API_KEY = 'tnl_ak_of_the_writers_0123456789012345';
+const DATABASE = 'under_load';
+export const WRITERS = 20;
+
+/** Short waits, that a fault need not last long; fewer connections than writers. */
+const SETTINGS = {
+  DATABASE_POOL_SIZE: '6',
+  DATABASE_CONNECT_TIMEOUT_MS: '1000',
+  DATABASE_STATEMENT_TIMEOUT_MS: '1500',
+  LOG_LEVEL: 'warn',
+};
+
+export interface LoadStage {
+  readonly postgres: Postgres;
+  readonly database: string;
+  readonly databaseUrl: string;
+  readonly processes: readonly ApiProcess[];
+  readonly proxy: WireProxy;
+  readonly load: Load;
+  untilRefusedBehindProxy(): Promise<unknown>;
+}
+
+/** Starts it all, and the writers. */
+export async function openLoadStage(seed: number): Promise<LoadStage> {
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-load-'));
+  atEnd(removeFolder(folder));
+  const postgres = await startPostgres();
+  atEnd(() => postgres.stop());
+  const databaseUrl = await createDatabase(postgres.url, DATABASE);
+  await migrate(databaseUrl);
+  const proxy = await WireProxy.start(databaseUrl);
+  atEnd(() => proxy.close());
+  const start = async (name: string, url: string) => {
+    const api = await ApiProcess.start({ folder, name, databaseUrl: url, apiKey: API_KEY, env: SETTINGS });
+    atEnd(() => api.stop());
+    return api;
+  };
+  const processes = [await start('direct', databaseUrl), await start('behind-proxy', proxy.url)];
+  const load = new Load(processes);
+  load.start(stories, WRITERS, seed);
+  atEnd(() => load.stop());
+  const untilRefusedBehindProxy = () => load.refusals(3, processes.slice(1));
+  return { postgres, database: DATABASE, databaseUrl, processes, proxy, load, untilRefusedBehindProxy };
+}
+
+/** Ends the writing and holds what is there against what they know. */
+export async function expectNothingLostOrDoubled({ load, processes, databaseUrl }: LoadStage): Promise<void> {
+  await load.stop();
+  expect(load.violations).toEqual([]);
+  const client = new pg.Client({ connectionString: databaseUrl, types: { getTypeParser } });
+  await client.connect();
+  const query: Query = async (text, values = []) => (await client.query(text, values)).rows;
+  try {
+    const stored = await Stored.read(query);
+    const wrong = load.tracked.flatMap(({ mark, possible, observe }) => {
+      const actual = observe(stored);
+      return possible.includes(actual) ? [] : [`${mark} is ${JSON.stringify(actual)}, not ${possible}`];
+    });
+    expect(wrong).toEqual([]);
+    expect(await brokenInvariants(query)).toEqual([]);
+    for (const api of processes) expect(await wronglyServed(api.client, stored, query)).toEqual([]);
+  } finally {
+    await client.end();
+  }
+  for (const [index, [id, token]] of [...load.tokens].entries()) {
+    const answer = await processes[index % processes.length]?.client.authenticate({ token });
+    expect(answer).toMatchObject({ allowed: true, credential_id: id });
+  }
+}
+
+/** Counters as numbers. */
+function getTypeParser(oid: number) {
+  return oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid);
+}

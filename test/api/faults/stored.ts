@@ -1,0 +1,64 @@
+/** What is in the database when a load is over, and whether the API serves it. */
+import { z } from 'zod';
+import { FAMILIES } from '../../../src/api/families/all.ts';
+import type { Client } from '../../../src/client/client.ts';
+import type { Query } from './invariants.ts';
+
+const row = z.looseObject({ id: z.string(), revision: z.number() });
+export type Row = z.output<typeof row>;
+
+export class Stored {
+  readonly #tables: ReadonlyMap<string, readonly Row[]>;
+
+  private constructor(tables: ReadonlyMap<string, readonly Row[]>) {
+    this.#tables = tables;
+  }
+
+  static async read(query: Query): Promise<Stored> {
+    const tables = new Map<string, Row[]>();
+    for (const { table } of FAMILIES) {
+      tables.set(table, z.array(row).parse(await query(`select * from ${table} order by id`)));
+    }
+    return new Stored(tables);
+  }
+
+  /** The resources whose metadata is this mark, which their writer has given them. */
+  marked(table: string, mark: string): Row[] {
+    return this.rows(table).filter(({ metadata }) => metadata === mark);
+  }
+
+  rows(table: string): readonly Row[] {
+    return this.#tables.get(table) ?? [];
+  }
+}
+
+/** The families that the client lists at one address. */
+const listed = (client: Client) => ({
+  ip_policies: client.ipPolicies,
+  ip_policy_rules: client.ipPolicyRules,
+  credentials: client.credentials,
+  http_response_backends: client.httpResponseBackends,
+  reserved_domains: client.reservedDomains,
+  https_edges: client.httpsEdges,
+  tls_edges: client.tlsEdges,
+  event_subscriptions: client.eventSubscriptions,
+  event_destinations: client.eventDestinations,
+});
+
+/** Every resource is listed, and looks as the event of one of its changes has said. Returns what is not so. */
+export async function wronglyServed(client: Client, stored: Stored, query: Query): Promise<string[]> {
+  const wrong: string[] = [];
+  const payloads = new Set((await query('select payload::text as payload from events')).map(({ payload }) => payload));
+  for (const [table, family] of Object.entries(listed(client))) {
+    const views = await Array.fromAsync<{ id: string }>(family.list());
+    const ids = new Set(views.map(({ id }) => id));
+    const missing = stored.rows(table).filter(({ id }) => !ids.has(id));
+    wrong.push(...missing.map(({ id }) => `${id} is not listed`));
+    if (views.length !== stored.rows(table).length) wrong.push(`${table} lists ${views.length} resources`);
+    // Through the database, which orders members in its own way.
+    const text = 'select view::text from jsonb_array_elements($1) view';
+    const untold = (await query(text, [JSON.stringify(views)])).filter(({ view }) => !payloads.has(view));
+    wrong.push(...untold.map(({ view }) => `no event has told of ${view}`));
+  }
+  return wrong;
+}

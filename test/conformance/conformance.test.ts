@@ -1,0 +1,63 @@
+/** Plays every row of the conformance table, and holds the table against the OpenAPI document. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { document } from '../api/openapi-check.ts';
+import { CONTRACT_OPERATIONS } from './contract-operations.ts';
+import { readContract } from './coverage.ts';
+import { play } from './play.ts';
+import type { Row } from './row.ts';
+import { SECTIONS } from './sections.ts';
+import { table } from './table.ts';
+import { createWorld } from './world.ts';
+
+const world = await createWorld();
+const contract = readContract(document);
+const passed = new Set<Row>();
+
+afterAll(() => {
+  const print = `${table(SECTIONS, (row) => (passed.has(row) ? 'yes' : 'NO'))}\n${passed.size} rows hold.\n`;
+  process.stdout.write(print);
+});
+
+describe.each(SECTIONS)('$title', ({ rows }) => {
+  test.each(rows)('$rule', async (row) => {
+    await play(row, world.callers, world.values());
+    passed.add(row);
+  });
+});
+
+describe('the table', () => {
+  const rows = SECTIONS.flatMap((section) => section.rows);
+
+  test('says everything once', () => {
+    const rules = rows.map(({ rule }) => rule);
+    expect(rules.filter((rule, index) => rules.indexOf(rule) !== index)).toEqual([]);
+  });
+
+  test('asks only for operations that are documented', () => {
+    const asked = rows.flatMap(({ ask, given = {}, later = [] }) => [
+      ask,
+      ...Object.values(given),
+      ...later.map(([step]) => step),
+    ]);
+    const unknown = asked.filter((step) => step.as !== 'anonymous' && !contract.operationOf(step));
+    expect(unknown.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+
+  test('has every operation succeed', () => {
+    const succeeding = rows.filter(({ answer }) => answer.status < 300);
+    const asked = new Set(succeeding.map(({ ask }) => contract.operationOf(ask)));
+    expect(contract.operations.filter((operation) => !asked.has(operation)).map(({ name }) => name)).toEqual([]);
+  });
+
+  test('looks at every field of every request and answer', () => {
+    const covered = new Set(rows.flatMap((row) => [...contract.fieldsOf(row)]));
+    expect([...contract.fields].filter((field) => !covered.has(field)).sort()).toEqual([]);
+  });
+
+  test.each(Object.entries(CONTRACT_OPERATIONS))('has the operations of the contract: %s', (title, operations) => {
+    const section = SECTIONS.find((one) => one.title === title);
+    const succeeding = (section?.rows ?? []).filter(({ answer }) => answer.status < 300);
+    const asked = new Set(succeeding.map(({ ask }) => contract.operationOf(ask)?.name));
+    expect(operations.filter((operation) => !asked.has(operation))).toEqual([]);
+  });
+});

@@ -1,0 +1,142 @@
+/** The rows that both kinds of edges have. */
+import { forEveryone } from './access.ts';
+import { capital, conventions } from './conventions.ts';
+import { created, del, get, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
+import { described } from './texts.ts';
+
+export interface Edges {
+  /** As in a sentence: `an HTTPS edge`, `HTTPS edges`. */
+  readonly one: string;
+  readonly many: string;
+  /** As in errors that name it: `https_edge`. */
+  readonly name: string;
+  readonly path: string;
+  readonly prefix: string;
+  readonly collection: string;
+  /** Path of the other kind. */
+  readonly otherPath: string;
+}
+
+const domains = '/reserved_domains';
+const DOMAIN = '{unique}.example.com';
+const given = { domain: post(domains, { domain: DOMAIN }) };
+
+export function edgeRows({ one, many, name, path, prefix, collection, otherPath }: Edges): Row[] {
+  const family = { one, many, path, least: {} };
+  const listen = (...hostports: unknown[]) => post(path, { hostports });
+  const address = `${path}/{made.id}`;
+  return [
+    ...conventions({
+      ...family,
+      prefix,
+      collection,
+      change: { description: 'changed', metadata: 'changed too' },
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    {
+      rule: `${capital(one)} listens nowhere unless that is said otherwise`,
+      ask: post(path, {}),
+      answer: created({ hostports: [] }),
+      later: [[post(path, { hostports: null }), created({ hostports: [] })]],
+    },
+    {
+      rule: `${capital(one)} listens at ports of a reserved domain, which is shown in lower case`,
+      given,
+      ask: listen('{unique}.Example.COM:443', `${DOMAIN}:8443`),
+      answer: created({ hostports: [`${DOMAIN}:443`, `${DOMAIN}:8443`] }),
+    },
+    {
+      rule: `Hostports in an update replace those of ${one}; null takes them away`,
+      given: { ...given, made: listen(`${DOMAIN}:443`, `${DOMAIN}:8443`) },
+      ask: patch(address, { hostports: [`${DOMAIN}:8443`, `${DOMAIN}:9443`] }),
+      answer: ok({ hostports: [`${DOMAIN}:8443`, `${DOMAIN}:9443`] }),
+      later: [[patch(address, { hostports: null }), ok({ hostports: [] })]],
+    },
+    {
+      rule: `A wildcard covers every name below it, at any depth, for ${one}`,
+      given: { wildcard: post(domains, { domain: `*.${DOMAIN}` }) },
+      ask: listen(`a.b.${DOMAIN}:443`, `*.${DOMAIN}:443`),
+      answer: created({ hostports: [`a.b.${DOMAIN}:443`, `*.${DOMAIN}:443`] }),
+      later: [[listen(`${DOMAIN}:443`), invalid({ '/hostports/0': /below no reserved domain/ })]],
+    },
+    {
+      rule: `${capital(one)} cannot listen where no domain is reserved; every such hostport is named`,
+      given,
+      ask: listen(`${DOMAIN}:443`, `a.${DOMAIN}:443`, `b.${DOMAIN}:443`),
+      answer: invalid({
+        '/hostports/1': /below no reserved domain; reserve/,
+        '/hostports/2': /below no reserved domain; reserve/,
+      }),
+    },
+    {
+      rule: `A hostport of ${one} has a domain and a port from 1 to 65535`,
+      given,
+      ask: listen(DOMAIN, `${DOMAIN}:0`, `${DOMAIN}:65536`, ':443', '443', '192.0.2.1:443', 'localhost:443'),
+      answer: invalid({
+        '/hostports/0': /domain:port/,
+        '/hostports/1': /domain:port/,
+        '/hostports/2': /domain:port/,
+        '/hostports/3': /domain:port/,
+        '/hostports/4': /domain:port/,
+        '/hostports/5': /IP address/,
+        '/hostports/6': /two labels/,
+      }),
+      later: [[listen(`${DOMAIN}:1`, `${DOMAIN}:65535`), created({ hostports: [`${DOMAIN}:1`, `${DOMAIN}:65535`] })]],
+    },
+    {
+      rule: `${capital(one)} has each hostport once, however it is written`,
+      given,
+      ask: listen(`${DOMAIN}:443`, '{unique}.EXAMPLE.com:443'),
+      answer: invalid({ '/hostports/1': /already/ }),
+    },
+    {
+      rule: `${capital(one)} has at most 100 hostports`,
+      given,
+      ask: listen(...ports(100)),
+      answer: created({ hostports: ports(100) }),
+      later: [[listen(...ports(101)), invalid({ '/hostports': /at most 100/ })]],
+    },
+    ...[path, otherPath].map(
+      (other): Row => ({
+        rule: `Where ${one} listens, none at ${other} can; the answer names the first, and when it is gone the place is free`,
+        given: { ...given, made: listen(`${DOMAIN}:443`) },
+        ask: post(other, { hostports: [`${DOMAIN}:8443`, `${DOMAIN}:443`] }),
+        answer: refused('CONFLICT', { '/hostports/1': 'is that of {made.id}' }),
+        later: [
+          [del(address), noContent],
+          [post(other, { hostports: [`${DOMAIN}:443`] }), created({ hostports: [`${DOMAIN}:443`] })],
+        ],
+      }),
+    ),
+    {
+      rule: `The domain at which ${one} listens cannot be deleted; the answer names the edge`,
+      given: { ...given, made: listen(`${DOMAIN}:443`) },
+      ask: del(`${domains}/{domain.id}`),
+      answer: refused('RESOURCE_IN_USE', { [name]: '{made.id}' }),
+      later: [
+        [patch(address, { hostports: [] }), ok({ hostports: [] })],
+        [del(`${domains}/{domain.id}`), noContent],
+      ],
+    },
+    {
+      rule: `Of several domains that cover a hostport of ${one}, only the nearest must stay`,
+      given: {
+        above: post(domains, { domain: `*.${DOMAIN}` }),
+        domain: post(domains, { domain: `app.${DOMAIN}` }),
+        made: listen(`app.${DOMAIN}:443`),
+      },
+      ask: del(`${domains}/{above.id}`),
+      answer: noContent,
+      later: [[del(`${domains}/{domain.id}`), refused('RESOURCE_IN_USE', { [name]: '{made.id}' })]],
+    },
+    {
+      rule: `Read again, ${one} is the same`,
+      given: { ...given, made: post(path, { hostports: [`${DOMAIN}:443`], description: 'web' }) },
+      ask: get(address),
+      answer: ok({ hostports: [`${DOMAIN}:443`], description: 'web' }),
+    },
+    forEveryone(family),
+  ];
+}
+
+const ports = (count: number) => Array.from({ length: count }, (_, index) => `${DOMAIN}:${1000 + index}`);

@@ -1,0 +1,168 @@
+/** The rows that every module has: settings that hang on an edge or a route, without an id of their own. */
+import { capital } from './conventions.ts';
+import { del, get, invalid, noContent, ok, put, type Row, refused, type Step } from './row.ts';
+
+export interface ModuleFamily {
+  /** As in a sentence: `the backend module of a TLS edge`. */
+  readonly one: string;
+  /** Last segment of its path. */
+  readonly name: string;
+  /** Path of what it hangs on; `given` makes that. */
+  readonly owner: string;
+  readonly given: Readonly<Record<string, Step>>;
+  /** The path of an owner that does not exist. */
+  readonly nobody: string;
+  /** The least that a PUT needs, and how that shows, with every default. */
+  readonly least: Readonly<Record<string, unknown>>;
+  readonly shown: Readonly<Record<string, unknown>>;
+  /** Other settings for all fields, and how they show. */
+  readonly other: Readonly<Record<string, unknown>>;
+  readonly otherShown: Readonly<Record<string, unknown>>;
+  /** The fields of `least` that may not be left out. */
+  readonly required: readonly string[];
+}
+
+/** Replacing and reading, and what is refused alike everywhere. */
+export function moduleConventions(family: ModuleFamily): Row[] {
+  const { one, name, owner, given, nobody, least, shown, other, otherShown, required } = family;
+  const address = `${owner}/${name}`;
+  const make = put(address, least);
+  const id = `{${owner.split('{').at(-1)?.replace('}', '')}}`;
+  const missing = { id, module: name };
+  return [
+    {
+      rule: `A PUT of ${one} answers 200 with all of it`,
+      given,
+      ask: put(address, other),
+      answer: ok(otherShown),
+    },
+    {
+      rule: `A GET of ${one} answers 200 with what was put`,
+      given: { ...given, made: put(address, other) },
+      ask: get(address),
+      answer: ok(otherShown),
+    },
+    {
+      rule: `A PUT of ${one} sets all of it: what it leaves out has its default again`,
+      given: { ...given, made: put(address, other) },
+      ask: make,
+      answer: ok(shown),
+      later: [[get(address), ok(shown)]],
+    },
+    {
+      rule: `What is null in a PUT of ${one} has its default, too`,
+      given,
+      ask: put(address, { ...least, ...Object.fromEntries(optional(family).map((name) => [name, null])) }),
+      answer: ok(shown),
+    },
+    {
+      rule: `A PUT of ${one} as it is changes nothing`,
+      given: { ...given, made: make, again: make },
+      ask: get(address),
+      answer: { ...ok(shown), headers: { etag: '"2"' } },
+    },
+    {
+      rule: `Like every module, ${one} has neither id nor address nor time`,
+      given,
+      ask: make,
+      answer: ok({ id: undefined, uri: undefined, created_at: undefined }),
+    },
+    {
+      rule: `${capital(one)} is enabled unless that is said otherwise`,
+      given,
+      ask: make,
+      answer: ok({ enabled: true }),
+      later: [[put(address, { ...least, enabled: null }), ok({ enabled: true })]],
+    },
+    {
+      rule: `${capital(one)} can be switched off, and keeps its settings`,
+      given,
+      ask: put(address, { ...least, enabled: false }),
+      answer: ok({ ...shown, enabled: false }),
+      later: [[put(address, { ...least, enabled: 'no' }), invalid({ '/enabled': /boolean/ })]],
+    },
+    {
+      rule: `There is nothing to read or delete before the first PUT of ${one}`,
+      given,
+      ask: get(address),
+      answer: refused('NOT_FOUND', missing),
+      later: [[del(address), refused('NOT_FOUND', missing)]],
+    },
+    {
+      rule: `Changes of ${one} are changes of what it hangs on, which names it`,
+      given: { ...given, made: make },
+      ask: get(owner),
+      answer: { ...ok({ modules: [name] }), headers: { etag: '"2"' } },
+    },
+    {
+      rule: `With If-Match, ${one} changes only at the revision of what it hangs on`,
+      given: { ...given, made: make },
+      ask: put(address, other, { headers: { 'if-match': '"1"' } }),
+      answer: refused('PRECONDITION_FAILED', { etag: '"2"' }),
+      later: [
+        [del(address, { headers: { 'if-match': '"1"' } }), refused('PRECONDITION_FAILED', { etag: '"2"' })],
+        [get(address, { headers: { 'if-none-match': '"2"' } }), { status: 304 }],
+        [put(address, other, { headers: { 'if-match': '"2"' } }), { ...ok(otherShown), headers: { etag: '"3"' } }],
+      ],
+    },
+    {
+      rule: `Where nothing is that it could hang on, there is no PUT, GET or DELETE of ${one}`,
+      given,
+      ask: put(`${nobody}/${name}`, least),
+      answer: refused('NOT_FOUND'),
+      later: [
+        [get(`${nobody}/${name}`), refused('NOT_FOUND')],
+        [del(`${nobody}/${name}`), refused('NOT_FOUND')],
+      ],
+    },
+    {
+      rule: `A PUT of ${one} may repeat the id in its path, and name no other`,
+      given,
+      ask: put(address, { ...least, id }),
+      answer: ok(shown),
+      later: [[put(address, { ...least, id: 'nonsense' }), invalid({ '/id': /in the path/ })]],
+    },
+    {
+      rule: `A setting that is not one of ${one} is refused by name`,
+      given,
+      ask: put(address, { ...least, nonsense: 1 }),
+      answer: invalid({ '/nonsense': 'unknown field' }),
+    },
+    ...required.map((field) => ({
+      rule: `A PUT of ${one} needs "${field}"`,
+      given,
+      ask: put(address, Object.fromEntries(Object.entries(least).filter(([other]) => other !== field))),
+      answer: invalid({ [`/${field}`]: /./ }),
+      later: [[put(address, { ...least, [field]: null }), invalid({ [`/${field}`]: /./ })]] as const,
+    })),
+    {
+      rule: `Users and bots may change and read ${one}, nobody without a key`,
+      given: { ...given, made: put(address, least, { as: 'bot' }) },
+      ask: get(address, { as: 'user' }),
+      answer: ok(shown),
+      later: [
+        [get(address, { as: 'anonymous' }), refused('UNAUTHENTICATED')],
+        [put(address, least, { as: 'anonymous' }), refused('UNAUTHENTICATED')],
+      ],
+    },
+  ];
+}
+
+/** Deleting, which is of another section for one of them. */
+export function deletion({ one, name, owner, given, least }: ModuleFamily): Row {
+  const address = `${owner}/${name}`;
+  return {
+    rule: `A DELETE of ${one} answers 204 without a body; afterwards there is none`,
+    given: { ...given, made: put(address, least) },
+    ask: del(address),
+    answer: noContent,
+    later: [
+      [get(address), refused('NOT_FOUND', { module: name })],
+      [del(address), refused('NOT_FOUND', { module: name })],
+      [get(owner), { ...ok({ modules: [] }), headers: { etag: '"3"' } }],
+    ],
+  };
+}
+
+/** What a PUT may leave out. */
+const optional = ({ other, least }: ModuleFamily) => Object.keys(other).filter((name) => !(name in least));

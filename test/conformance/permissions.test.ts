@@ -1,0 +1,80 @@
+/** Tries every cell of the table of permissions. */
+import { describe, expect, test } from 'vitest';
+import type { Caller } from '../api/harness.ts';
+import { document } from '../api/openapi-check.ts';
+import { type Documented, readContract } from './coverage.ts';
+import { CALLERS, type CallerKind, PERMISSIONS, type Verdict } from './permissions.ts';
+import { fill, prepare, send } from './play.ts';
+import type { Role } from './row.ts';
+import { SECTIONS } from './sections.ts';
+import { simplest } from './valid-request.ts';
+import { createWorld } from './world.ts';
+
+const world = await createWorld();
+const { api } = world;
+const contract = readContract(document);
+
+const inactiveBot = await api.newBot();
+await api.admin.patch(`/bot_users/${inactiveBot.id}`, { active: false });
+const expired = await api.newUser({ admin: true });
+await api.rows("update api_keys set expires_at = now() - interval '1 second' where owner_user_id = $1", [expired.id]);
+
+const callers: Readonly<Record<CallerKind, Caller>> = {
+  admin: api.admin,
+  user: world.callers.user,
+  'active bot': world.callers.bot,
+  'inactive bot': inactiveBot,
+  'expired key': expired,
+  'no key': api.anonymous,
+};
+
+const as = (caller: Caller): Readonly<Record<Role, Caller>> => ({ ...world.callers, admin: caller });
+/** Every change writes an event. */
+const changes = async () => (await api.rows('select count(*) from events'))[0]?.count;
+
+test('the table has every operation, and no other', () => {
+  expect(Object.keys(PERMISSIONS).sort()).toEqual(contract.operations.map(({ name }) => name).sort());
+});
+
+describe.each(contract.operations)('$name', (operation) => {
+  const row = simplest(operation, contract, SECTIONS);
+  const verdicts = PERMISSIONS[operation.name];
+
+  test.each(CALLERS.map((kind) => [kind, verdicts?.[kind]] as const))('%s: %s', async (kind, verdict) => {
+    const caller = callers[kind];
+    if (verdict === 'own') return tryOwned(operation, caller);
+    const known = await prepare(row, world.callers, world.values());
+    const before = await changes();
+    const reply = await send(row.ask, as(caller), known);
+    if (verdict === 'yes') expect(reply.status, reply.text).toBe(row.answer.status);
+    else await expectRefused(reply, verdict, before);
+  });
+
+  async function tryOwned({ method, name }: Documented, caller: Caller): Promise<void> {
+    const theirs = await prepare(row, as(caller), world.values());
+    const reply = await send(row.ask, as(caller), theirs);
+    expect(reply.status, reply.text).toBe(row.answer.status);
+
+    const anothers = await prepare(row, world.callers, world.values());
+    const before = await changes();
+    if (name.includes('{id}')) {
+      await expectRefused(await send(row.ask, as(caller), anothers), 404, before);
+    } else if (method === 'POST') {
+      const { path, body } = fill(row.ask, anothers);
+      await expectRefused(await caller.post(path, { ...(body as object), owner_id: api.admin.id }), 403, before);
+    } else {
+      const made = fill('{made.id}', anothers);
+      expect((await caller.get(row.ask.path)).text).not.toContain(made);
+      expect((await api.admin.get(row.ask.path)).text).toContain(made);
+    }
+  }
+});
+
+async function expectRefused(
+  reply: Awaited<ReturnType<typeof send>>,
+  verdict: Exclude<Verdict, 'yes' | 'own'> | 404 | undefined,
+  before: unknown,
+): Promise<void> {
+  expect(reply.error.status_code, reply.text).toBe(verdict);
+  expect(await changes()).toBe(before);
+}

@@ -1,0 +1,105 @@
+/** Plays rows against an API, and finds what differs from what they say. */
+import { expect } from 'vitest';
+import type { Caller, Reply } from '../api/harness.ts';
+import type { Answer, Role, Row, Step } from './row.ts';
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** Plays a row; fails the test where an answer differs. */
+export async function play(row: Row, callers: Readonly<Record<Role, Caller>>, values: Values): Promise<void> {
+  const known = await prepare(row, callers, values);
+  for (const [step, answer] of [[row.ask, row.answer] as const, ...(row.later ?? [])]) {
+    compare(await send(step, callers, known), answer, known);
+  }
+}
+
+/** Plays what comes first; returns the values that placeholders may name from then on. */
+export async function prepare(
+  { given = {} }: Pick<Row, 'given'>,
+  callers: Readonly<Record<Role, Caller>>,
+  values: Values,
+): Promise<Values> {
+  const known: Record<string, unknown> = { ...values };
+  for (const [name, step] of Object.entries(given)) {
+    const reply = await send(step, callers, known);
+    if (reply.status >= 300) {
+      throw new Error(`${step.method} ${step.path} for "${name}" answered ${reply.status}: ${reply.text}`);
+    }
+    known[name] = reply.text === '' ? {} : JSON.parse(reply.text);
+  }
+  return known;
+}
+
+export function send(step: Step, callers: Readonly<Record<Role, Caller>>, values: Values): Promise<Reply> {
+  const { method, path, body, headers, as = 'admin' } = fill(step, values);
+  return callers[as].send(method, path, { body, ...(headers ? { headers: { ...headers } } : {}) });
+}
+
+function compare(reply: Reply, wanted: Answer, values: Values): void {
+  const { status, body, headers = {} } = fill(wanted, values);
+  expect(reply.status, reply.text).toBe(status);
+  if (body === undefined) {
+    if (status === 204) expect(reply.text).toBe('');
+  } else {
+    const got: unknown = JSON.parse(reply.text);
+    expect(got).toMatchObject(asymmetric(body) as object);
+    expectAbsent(got, body);
+  }
+  expect(reply.headers).toMatchObject(asymmetric(headers) as object);
+  expectAbsent(reply.headers, headers);
+}
+
+/** With every placeholder replaced: by a value of any type where it is the whole text. */
+export function fill<T>(template: T, values: Values): T {
+  return mapLeaves(template, (leaf) => {
+    if (leaf instanceof RegExp) return filled(leaf, values);
+    if (typeof leaf !== 'string') return leaf;
+    const whole = PLACEHOLDER.exec(leaf);
+    if (whole?.[0] === leaf) return lookUp(whole[1] ?? '', values);
+    return leaf.replaceAll(PLACEHOLDERS, (_, path: string) => String(lookUp(path, values)));
+  }) as T;
+}
+
+/** As the text that matches exactly, for a pattern with placeholders. */
+function filled(pattern: RegExp, values: Values): RegExp {
+  const source = pattern.source.replaceAll(PLACEHOLDERS, (_, path: string) =>
+    RegExp.escape(String(lookUp(path, values))),
+  );
+  return new RegExp(source, pattern.flags);
+}
+
+const PLACEHOLDER = /\{([a-z]\w*(?:\.\w+)*)\}/;
+const PLACEHOLDERS = new RegExp(PLACEHOLDER, 'g');
+
+function lookUp(path: string, values: Values): unknown {
+  let value: unknown = values;
+  for (const name of path.split('.')) {
+    if (value === null || typeof value !== 'object' || !(name in value)) throw new Error(`nothing is named {${path}}`);
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** Members that must not be there are left to expectAbsent. */
+const asymmetric = (body: unknown) =>
+  mapLeaves(body, (leaf) => {
+    if (leaf === undefined) return DROPPED;
+    return leaf instanceof RegExp ? expect.stringMatching(leaf) : leaf;
+  });
+
+const DROPPED = Symbol('dropped');
+
+function mapLeaves(node: unknown, change: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(node)) return node.map((member) => mapLeaves(member, change));
+  if (node === null || typeof node !== 'object' || node instanceof RegExp) return change(node);
+  const members = Object.entries(node).map(([name, member]) => [name, mapLeaves(member, change)] as const);
+  return Object.fromEntries(members.filter(([, member]) => member !== DROPPED));
+}
+
+function expectAbsent(got: unknown, wanted: unknown): void {
+  if (wanted === null || typeof wanted !== 'object' || got === null || typeof got !== 'object') return;
+  for (const [name, member] of Object.entries(wanted)) {
+    if (member === undefined) expect(got).not.toHaveProperty([name]);
+    else expectAbsent((got as Record<string, unknown>)[name], member);
+  }
+}

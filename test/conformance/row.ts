@@ -1,0 +1,91 @@
+/**
+ * The rows of the conformance table: plain data, so that they can be printed as well as played. A text may have
+ * placeholders, which stand for what earlier steps answered (`{policy.id}`) or for what world.ts offers (`{unique}`).
+ */
+import type { ErrorCode } from '../../src/resources/errors.ts';
+import { ERROR_STATUS } from '../../src/resources/errors.ts';
+
+export type Role = 'admin' | 'user' | 'bot' | 'anonymous';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A request. */
+export interface Step {
+  readonly method: Method;
+  /** With its query. */
+  readonly path: string;
+  /** A text is sent as it is, everything else as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: `admin`. */
+  readonly as?: Role;
+}
+
+/** What must come back. */
+export interface Answer {
+  readonly status: number;
+  /**
+   * What the body must have; it may have more, but only what the OpenAPI document knows. Lists must have the same length. A
+   * regular expression stands for a text that it matches; `undefined`, for a member that must not be there.
+   */
+  readonly body?: unknown;
+  /** By name in lower case; `undefined` for a header that must not be there. */
+  readonly headers?: Readonly<Record<string, string | RegExp | undefined>>;
+}
+
+export interface Row {
+  /** In our own words. */
+  readonly rule: string;
+  /** Requests that come first and must succeed, by the name under which placeholders find their answers. */
+  readonly given?: Readonly<Record<string, Step>>;
+  readonly ask: Step;
+  readonly answer: Answer;
+  /** What can be seen afterwards. */
+  readonly later?: readonly (readonly [Step, Answer])[];
+}
+
+export interface Section {
+  /** Heading of the contract's section, or `Extension: …` for what the contract only refers to or leaves open. */
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+type More = Pick<Step, 'headers' | 'as'>;
+
+export const get = (path: string, more: More = {}): Step => ({ method: 'GET', path, ...more });
+export const del = (path: string, more: More = {}): Step => ({ method: 'DELETE', path, ...more });
+export const post = (path: string, body?: unknown, more: More = {}): Step => ({ method: 'POST', path, body, ...more });
+export const put = (path: string, body?: unknown, more: More = {}): Step => ({ method: 'PUT', path, body, ...more });
+export const patch = (path: string, body?: unknown, more: More = {}): Step => ({
+  method: 'PATCH',
+  path,
+  body,
+  ...more,
+});
+
+/** Whoever has the API key that was created under this name. */
+export const by = (key: string): More => ({ as: 'anonymous', headers: { authorization: `Bearer {${key}.token}` } });
+
+export const ok = (body?: unknown): Answer => ({ status: 200, body });
+export const created = (body?: unknown): Answer => ({ status: 201, body });
+export const noContent: Answer = { status: 204 };
+
+/** An error of the catalogue, with these details at least. */
+export const refused = (error_code: ErrorCode, details: Readonly<Record<string, string | RegExp>> = {}): Answer => ({
+  status: ERROR_STATUS[error_code],
+  body: { error_code, status_code: ERROR_STATUS[error_code], msg: /./, details },
+});
+
+export const invalid = (details: Readonly<Record<string, string | RegExp>>): Answer =>
+  refused('INVALID_REQUEST', details);
+
+/** RFC 3339. */
+export const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** An id with this prefix. */
+export const idOf = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-7][0-9a-z]{25}$`);
+
+/** Another resource, at this path. */
+export const refTo = (path: string, name: string) => ({ id: `{${name}.id}`, uri: `{base}${path}/{${name}.id}` });
+
+/** A text that is not this one. */
+export const not = (text: string): RegExp => new RegExp(`^(?!${text}$)`);

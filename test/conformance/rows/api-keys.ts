@@ -1,0 +1,143 @@
+import { conventions } from '../conventions.ts';
+import {
+  by,
+  created,
+  del,
+  get,
+  invalid,
+  noContent,
+  not,
+  ok,
+  patch,
+  post,
+  type Row,
+  refused,
+  type Section,
+} from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/api_keys';
+const TOKEN = /^tnl_ak_[0-9A-Za-z]{43}$/;
+const bot = { owner: post('/bot_users', { name: 'a bot' }) };
+const FAR = '2999-01-01T00:00:00.000Z';
+
+const refusedExpiry = (expires_at: unknown, why: string): Row => ({
+  rule: `An API key does not expire at ${JSON.stringify(expires_at)}: ${why}`,
+  given: { made: post(path, {}) },
+  ask: post(path, { expires_at }),
+  answer: invalid({ '/expires_at': /./ }),
+  later: [[patch(`${path}/{made.id}`, { expires_at }), invalid({ '/expires_at': /./ })]],
+});
+
+export const apiKeys: Section = {
+  title: 'Extension: API keys',
+  rows: [
+    ...conventions({
+      one: 'an API key',
+      many: 'API keys',
+      prefix: 'ak',
+      path,
+      collection: 'api_keys',
+      least: {},
+      change: { description: 'changed', metadata: 'changed too', expires_at: FAR },
+    }),
+    ...described({ one: 'an API key', path, least: {}, unit: 'bytes' }),
+    {
+      rule: 'The answer to creating an API key has the key itself; no later one has it',
+      given: { made: post(path, {}) },
+      ask: post(path, {}),
+      answer: created({ token: TOKEN }),
+      later: [
+        [get(`${path}/{made.id}`), ok({ token: null })],
+        [patch(`${path}/{made.id}`, { description: 'changed' }), ok({ token: null })],
+      ],
+    },
+    {
+      rule: 'Lists of API keys have none of the keys themselves',
+      given: { made: post(path, {}) },
+      ask: get(`${path}?limit=1`),
+      answer: ok({ api_keys: [{ id: '{made.id}', token: null }] }),
+    },
+    {
+      rule: 'No two API keys are the same',
+      given: { made: post(path, {}) },
+      ask: post(path, {}),
+      answer: created({ token: not('{made.token}') }),
+    },
+    {
+      rule: 'A new API key works at once',
+      given: { ...bot, key: post(path, { owner_id: '{owner.id}' }) },
+      ask: get('/ip_policies?limit=1', by('key')),
+      answer: ok({ uri: '{base}/ip_policies' }),
+    },
+    {
+      rule: 'An API key belongs to whoever creates it, unless an admin names another user or bot',
+      ask: post(path, {}, { as: 'bot' }),
+      answer: created({ owner_id: '{bot.id}' }),
+      later: [
+        [post(path, { owner_id: '{user.id}' }), created({ owner_id: '{user.id}' })],
+        [post(path, { owner_id: '{bot.id}' }, { as: 'bot' }), created({ owner_id: '{bot.id}' })],
+        [
+          post(path, { owner_id: '{user.id}' }, { as: 'bot' }),
+          refused('PERMISSION_DENIED', { '/owner_id': '{user.id}' }),
+        ],
+      ],
+    },
+    {
+      rule: 'The owner of an API key must exist',
+      ask: post(path, { owner_id: 'usr_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+      answer: invalid({ '/owner_id': /there is no user or bot/ }),
+    },
+    {
+      rule: 'An API key stays with its owner, and is what it is for life',
+      given: { made: post(path, {}) },
+      ask: patch(`${path}/{made.id}`, { owner_id: '{bot.id}', token: 'mine' }),
+      answer: invalid({ '/owner_id': 'unknown field', '/token': 'unknown field' }),
+    },
+    {
+      rule: 'An API key is to be seen by its owner and by admins, and is nothing to anyone else',
+      given: { made: post(path, {}, { as: 'user' }) },
+      ask: get(`${path}/{made.id}`, { as: 'user' }),
+      answer: ok({ owner_id: '{user.id}' }),
+      later: [
+        [get(`${path}/{made.id}`, { as: 'bot' }), refused('NOT_FOUND')],
+        [patch(`${path}/{made.id}`, { expires_at: null }, { as: 'bot' }), refused('NOT_FOUND')],
+        [del(`${path}/{made.id}`, { as: 'bot' }), refused('NOT_FOUND')],
+        [get(`${path}/{made.id}`), ok({ owner_id: '{user.id}' })],
+        [del(`${path}/{made.id}`, { as: 'user' }), noContent],
+      ],
+    },
+    {
+      rule: 'A list of API keys has only those of the caller, unless that is an admin',
+      given: { ...bot, key: post(path, { owner_id: '{owner.id}' }), other: post(path, {}) },
+      ask: get(path, by('key')),
+      answer: ok({ api_keys: [{ id: '{key.id}', owner_id: '{owner.id}' }], next_page_uri: null }),
+    },
+    {
+      rule: 'An API key does not expire unless it is said when',
+      ask: post(path, {}),
+      answer: created({ expires_at: null }),
+    },
+    {
+      rule: 'A time may be given with any offset, and is shown in UTC',
+      ask: post(path, { expires_at: '2999-01-01T01:00:00+01:00' }),
+      answer: created({ expires_at: FAR }),
+    },
+    {
+      rule: 'The expiry of an API key can be moved, also to the past, and taken away',
+      given: { ...bot, key: post(path, { owner_id: '{owner.id}', expires_at: FAR }) },
+      ask: patch(`${path}/{key.id}`, { expires_at: '2001-01-01T00:00:00Z' }),
+      answer: ok({ expires_at: '2001-01-01T00:00:00.000Z' }),
+      later: [
+        [get('/ip_policies', by('key')), refused('UNAUTHENTICATED')],
+        [patch(`${path}/{key.id}`, { expires_at: null }), ok({ expires_at: null })],
+        [get('/ip_policies', by('key')), ok()],
+      ],
+    },
+    refusedExpiry('tomorrow', 'that is no time'),
+    refusedExpiry('2999-01-01', 'that is a day'),
+    refusedExpiry('2999-02-30T00:00:00Z', 'there is no such day'),
+    refusedExpiry('2999-01-01T00:00:00', 'that has no offset'),
+    refusedExpiry(5, 'that is a number'),
+  ],
+};

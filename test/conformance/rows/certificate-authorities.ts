@@ -1,0 +1,168 @@
+import { forEveryone } from '../access.ts';
+import { conventions } from '../conventions.ts';
+import { created, del, get, idOf, invalid, ok, patch, post, put, type Row, refused, type Section } from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/certificate_authorities';
+const family = { one: 'a certificate authority', many: 'certificate authorities', path, least: { ca_pem: '{pem.ca}' } };
+
+const made = (rule: string, ca_pem: string, shown: Record<string, unknown>): Row => ({
+  rule,
+  ask: post(path, { ca_pem }),
+  answer: created(shown),
+});
+
+const derived: Row[] = [
+  {
+    rule: 'The PEM of a certificate authority is shown as it was sent, with the white space around it',
+    given: { made: post(path, { ca_pem: '\r\n{pem.ca}\n\n' }) },
+    ask: get(`${path}/{made.id}`),
+    answer: ok({ ca_pem: '\r\n{pem.ca}\n\n' }),
+  },
+  made('The common name of a certificate authority is that of the subject of its PEM', '{pem.ca}', {
+    subject_common_name: 'Device CA',
+  }),
+  made('A certificate authority without a common name has null there', '{pem.ca_without_name}', {
+    subject_common_name: null,
+  }),
+  made(
+    'Start and end of a certificate authority are those of its PEM; one that has expired is taken',
+    '{pem.ca_expired}',
+    {
+      not_before: '2001-02-03T04:05:06.000Z',
+      not_after: '2002-03-04T05:06:07.000Z',
+    },
+  ),
+  made('A certificate authority that is not valid yet is taken', '{pem.ca_of_the_future}', {
+    not_before: '2101-02-03T04:05:06.000Z',
+    not_after: '2102-03-04T05:06:07.000Z',
+  }),
+  made('Key usages say what the key of a certificate authority may do', '{pem.ca}', {
+    key_usages: ['keyCertSign', 'cRLSign'],
+    extended_key_usages: ['clientAuth'],
+  }),
+  made('Key usages have the nine names of RFC 5280', '{pem.ca_with_all_usages}', {
+    key_usages: [
+      'digitalSignature',
+      'nonRepudiation',
+      'keyEncipherment',
+      'dataEncipherment',
+      'keyAgreement',
+      'keyCertSign',
+      'cRLSign',
+      'encipherOnly',
+      'decipherOnly',
+    ],
+  }),
+  made(
+    'Extended key usages have the names of RFC 5280; other purposes show as object identifiers',
+    '{pem.ca_with_all_purposes}',
+    {
+      extended_key_usages: [
+        'anyExtendedKeyUsage',
+        'serverAuth',
+        'clientAuth',
+        'codeSigning',
+        'emailProtection',
+        'timeStamping',
+        'OCSPSigning',
+        '1.3.6.1.4.1.311.20.2.2',
+      ],
+    },
+  ),
+  made('Both usages are empty for a certificate that says nothing of them', '{pem.ca_without_name}', {
+    key_usages: [],
+    extended_key_usages: [],
+  }),
+  made('A certificate authority may be below another one', '{pem.intermediate_ca}', {
+    subject_common_name: 'Below the device CA',
+  }),
+];
+
+const wrong = (rule: string, ca_pem: unknown, reason: RegExp): Row => ({
+  rule,
+  ask: post(path, { ca_pem }),
+  answer: invalid({ '/ca_pem': reason }),
+});
+
+const refusals: Row[] = [
+  wrong('What is no CA by its basic constraints is refused', '{pem.leaf}', /not a CA/),
+  wrong('A CA whose key usage leaves out signing is refused', '{pem.ca_without_signing}', /keyCertSign/),
+  wrong('A certificate authority is one certificate, not a chain', '{pem.intermediate_ca}{pem.ca}', /2 certificates/),
+  wrong('A private key is refused where a CA belongs', '{pem.ca_key}', /private key/),
+  wrong('A private key after the CA is refused', '{pem.ca}{pem.ca_key}', /private key/),
+  wrong('Another kind of PEM is no CA', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n', /PUBLIC KEY/),
+  wrong('What is not PEM at all is no CA', 'garbage', /not PEM/),
+  wrong(
+    'PEM without a certificate in it is no CA',
+    '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
+    /./,
+  ),
+  wrong('A CA that is cut off is refused', '-----BEGIN CERTIFICATE-----\nAAAA', /cut off/),
+  wrong('Text around the PEM of a CA is refused', '{pem.ca}and more', /outside/),
+  wrong('Bytes after the certificate of a CA are refused', '{pem.ca_with_tail}', /trailing/),
+  wrong('An empty text is no CA', '', /empty/),
+  wrong('Null is no CA', null, /string/),
+  {
+    rule: 'The PEM of a CA may have 32768 bytes and no more',
+    ask: post(path, { ca_pem: '{pem.ca_at_limit}' }),
+    answer: created({ subject_common_name: 'Device CA' }),
+    later: [[post(path, { ca_pem: '{pem.ca_at_limit} ' }), invalid({ '/ca_pem': /32768 bytes/ })]],
+  },
+  wrong('A PEM of a megabyte is refused', 'x'.repeat(1_000_000), /32768 bytes/),
+];
+
+const edge = '/edges/tls/{edge.id}';
+
+export const certificateAuthorities: Section = {
+  title: 'Certificate authorities',
+  rows: [
+    ...conventions({
+      ...family,
+      prefix: 'ca',
+      collection: 'certificate_authorities',
+      change: { description: 'changed', metadata: 'changed too' },
+      required: ['ca_pem'],
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    ...derived,
+    {
+      rule: 'The PEM of a certificate authority stays as it is for life',
+      given: { made: post(path, family.least) },
+      ask: patch(`${path}/{made.id}`, { ca_pem: '{pem.ca_expired}' }),
+      answer: invalid({ '/ca_pem': 'unknown field' }),
+      later: [[get(`${path}/{made.id}`), ok({ ca_pem: '{pem.ca}' })]],
+    },
+    {
+      rule: 'What the PEM of a certificate authority says cannot be sent beside it',
+      ask: post(path, {
+        ...family.least,
+        subject_common_name: 'Mine',
+        not_before: '2026-01-01T00:00:00Z',
+        not_after: '2027-01-01T00:00:00Z',
+        key_usages: [],
+        extended_key_usages: [],
+      }),
+      answer: invalid({
+        '/subject_common_name': 'unknown field',
+        '/not_before': 'unknown field',
+        '/not_after': 'unknown field',
+        '/key_usages': 'unknown field',
+        '/extended_key_usages': 'unknown field',
+      }),
+    },
+    ...refusals,
+    {
+      rule: 'A certificate authority cannot be deleted while an edge validates clients by it; the answer names the edge',
+      given: {
+        ca: post(path, family.least),
+        edge: post('/edges/tls', {}),
+        module: put(`${edge}/mutual_tls`, { certificate_authority_ids: ['{ca.id}'] }),
+      },
+      ask: del(`${path}/{ca.id}`),
+      answer: refused('RESOURCE_IN_USE', { tls_edge: '{edge.id}' }),
+      later: [[get(`${path}/{ca.id}`), ok({ id: idOf('ca') })]],
+    },
+    forEveryone(family),
+  ],
+};

@@ -1,0 +1,245 @@
+/** The certificate of a reserved domain: uploaded or automatic, never both. */
+import { created, del, get, invalid, noContent, ok, patch, post, type Row, refTo, refused } from '../row.ts';
+
+const path = '/reserved_domains';
+const one = `${path}/{made.id}`;
+const NOBODY = 'cert_01k9zq3v5hf8svx2r4c6y7n0wd';
+const domain = { domain: '{unique}.example.com' };
+const certificate = {
+  certificate: post('/tls_certificates', { certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' }),
+};
+const uploaded = { certificate_id: '{certificate.id}' };
+const rsa = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' } };
+const ecdsa = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' } };
+const made = (more: Readonly<Record<string, unknown>> = {}) => ({ made: post(path, { ...domain, ...more }) });
+
+const none = { certificate_management_policy: null, certificate_management_status: null };
+const notStarted = {
+  certificate_management_status: {
+    renews_at: null,
+    provisioning_job: { error_code: null, msg: 'waiting to be started', started_at: null, retries_at: null },
+  },
+};
+const attached = { certificate: refTo('/tls_certificates', 'certificate') };
+
+const JOB_ERRORS = { anyOf: [{ enum: ['INTERNAL_ERROR', 'DNS_ERROR'] }, { type: 'null' }] };
+
+const ofType = (private_key_type: string): Row => ({
+  rule: `Automatic certificates may be for ${private_key_type} keys`,
+  ask: post(path, { ...domain, certificate_management_policy: { authority: 'letsencrypt', private_key_type } }),
+  answer: created({ certificate_management_policy: { authority: 'letsencrypt', private_key_type } }),
+});
+
+const malformed = (rule: string, certificate_management_policy: unknown, member: string, reason: RegExp): Row => ({
+  rule,
+  given: made(),
+  ask: post(path, { domain: 'other-{unique}.example.com', certificate_management_policy }),
+  answer: invalid({ [`/certificate_management_policy${member}`]: reason }),
+  later: [
+    [patch(one, { certificate_management_policy }), invalid({ [`/certificate_management_policy${member}`]: reason })],
+  ],
+});
+
+const automatic: readonly Row[] = [
+  {
+    rule: 'Without a policy nothing about automatic certificates is shown',
+    ask: post(path, domain),
+    answer: created({ certificate: null, ...none }),
+  },
+  {
+    rule: 'A policy may come with the domain; the status says that nothing has been started yet',
+    given: made(ecdsa),
+    ask: get(one),
+    answer: ok({ certificate: null, ...ecdsa, ...notStarted }),
+  },
+  {
+    rule: 'A policy may come later; the status says that nothing has been started yet',
+    given: made(),
+    ask: patch(one, rsa),
+    answer: ok({ certificate: null, ...rsa, ...notStarted }),
+  },
+  {
+    rule: 'Automatic certificates are for RSA keys unless said otherwise',
+    ask: post(path, { ...domain, certificate_management_policy: { authority: 'letsencrypt' } }),
+    answer: created(rsa),
+    later: [
+      [
+        post(path, {
+          domain: 'other-{unique}.example.com',
+          certificate_management_policy: { authority: 'letsencrypt', private_key_type: null },
+        }),
+        created(rsa),
+      ],
+    ],
+  },
+  ofType('rsa'),
+  ofType('ecdsa'),
+  malformed(
+    'Automatic certificates are for no other keys',
+    { authority: 'letsencrypt', private_key_type: 'ed25519' },
+    '/private_key_type',
+    /rsa/,
+  ),
+  malformed('A policy names an authority', { private_key_type: 'rsa' }, '/authority', /required/),
+  malformed('There is one authority', { authority: 'zerossl' }, '/authority', /must be "letsencrypt"/),
+  malformed('The authority is written in lower case', { authority: 'LetsEncrypt' }, '/authority', /letsencrypt/),
+  malformed('A policy has nothing else', { authority: 'letsencrypt', days: 30 }, '/days', /unknown field/),
+  malformed('A policy is an object', 'letsencrypt', '', /must be an object/),
+  {
+    rule: 'A policy is replaced as a whole, and then nothing has been started for it',
+    given: made(ecdsa),
+    ask: patch(one, { certificate_management_policy: { authority: 'letsencrypt' } }),
+    answer: ok({ ...rsa, ...notStarted }),
+  },
+  {
+    rule: 'A change of something else leaves a policy alone',
+    given: made(ecdsa),
+    ask: patch(one, { description: 'changed' }),
+    answer: ok({ description: 'changed', ...ecdsa, ...notStarted }),
+  },
+  {
+    rule: 'Null takes away a policy, and with it the status',
+    given: made(ecdsa),
+    ask: patch(one, { certificate_management_policy: null }),
+    answer: ok(none),
+  },
+  {
+    rule: 'The status of automatic certificates is set by the service',
+    given: made(ecdsa),
+    ask: patch(one, { certificate_management_status: null }),
+    answer: invalid({ '/certificate_management_status': 'unknown field' }),
+  },
+  {
+    rule: 'An error of the job that issues certificates is documented as INTERNAL_ERROR or DNS_ERROR',
+    ask: get('/openapi.json', { as: 'anonymous' }),
+    answer: ok({ components: { schemas: { ReservedDomainCertJob: { properties: { error_code: JOB_ERRORS } } } } }),
+  },
+  {
+    rule: 'Detaching the policy answers 204, and there is none any more',
+    given: made(ecdsa),
+    ask: del(`${one}/certificate_management_policy`),
+    answer: noContent,
+    later: [[get(one), ok(none)]],
+  },
+  {
+    rule: 'Detaching a policy where there is none answers 204 and changes nothing',
+    given: made(),
+    ask: del(`${one}/certificate_management_policy`),
+    answer: noContent,
+    later: [[get(one), { ...ok(none), headers: { etag: '"1"' } }]],
+  },
+  {
+    rule: 'Nothing can be detached from a domain that does not exist',
+    ask: del(`${path}/rd_01k9zq3v5hf8svx2r4c6y7n0wd/certificate_management_policy`),
+    answer: refused('NOT_FOUND'),
+    later: [[del(`${path}/rd_01k9zq3v5hf8svx2r4c6y7n0wd/certificate`), refused('NOT_FOUND')]],
+  },
+];
+
+const own: readonly Row[] = [
+  {
+    rule: 'An uploaded certificate may come with the domain, and is shown as a Ref',
+    given: { ...certificate, ...made(uploaded) },
+    ask: get(one),
+    answer: ok({ ...attached, ...none }),
+  },
+  {
+    rule: 'An uploaded certificate may come later, and another one in its place',
+    given: { ...certificate, ...made() },
+    ask: patch(one, uploaded),
+    answer: ok(attached),
+    later: [[patch(one, { certificate_id: null }), ok({ certificate: null })]],
+  },
+  {
+    rule: 'A certificate that a domain shall have must exist',
+    given: made(),
+    ask: post(path, { domain: 'other-{unique}.example.com', certificate_id: NOBODY }),
+    answer: invalid({ '/certificate_id': `there is no TLS certificate ${NOBODY}` }),
+    later: [
+      [patch(one, { certificate_id: NOBODY }), invalid({ '/certificate_id': `there is no TLS certificate ${NOBODY}` })],
+      [patch(one, { certificate_id: '{user.id}' }), invalid({ '/certificate_id': /cert_/ })],
+    ],
+  },
+  {
+    rule: 'Detaching the certificate answers 204, and the domain has none any more',
+    given: { ...certificate, ...made(uploaded) },
+    ask: del(`${one}/certificate`),
+    answer: noContent,
+    later: [
+      [get(one), ok({ certificate: null })],
+      [get('/tls_certificates/{certificate.id}'), ok({ id: '{certificate.id}' })],
+    ],
+  },
+  {
+    rule: 'Detaching a certificate where there is none answers 204 and changes nothing',
+    given: made(),
+    ask: del(`${one}/certificate`),
+    answer: noContent,
+    later: [[get(one), { ...ok({ certificate: null }), headers: { etag: '"1"' } }]],
+  },
+  {
+    rule: 'A certificate that a domain has cannot be deleted until it is detached',
+    given: { ...certificate, ...made(uploaded) },
+    ask: del('/tls_certificates/{certificate.id}'),
+    answer: refused('RESOURCE_IN_USE', { reserved_domain: '{made.id}' }),
+    later: [
+      [del(`${one}/certificate`), noContent],
+      [del('/tls_certificates/{certificate.id}'), noContent],
+    ],
+  },
+];
+
+const exclusive: readonly Row[] = [
+  {
+    rule: 'A new domain may have a certificate or a policy, not both',
+    given: certificate,
+    ask: post(path, { ...domain, ...uploaded, ...rsa }),
+    answer: invalid({ '/certificate_id': /excludes/, '/certificate_management_policy': /excludes/ }),
+    later: [[post(path, { ...domain, ...uploaded, certificate_management_policy: null }), created(attached)]],
+  },
+  {
+    rule: 'An update may set a certificate or a policy, not both',
+    given: { ...certificate, ...made() },
+    ask: patch(one, { ...uploaded, ...rsa }),
+    answer: invalid({ '/certificate_id': /excludes/, '/certificate_management_policy': /excludes/ }),
+    later: [[get(one), ok({ certificate: null, ...none })]],
+  },
+  {
+    rule: 'A domain with a policy may not get a certificate of its own beside it',
+    given: { ...certificate, ...made(rsa) },
+    ask: patch(one, uploaded),
+    answer: invalid({ '/certificate_id': /excludes/ }),
+    later: [[get(one), ok({ certificate: null, ...rsa })]],
+  },
+  {
+    rule: 'A domain with a certificate of its own may not get a policy beside it',
+    given: { ...certificate, ...made(uploaded) },
+    ask: patch(one, rsa),
+    answer: invalid({ '/certificate_management_policy': /excludes/ }),
+    later: [[get(one), ok({ ...attached, ...none })]],
+  },
+  {
+    rule: 'One request may put a certificate in the place of a policy',
+    given: { ...certificate, ...made(rsa) },
+    ask: patch(one, { ...uploaded, certificate_management_policy: null }),
+    answer: ok({ ...attached, ...none }),
+  },
+  {
+    rule: 'One request may put a policy in the place of a certificate',
+    given: { ...certificate, ...made(uploaded) },
+    ask: patch(one, { ...rsa, certificate_id: null }),
+    answer: ok({ certificate: null, ...rsa, ...notStarted }),
+  },
+  {
+    rule: 'Once the policy is detached a certificate can be attached, and the other way round',
+    given: { ...certificate, ...made(rsa), detached: del(`${one}/certificate_management_policy`) },
+    ask: patch(one, uploaded),
+    answer: ok(attached),
+    later: [
+      [del(`${one}/certificate`), noContent],
+      [patch(one, rsa), ok({ certificate: null, ...rsa })],
+    ],
+  },
+];
+
+export const domainCertificates: readonly Row[] = [...automatic, ...own, ...exclusive];

@@ -1,0 +1,70 @@
+import { edgeRows } from '../edge-rows.ts';
+import { created, del, get, invalid, noContent, post, put, refused, type Section } from '../row.ts';
+
+const https = '/edges/https';
+const tls = '/edges/tls';
+
+export const httpsEdges: Section = {
+  title: 'Extension: HTTPS edges',
+  rows: [
+    ...edgeRows({
+      one: 'an HTTPS edge',
+      many: 'HTTPS edges',
+      name: 'https_edge',
+      path: https,
+      prefix: 'edghts',
+      collection: 'https_edges',
+      otherPath: tls,
+    }),
+    {
+      rule: 'The routes of an HTTPS edge go with it, and their modules with them',
+      given: {
+        edge: post(https, {}),
+        route: post(`${https}/{edge.id}/routes`, { match: '/', match_type: 'path_prefix' }),
+        module: put(`${https}/{edge.id}/routes/{route.id}/oauth`, { provider: { google: {} } }),
+      },
+      ask: del(`${https}/{edge.id}`),
+      answer: noContent,
+      later: [
+        [get(`${https}/{edge.id}/routes/{route.id}`), refused('NOT_FOUND')],
+        [get(`${https}/{edge.id}/routes/{route.id}/oauth`), refused('NOT_FOUND')],
+        [get(`${https}/{edge.id}/routes`), refused('NOT_FOUND', { edge_id: '{edge.id}' })],
+      ],
+    },
+  ],
+};
+
+export const tlsEdges: Section = {
+  title: 'Extension: TLS edges',
+  rows: [
+    ...edgeRows({
+      one: 'a TLS edge',
+      many: 'TLS edges',
+      name: 'tls_edge',
+      path: tls,
+      prefix: 'edgtls',
+      collection: 'tls_edges',
+      otherPath: https,
+    }),
+    {
+      rule: 'A TLS edge begins without modules, and their names cannot be sent',
+      ask: post(tls, {}),
+      answer: created({ modules: [] }),
+      later: [[post(tls, { modules: ['backend'] }), invalid({ '/modules': 'unknown field' })]],
+    },
+    {
+      rule: 'The modules of a TLS edge go with it, and let go of what they refer to',
+      given: {
+        edge: post(tls, {}),
+        ca: post('/certificate_authorities', { ca_pem: '{pem.ca}' }),
+        module: put(`${tls}/{edge.id}/mutual_tls`, { certificate_authority_ids: ['{ca.id}'] }),
+      },
+      ask: del(`${tls}/{edge.id}`),
+      answer: noContent,
+      later: [
+        [get(`${tls}/{edge.id}/mutual_tls`), refused('NOT_FOUND', { id: '{edge.id}' })],
+        [del('/certificate_authorities/{ca.id}'), noContent],
+      ],
+    },
+  ],
+};

@@ -1,0 +1,123 @@
+import { forAdmins } from '../access.ts';
+import { conventions } from '../conventions.ts';
+import { created, get, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/event_destinations';
+const webhook = (url: unknown) => ({ target: { webhook: { url } } });
+const least = webhook('https://hooks.example.com/tunnels');
+const family = { one: 'an event destination', many: 'event destinations', path, least };
+const address = `${path}/{made.id}`;
+const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
+
+const wrong = (rule: string, sent: object, details: Record<string, RegExp | string>): Row => ({
+  rule,
+  ask: post(path, { ...least, ...sent }),
+  answer: invalid(details),
+});
+const wrongUrl = (rule: string, url: unknown, reason: RegExp) =>
+  wrong(rule, webhook(url), { '/target/webhook/url': reason });
+
+const longest = `https://hooks.example.com/${'x'.repeat(2048 - 26)}`;
+
+const targets: Row[] = [
+  {
+    rule: 'The target of a destination is a webhook: an https URL, perhaps with port, path and query',
+    ask: post(path, webhook('https://hooks.example.com:8443/a/b?c=d')),
+    answer: created(webhook('https://hooks.example.com:8443/a/b?c=d')),
+  },
+  {
+    rule: 'The target of a destination can be changed',
+    given: { made: post(path, least) },
+    ask: patch(address, webhook('https://hooks.example.org')),
+    answer: ok(webhook('https://hooks.example.org')),
+  },
+  wrong('A destination has no kind of target but a webhook', { target: {} }, { '/target/webhook': /./ }),
+  wrong(
+    'A kind of target that there is not is refused by name',
+    { target: { ...least.target, queue: {} } },
+    {
+      '/target/queue': 'unknown field',
+    },
+  ),
+  wrongUrl('The URL of a webhook is not an http URL', 'http://hooks.example.com', /https/),
+  wrongUrl('A webhook is a whole URL', 'hooks.example.com', /https URL/),
+  wrongUrl('A webhook has no user and password', 'https://a:b@hooks.example.com', /password/),
+  wrongUrl('A webhook has no fragment', 'https://hooks.example.com/#x', /fragment/),
+  wrongUrl('The URL of a webhook is in ASCII', 'https://hooks.example.com/ä', /ASCII/),
+  {
+    rule: 'The URL of a webhook has at most 2048 characters',
+    ask: post(path, webhook(longest)),
+    answer: created(webhook(longest)),
+    later: [[post(path, webhook(`${longest}x`)), invalid({ '/target/webhook/url': /2048/ })]],
+  },
+  {
+    rule: 'The format of a destination is json unless that is said otherwise',
+    ask: post(path, least),
+    answer: created({ format: 'json' }),
+    later: [[post(path, { ...least, format: null }), created({ format: 'json' })]],
+  },
+  {
+    rule: 'There is no format of deliveries but json',
+    given: { made: post(path, { ...least, format: 'json' }) },
+    ask: patch(address, { format: 'json' }),
+    answer: ok({ format: 'json' }),
+    later: [[patch(address, { format: 'xml' }), invalid({ '/format': /json/ })]],
+  },
+];
+
+const secrets: Row[] = [
+  {
+    rule: 'A destination gets a signing secret of 32 bytes when it is created without one',
+    ask: post(path, least),
+    answer: created({ signing_secret: /^whsec_[A-Za-z0-9+/]{43}=$/ }),
+    later: [[post(path, { ...least, signing_secret: null }), created({ signing_secret: /^whsec_/ })]],
+  },
+  {
+    rule: 'A destination may bring its signing secret, of 24 to 64 bytes',
+    ask: post(path, { ...least, signing_secret: secretOf(24) }),
+    answer: created({ signing_secret: secretOf(24) }),
+    later: [[post(path, { ...least, signing_secret: secretOf(64) }), created({ signing_secret: secretOf(64) })]],
+  },
+  {
+    rule: 'The signing secret of a destination is shown when it is created, and never again',
+    given: { made: post(path, least) },
+    ask: get(address),
+    answer: ok({ signing_secret: null }),
+    later: [
+      [patch(address, { description: 'changed' }), ok({ signing_secret: null })],
+      [get(`${path}?limit=1`), ok({ event_destinations: [{ id: '{made.id}', signing_secret: null }] })],
+    ],
+  },
+  {
+    rule: 'The signing secret of a destination stays as it is for life',
+    given: { made: post(path, least) },
+    ask: patch(address, { signing_secret: secretOf(32) }),
+    answer: invalid({ '/signing_secret': 'unknown field' }),
+  },
+  wrong('A signing secret has at least 24 bytes', { signing_secret: secretOf(23) }, { '/signing_secret': /24 to 64/ }),
+  wrong('A signing secret has at most 64 bytes', { signing_secret: secretOf(65) }, { '/signing_secret': /24 to 64/ }),
+  wrong(
+    'A signing secret begins with whsec_',
+    { signing_secret: secretOf(32).slice(6) },
+    { '/signing_secret': /whsec_/ },
+  ),
+  wrong('A signing secret is base64', { signing_secret: 'whsec_not-base-64' }, { '/signing_secret': /base64/ }),
+];
+
+export const eventDestinations: Section = {
+  title: 'Extension: event destinations',
+  rows: [
+    ...conventions({
+      ...family,
+      prefix: 'ed',
+      collection: 'event_destinations',
+      change: { description: 'changed', metadata: 'changed too' },
+      required: ['target'],
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    ...targets,
+    ...secrets,
+    forAdmins(family),
+  ],
+};

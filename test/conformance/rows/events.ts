@@ -1,0 +1,91 @@
+import { created, del, get, noContent, ok, patch, post, type Row, refTo, refused, type Section } from '../row.ts';
+
+/** Three types for each. */
+const SUBJECTS = [
+  'ip_policy',
+  'ip_policy_rule',
+  'credential',
+  'http_response_backend',
+  'tunnel_group_backend',
+  'endpoint_configuration',
+  'reserved_domain',
+  'https_edge',
+  'https_edge_route',
+  'tls_edge',
+  'event_subscription',
+  'event_destination',
+  'certificate_authority',
+  'tls_certificate',
+  'ssh_certificate_authority',
+  'ssh_host_certificate',
+  'bot_user',
+  'user',
+  'api_key',
+];
+const TYPES = SUBJECTS.flatMap((subject) => ['created', 'updated', 'deleted'].map((kind) => `${subject}_${kind}.v0`));
+
+const path = '/event_subscriptions';
+const destinations = '/event_destinations';
+const destination = post(destinations, { target: { webhook: { url: 'https://hooks.example.com/tunnels' } } });
+const types = (...names: string[]) => names.map((type) => ({ type }));
+
+const rows: Row[] = [
+  {
+    rule: 'A subscription ties types of events to the destinations that they are sent to',
+    given: { destination },
+    ask: post(path, {
+      sources: types('ip_policy_created.v0', 'ip_policy_updated.v0'),
+      destination_ids: ['{destination.id}'],
+    }),
+    answer: created({
+      sources: types('ip_policy_created.v0', 'ip_policy_updated.v0'),
+      destinations: [refTo(destinations, 'destination')],
+    }),
+  },
+  {
+    rule: 'Sources that came with the subscription and sources that were added alone are the same thing',
+    given: {
+      made: post(path, { sources: types('ip_policy_created.v0') }),
+      added: post(`${path}/{made.id}/sources`, { type: 'ip_policy_updated.v0' }),
+    },
+    ask: get(`${path}/{made.id}`),
+    answer: ok({ sources: types('ip_policy_created.v0', 'ip_policy_updated.v0') }),
+    later: [
+      [del(`${path}/{made.id}/sources/ip_policy_created.v0`), noContent],
+      [patch(`${path}/{made.id}`, { sources: types('user_created.v0') }), ok({ sources: types('user_created.v0') })],
+      [get(`${path}/{made.id}/sources/user_created.v0`), ok({ type: 'user_created.v0' })],
+      [get(`${path}/{made.id}/sources/ip_policy_updated.v0`), refused('NOT_FOUND')],
+    ],
+  },
+  {
+    rule: 'A subscription may ask for everything that happens: each kind of change of each family',
+    ask: post(path, { sources: types(...TYPES) }),
+    answer: created({ sources: types(...TYPES) }),
+  },
+];
+
+export const events: Section = { title: 'Events', rows };
+
+export const eventTypes: Section = {
+  title: 'Extension: event types',
+  rows: [
+    {
+      rule: 'The catalogue has three types for every family, each with its version and a description; it is never paged',
+      ask: get('/event_types'),
+      answer: ok({
+        event_types: TYPES.map((type) => ({ type, description: /^An? .+ was (created|updated|deleted)\.$/ })),
+        uri: '{base}/event_types',
+        next_page_uri: null,
+      }),
+    },
+    {
+      rule: 'Users and bots may read the catalogue of event types, nobody without a key',
+      ask: get('/event_types', { as: 'user' }),
+      answer: ok({ uri: '{base}/event_types' }),
+      later: [
+        [get('/event_types', { as: 'bot' }), ok({ uri: '{base}/event_types' })],
+        [get('/event_types', { as: 'anonymous' }), refused('UNAUTHENTICATED')],
+      ],
+    },
+  ],
+};

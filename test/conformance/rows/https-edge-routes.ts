@@ -1,0 +1,189 @@
+import { forEveryone } from '../access.ts';
+import { conventions } from '../conventions.ts';
+import {
+  created,
+  del,
+  get,
+  invalid,
+  noContent,
+  ok,
+  patch,
+  post,
+  put,
+  type Row,
+  refTo,
+  refused,
+  type Section,
+} from '../row.ts';
+import { described } from '../texts.ts';
+
+const edges = '/edges/https';
+const path = `${edges}/{edge.id}/routes`;
+const given = { edge: post(edges, {}) };
+const least = { match: '/{unique}', match_type: 'path_prefix' };
+const family = { one: 'a route', many: 'routes', path, least, given };
+const address = `${path}/{made.id}`;
+const made = { ...given, made: post(path, least) };
+
+const tunnelGroups = '/backends/tunnel_group';
+const responses = '/backends/http_response';
+const backends = { tunnels: post(tunnelGroups, { labels: { team: 'web' } }), response: post(responses, {}) };
+
+const matches = (rule: string, match: string): Row => ({
+  rule,
+  given,
+  ask: post(path, { ...least, match }),
+  answer: created({ match }),
+});
+const wrong = (rule: string, match: unknown, reason: RegExp): Row => ({
+  rule,
+  given,
+  ask: post(path, { ...least, match }),
+  answer: invalid({ '/match': reason }),
+});
+
+const paths: Row[] = [
+  matches('A route may be for every path of its edge', '/'),
+  matches('The path of a route may have all characters of paths', "/~a/b;c=d,e:@!$&'()*+/%C3%A9/"),
+  matches('The path of a route may have 1024 bytes', `/${'x'.repeat(1023)}`),
+  wrong('The path of a route has at most 1024 bytes', `/${'x'.repeat(1024)}`, /1024 bytes/),
+  wrong('The path of a route begins with a slash', 'api', /"\/" first/),
+  wrong('The path of a route is not empty', '', /"\/" first/),
+  wrong('The path of a route has no query', '/api?x=1', /no query/),
+  wrong('Other characters in the path of a route are percent-encoded', '/é', /percent-encoded/),
+  wrong('The path of a route has no dot segments', '/a/../b', /segment/),
+  {
+    rule: 'A route matches a whole path or the beginning of one',
+    given,
+    ask: post(path, { match: '/a', match_type: 'exact_path' }),
+    answer: created({ match: '/a', match_type: 'exact_path' }),
+    later: [
+      [post(path, { match: '/a', match_type: 'path_prefix' }), created({ match_type: 'path_prefix' })],
+      [post(path, { match: '/a', match_type: 'regex' }), invalid({ '/match_type': /exact_path/ })],
+    ],
+  },
+  {
+    rule: 'Path and way of matching of a route can be changed',
+    given: made,
+    ask: patch(address, { match: '/b', match_type: 'exact_path' }),
+    answer: ok({ match: '/b', match_type: 'exact_path' }),
+  },
+  {
+    rule: 'An edge has one route for a path and a way of matching; the answer names it',
+    given: made,
+    ask: post(path, least),
+    answer: refused('CONFLICT', { '/match': 'is that of {made.id}', id: '{made.id}' }),
+  },
+  {
+    rule: 'A change that would make two routes the same is a conflict',
+    given: { ...made, other: post(path, { match: '/b', match_type: 'path_prefix' }) },
+    ask: patch(`${path}/{other.id}`, { match: least.match }),
+    answer: refused('CONFLICT', { id: '{made.id}' }),
+  },
+  {
+    rule: 'Two edges may have the same route',
+    given: { ...made, other: post(edges, {}) },
+    ask: post(`${edges}/{other.id}/routes`, least),
+    answer: created({ edge_id: '{other.id}', match: least.match }),
+  },
+];
+
+const backing: Row[] = [
+  {
+    rule: 'A route may be without a backend, which is null then',
+    given,
+    ask: post(path, least),
+    answer: created({ backend: null }),
+  },
+  {
+    rule: 'The backend of a route is a tunnel group or an HTTP response, and shows as a reference',
+    given: { ...given, ...backends },
+    ask: post(path, { ...least, backend_id: '{tunnels.id}' }),
+    answer: created({ backend: refTo(tunnelGroups, 'tunnels') }),
+    later: [
+      [
+        post(path, { match: '/b', match_type: 'exact_path', backend_id: '{response.id}' }),
+        created({ backend: refTo(responses, 'response') }),
+      ],
+      [post(path, { ...least, backend_id: '{edge.id}' }), invalid({ '/backend_id': /bkdtg_ or bkdhr_/ })],
+    ],
+  },
+  {
+    rule: 'The backend of a route can be changed and taken away',
+    given: { ...made, ...backends },
+    ask: patch(address, { backend_id: '{response.id}' }),
+    answer: ok({ backend: refTo(responses, 'response') }),
+    later: [[patch(address, { backend_id: null }), ok({ backend: null })]],
+  },
+  {
+    rule: 'The backend of a route exists',
+    given,
+    ask: post(path, { ...least, backend_id: 'bkdtg_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+    answer: invalid({ '/backend_id': /there is no/ }),
+  },
+  {
+    rule: 'A backend cannot be deleted while a route has it; the answer names the route',
+    given: { ...given, ...backends, made: post(path, { ...least, backend_id: '{tunnels.id}' }) },
+    ask: del(`${tunnelGroups}/{tunnels.id}`),
+    answer: refused('RESOURCE_IN_USE', { https_edge_route: '{made.id}' }),
+    later: [
+      [del(address), noContent],
+      [del(`${tunnelGroups}/{tunnels.id}`), noContent],
+    ],
+  },
+];
+
+const belonging: Row[] = [
+  {
+    rule: 'A route says which edge it is of; the body may say the same, and nothing else',
+    given: { ...given, other: post(edges, {}) },
+    ask: post(path, { ...least, edge_id: '{edge.id}' }),
+    answer: created({ edge_id: '{edge.id}' }),
+    later: [[post(path, { ...least, edge_id: '{other.id}' }), invalid({ '/edge_id': /./ })]],
+  },
+  {
+    rule: 'A route is reached through its own edge only',
+    given: { ...made, other: post(edges, {}) },
+    ask: get(`${edges}/{other.id}/routes/{made.id}`),
+    answer: refused('NOT_FOUND'),
+    later: [
+      [patch(`${edges}/{other.id}/routes/{made.id}`, {}), refused('NOT_FOUND')],
+      [del(`${edges}/{other.id}/routes/{made.id}`), refused('NOT_FOUND')],
+      [get(`${edges}/{other.id}/routes`), ok({ routes: [] })],
+      [get(address), ok({ id: '{made.id}', edge_id: '{edge.id}' })],
+    ],
+  },
+  {
+    rule: 'A route begins without modules, and shows the names of those that it gets, in alphabetical order',
+    given: {
+      ...made,
+      oidc: put(`${address}/oidc`, {
+        issuer: 'https://accounts.example.com',
+        client_id: 'my-id',
+        client_secret: 'my-secret',
+      }),
+      oauth: put(`${address}/oauth`, { provider: { google: {} } }),
+    },
+    ask: get(address),
+    answer: ok({ modules: ['oauth', 'oidc'] }),
+    later: [[post(path, { match: '/b', match_type: 'exact_path' }), created({ modules: [] })]],
+  },
+];
+
+export const httpsEdgeRoutes: Section = {
+  title: 'Extension: HTTPS edge routes',
+  rows: [
+    ...conventions({
+      ...family,
+      prefix: 'edghtsrt',
+      collection: 'routes',
+      change: { description: 'changed', metadata: 'changed too' },
+      required: ['match', 'match_type'],
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    ...paths,
+    ...backing,
+    ...belonging,
+    forEveryone(family),
+  ],
+};

@@ -1,0 +1,204 @@
+import { idempotencyDigest } from '../../../src/resources/idempotency.ts';
+import {
+  created,
+  del,
+  get,
+  invalid,
+  not,
+  ok,
+  patch,
+  post,
+  put,
+  type Row,
+  refused,
+  type Section,
+  type Step,
+} from '../row.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const under = (key: string) => ({ headers: { 'idempotency-key': key } });
+const policy = (key: string, body: Body = {}): Step => post('/ip_policies', body, under(key));
+const closing = (key: string): Step => put(`/idempotency_keys/${idempotencyDigest(key)}/closed`);
+const replay = (body: Body) => ({ ...created(body), headers: { 'idempotency-replayed': 'true' } });
+const nothing = ok({ closed: true, resource_id: null, resource_uri: null });
+const closed = refused('CONFLICT', { idempotency_key: 'closed' });
+
+/** A bot with two API keys; the first of them creates. */
+const owner = {
+  owner: post('/bot_users', { name: 'a bot' }),
+  key: post('/api_keys', { owner_id: '{owner.id}' }),
+  second: post('/api_keys', { owner_id: '{owner.id}' }),
+};
+const ofBot = (key: string): Step => ({
+  ...post('/credentials', {}),
+  as: 'anonymous',
+  headers: { authorization: `Bearer {${key}.token}`, 'idempotency-key': 'token-{unique}' },
+});
+
+const refusedKey = (rule: string, key: string): Row => ({
+  rule,
+  ask: policy(key),
+  answer: invalid({ 'Idempotency-Key': /1 to 255 printable ASCII/ }),
+});
+
+const rule = { ip_policy_id: '{policy.id}', cidr: '10.0.0.0/8', action: 'allow' };
+
+export const idempotencyKeys: Section = {
+  title: 'Extension: idempotency keys',
+  rows: [
+    {
+      rule: 'The same request under the same key gets the same answer again, and is told so',
+      given: { made: policy('same-{unique}', { description: 'a', metadata: 'b' }) },
+      ask: policy('same-{unique}', { metadata: 'b', description: 'a' }),
+      answer: {
+        ...created({
+          id: '{made.id}',
+          uri: '{made.uri}',
+          created_at: '{made.created_at}',
+          description: 'a',
+          metadata: 'b',
+        }),
+        headers: { 'idempotency-replayed': 'true', location: '{made.uri}', etag: '"1"' },
+      },
+    },
+    {
+      rule: 'The first answer to a key is not called a replay',
+      ask: policy('first-{unique}'),
+      answer: { ...created({ description: null }), headers: { 'idempotency-replayed': undefined } },
+    },
+    {
+      rule: 'Creates without a key, or under different ones, are different creates',
+      given: { made: policy('one-{unique}') },
+      ask: policy('other-{unique}'),
+      answer: created({ id: not('{made.id}') }),
+      later: [[post('/ip_policies', {}), created({ id: not('{made.id}') })]],
+    },
+    {
+      rule: 'Another body under the key is refused, and what the key made is named',
+      given: { made: policy('body-{unique}', { description: 'a' }) },
+      ask: policy('body-{unique}', { description: 'b' }),
+      answer: refused('IDEMPOTENCY_KEY_REUSED', { resource_id: '{made.id}' }),
+    },
+    {
+      rule: 'The key for a create of another family is refused, and what the key made is named',
+      given: { made: policy('family-{unique}') },
+      ask: post('/credentials', {}, under('family-{unique}')),
+      answer: refused('IDEMPOTENCY_KEY_REUSED', { resource_id: '{made.id}' }),
+    },
+    {
+      rule: 'A key means something for one user or bot alone',
+      given: { made: policy('alone-{unique}') },
+      ask: { ...policy('alone-{unique}'), as: 'user' },
+      answer: created({ id: not('{made.id}') }),
+    },
+    {
+      rule: 'A replay is the first answer, although the resource has changed since',
+      given: {
+        made: policy('changed-{unique}', { description: 'a' }),
+        changed: patch('/ip_policies/{made.id}', { description: 'b' }),
+      },
+      ask: policy('changed-{unique}', { description: 'a' }),
+      answer: replay({ id: '{made.id}', description: 'a' }),
+    },
+    {
+      rule: 'A key is free again once what it made is deleted',
+      given: { made: policy('free-{unique}'), gone: del('/ip_policies/{made.id}') },
+      ask: policy('free-{unique}'),
+      answer: created({ id: not('{made.id}') }),
+    },
+    {
+      rule: 'A create that fails leaves its key free',
+      given: { policy: post('/ip_policies', {}), made: post('/ip_policy_rules', rule) },
+      ask: post('/ip_policy_rules', rule, under('failed-{unique}')),
+      answer: refused('CONFLICT'),
+      later: [
+        [
+          post('/ip_policy_rules', { ...rule, cidr: '10.1.0.0/16' }, under('failed-{unique}')),
+          created({ cidr: '10.1.0.0/16' }),
+        ],
+      ],
+    },
+    {
+      rule: 'What could not be created a second time is replayed all the same',
+      given: { policy: post('/ip_policies', {}), made: post('/ip_policy_rules', rule, under('once-more-{unique}')) },
+      ask: post('/ip_policy_rules', rule, under('once-more-{unique}')),
+      answer: replay({ id: '{made.id}' }),
+    },
+    {
+      rule: 'A replay to the same API key has the one-time token again',
+      given: { ...owner, made: ofBot('key') },
+      ask: ofBot('key'),
+      answer: replay({ id: '{made.id}', token: '{made.token}' }),
+    },
+    {
+      rule: 'A replay to another API key of the same owner has no token',
+      given: { ...owner, made: ofBot('key') },
+      ask: ofBot('second'),
+      answer: replay({ id: '{made.id}', token: null }),
+    },
+    {
+      rule: 'A key may have 255 characters',
+      ask: policy('k'.repeat(255)),
+      answer: created({ description: null }),
+    },
+    refusedKey('A key may not have 256 characters', 'k'.repeat(256)),
+    refusedKey('A key may not be empty', ''),
+    refusedKey('A key has no spaces', 'two words'),
+    {
+      rule: 'A request that creates nothing takes no notice of a key',
+      given: { made: post('/ip_policies', {}) },
+      ask: patch('/ip_policies/{made.id}', { description: 'a' }, under('patch-{unique}')),
+      answer: ok({ description: 'a' }),
+      later: [
+        [patch('/ip_policies/{made.id}', { description: 'b' }, under('patch-{unique}')), ok({ description: 'b' })],
+      ],
+    },
+    {
+      rule: 'Closing a key that made nothing says so, and nothing can be created under it from then on',
+      ask: closing('never used'),
+      answer: nothing,
+      later: [[closing('never used'), nothing]],
+    },
+    {
+      rule: 'A create under a closed key is refused',
+      given: { closed: closing('closed-first') },
+      ask: policy('closed-first'),
+      answer: closed,
+    },
+    {
+      rule: 'Closing a key names what was created under it and still exists',
+      given: { made: policy('closed-later') },
+      ask: closing('closed-later'),
+      answer: ok({ closed: true, resource_id: '{made.id}', resource_uri: '{made.uri}' }),
+      later: [
+        [closing('closed-later'), ok({ closed: true, resource_id: '{made.id}', resource_uri: '{made.uri}' })],
+        [policy('closed-later'), refused('CONFLICT', { idempotency_key: 'closed', resource_id: '{made.id}' })],
+        [get('/ip_policies/{made.id}'), ok({ id: '{made.id}' })],
+      ],
+    },
+    {
+      rule: 'A closed key stays closed when what it made is deleted',
+      given: {
+        made: policy('closed-and-gone'),
+        closed: closing('closed-and-gone'),
+        gone: del('/ip_policies/{made.id}'),
+      },
+      ask: closing('closed-and-gone'),
+      answer: nothing,
+      later: [[policy('closed-and-gone'), closed]],
+    },
+    {
+      rule: 'Closing a key closes it for the caller alone',
+      given: { closed: closing('closed-by-one') },
+      ask: { ...policy('closed-by-one'), as: 'user' },
+      answer: created({ description: null }),
+    },
+    {
+      rule: 'A key is closed by its SHA-256 in lower-case hex, nothing else',
+      ask: put('/idempotency_keys/key/closed'),
+      answer: refused('NOT_FOUND', { digest: /SHA-256/ }),
+      later: [[put(`/idempotency_keys/${'A'.repeat(64)}/closed`), refused('NOT_FOUND')]],
+    },
+  ],
+};

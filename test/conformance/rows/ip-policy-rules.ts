@@ -1,0 +1,205 @@
+import { conventions } from '../conventions.ts';
+import {
+  created,
+  del,
+  get,
+  idOf,
+  invalid,
+  noContent,
+  not,
+  ok,
+  patch,
+  post,
+  put,
+  type Row,
+  refused,
+  type Section,
+} from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/ip_policy_rules';
+const policy = { policy: post('/ip_policies', {}) };
+const least = { ip_policy_id: '{policy.id}', cidr: '10.0.0.0/8', action: 'allow' };
+const make = (more: Readonly<Record<string, unknown>>) => post(path, { ...least, ...more });
+const set = '/ip_policies/{policy.id}/rules';
+const allow = (cidr: string, more: Readonly<Record<string, unknown>> = {}) => ({ cidr, action: 'allow', ...more });
+
+const shown = (sent: string, cidr: string): Row => ({
+  rule: `The block ${sent} is shown as ${cidr}`,
+  given: policy,
+  ask: make({ cidr: sent }),
+  answer: created({ cidr }),
+});
+
+const wrong = (rule: string, more: Readonly<Record<string, unknown>>, at: string, reason: RegExp): Row => ({
+  rule,
+  given: policy,
+  ask: make(more),
+  answer: invalid({ [at]: reason }),
+});
+
+const blocks = (count: number) => Array.from({ length: count }, (_, n) => allow(`10.${n >> 8}.${n & 255}.0/24`));
+
+const single: readonly Row[] = [
+  {
+    rule: 'An IP policy rule has a block, what is done with it, and the policy that it belongs to',
+    given: policy,
+    ask: make({ action: 'deny', description: 'd', metadata: 'm' }),
+    answer: created({ ...least, action: 'deny', description: 'd', metadata: 'm' }),
+  },
+  shown('192.0.2.1', '192.0.2.1/32'),
+  shown('2001:db8::1', '2001:db8::1/128'),
+  shown('2001:DB8:0:0::/32', '2001:db8::/32'),
+  shown('0.0.0.0/0', '0.0.0.0/0'),
+  wrong(
+    'Bits beyond the length of a block are refused',
+    { cidr: '10.0.0.1/8' },
+    '/cidr',
+    /did you mean 10\.0\.0\.0\/8/,
+  ),
+  wrong('A block is one of IP addresses', { cidr: 'example.com' }, '/cidr', /is no IP address/),
+  wrong('The length of a block fits its addresses', { cidr: '10.0.0.0/33' }, '/cidr', /from 0 to 32/),
+  wrong('A rule allows or denies, nothing else', { action: 'block' }, '/action', /allow/),
+  wrong(
+    'The policy of a rule must exist',
+    { ip_policy_id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' },
+    '/ip_policy_id',
+    /there is no IP policy/,
+  ),
+  {
+    rule: 'Block and action of a rule can be changed',
+    given: { ...policy, made: make({}) },
+    ask: patch(`${path}/{made.id}`, { cidr: '10.1.0.0/16', action: 'deny' }),
+    answer: ok({ cidr: '10.1.0.0/16', action: 'deny', ip_policy_id: '{policy.id}' }),
+  },
+  {
+    rule: 'A rule stays with its policy',
+    given: { ...policy, made: make({}) },
+    ask: patch(`${path}/{made.id}`, { ip_policy_id: '{policy.id}' }),
+    answer: invalid({ '/ip_policy_id': 'unknown field' }),
+  },
+  {
+    rule: 'A policy has one rule for a block, however the block is written',
+    given: { ...policy, made: make({ cidr: '10.0.0.1' }), second: make({ cidr: '10.0.0.2' }) },
+    ask: make({ cidr: '10.0.0.1/32', action: 'deny' }),
+    answer: refused('CONFLICT', { id: '{made.id}' }),
+    later: [[patch(`${path}/{second.id}`, { cidr: '10.0.0.1' }), refused('CONFLICT', { id: '{made.id}' })]],
+  },
+  {
+    rule: 'Two policies may have rules for the same block',
+    given: { ...policy, made: make({}), other: post('/ip_policies', {}) },
+    ask: make({ ip_policy_id: '{other.id}' }),
+    answer: created({ id: not('{made.id}'), ip_policy_id: '{other.id}' }),
+  },
+  {
+    rule: 'Rules are deleted with their policy',
+    given: { ...policy, made: make({}) },
+    ask: del('/ip_policies/{policy.id}'),
+    answer: noContent,
+    later: [[get(`${path}/{made.id}`), refused('NOT_FOUND', { id: '{made.id}' })]],
+  },
+];
+
+const whole: readonly Row[] = [
+  {
+    rule: 'The rule set of a policy has all its rules, in the order of their blocks, and is never paged',
+    given: { ...policy, v6: make({ cidr: '2001:db8::/32' }), v4: make({ action: 'deny', description: 'd' }) },
+    ask: get(set),
+    answer: ok({
+      ip_policy_rules: [
+        {
+          id: '{v4.id}',
+          uri: `{base}${path}/{v4.id}`,
+          created_at: '{v4.created_at}',
+          cidr: '10.0.0.0/8',
+          action: 'deny',
+          ip_policy_id: '{policy.id}',
+          description: 'd',
+          metadata: null,
+        },
+        { id: '{v6.id}', cidr: '2001:db8::/32' },
+      ],
+      uri: `{base}${set}`,
+      next_page_uri: undefined,
+    }),
+  },
+  {
+    rule: 'Replacing the rule set makes the rules of a policy exactly those',
+    given: { ...policy, before: make({ cidr: '172.16.0.0/12' }) },
+    ask: put(set, { rules: [allow('192.0.2.1', { description: 'd' }), allow('10.0.0.0/8', { metadata: 'm' })] }),
+    answer: ok({
+      ip_policy_rules: [
+        { id: idOf('ipr'), cidr: '10.0.0.0/8', action: 'allow', description: null, metadata: 'm' },
+        { id: idOf('ipr'), cidr: '192.0.2.1/32', action: 'allow', description: 'd', metadata: null },
+      ],
+      uri: `{base}${set}`,
+    }),
+    later: [[get(`${path}/{before.id}`), refused('NOT_FOUND')]],
+  },
+  {
+    rule: 'Replacing the rule set leaves a rule whose block stays its id',
+    given: { ...policy, made: make({}) },
+    ask: put(set, { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }),
+    answer: ok({ ip_policy_rules: [{ id: '{made.id}', action: 'deny' }] }),
+  },
+  {
+    rule: 'Replacing the rule set with what it is changes nothing',
+    given: { ...policy, first: put(set, { rules: [allow('10.0.0.0/8')] }) },
+    ask: put(set, { rules: [allow('10.0.0.0/8')] }, { headers: { 'if-match': '"2"' } }),
+    answer: { ...ok({ ip_policy_rules: [{ cidr: '10.0.0.0/8' }] }), headers: { etag: '"2"' } },
+  },
+  {
+    rule: 'A wrong member of a rule set is named, and then nothing is stored',
+    given: { ...policy, made: make({ cidr: '172.16.0.0/12' }) },
+    ask: put(set, { rules: [allow('10.0.0.0/8'), allow('10.0.0.9/8')] }),
+    answer: invalid({ '/rules/1/cidr': /did you mean/ }),
+    later: [[get(set), ok({ ip_policy_rules: [{ id: '{made.id}' }] })]],
+  },
+  {
+    rule: 'A rule set has a block once, however it is written',
+    given: policy,
+    ask: put(set, { rules: [allow('10.0.0.1'), allow('10.0.0.1/32')] }),
+    answer: invalid({ '/rules/1/cidr': /already in rules\[0\]/ }),
+  },
+  {
+    rule: 'Replacing the rule set needs the rules, if only an empty list',
+    given: { ...policy, made: make({}) },
+    ask: put(set, {}),
+    answer: invalid({ '/rules': 'is required' }),
+    later: [[put(set, { rules: [] }), ok({ ip_policy_rules: [] })]],
+  },
+  {
+    rule: 'A policy has at most 1000 rules',
+    given: { ...policy, full: put(set, { rules: blocks(1000) }) },
+    ask: make({ cidr: '192.0.2.0/24' }),
+    answer: invalid({ '/ip_policy_id': /1000/ }),
+    later: [[put(set, { rules: blocks(1001) }), invalid({ '/rules': /1000/ })]],
+  },
+  {
+    rule: 'A policy that does not exist has no rule set',
+    ask: put('/ip_policies/ipp_01k9zq3v5hf8svx2r4c6y7n0wd/rules', { rules: [] }),
+    answer: refused('NOT_FOUND', { id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+    later: [[get('/ip_policies/ipp_01k9zq3v5hf8svx2r4c6y7n0wd/rules'), refused('NOT_FOUND')]],
+  },
+];
+
+export const ipPolicyRules: Section = {
+  title: 'Extension: IP policy rules',
+  rows: [
+    ...conventions({
+      one: 'an IP policy rule',
+      many: 'IP policy rules',
+      prefix: 'ipr',
+      path,
+      collection: 'ip_policy_rules',
+      least,
+      another: { cidr: '10.1.0.0/16' },
+      change: { description: 'changed', metadata: 'changed too', cidr: '192.0.2.0/24', action: 'deny' },
+      given: policy,
+      required: ['cidr', 'action', 'ip_policy_id'],
+    }),
+    ...described({ one: 'an IP policy rule', path, least, given: policy, unit: 'bytes' }),
+    ...single,
+    ...whole,
+  ],
+};

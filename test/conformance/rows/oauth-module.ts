@@ -1,0 +1,236 @@
+import { type ModuleFamily, moduleConventions } from '../module-conventions.ts';
+import { get, invalid, ok, put, type Row } from '../row.ts';
+import { OTHER_SESSION, onRoute, SESSION_DEFAULTS, sessionRows } from '../session-rows.ts';
+
+const GENERIC = ['facebook', 'microsoft', 'google', 'linkedin', 'gitlab', 'twitch', 'amazon'];
+const NAMES = ['github', ...GENERIC];
+const unused = Object.fromEntries(NAMES.map((name) => [name, null]));
+
+const client = { client_id: 'my-id', client_secret: 'my-secret' };
+const full = {
+  ...client,
+  scopes: ['user', 'email'],
+  email_addresses: ['ada@example.com', 'grace@example.org'],
+  email_domains: ['example.com', 'example.org'],
+};
+const codeHost = { ...full, teams: ['acme/admins', 'acme/web'], organizations: ['acme', 'example'] };
+const managed = { client_id: null, client_secret: null, scopes: [], email_addresses: [], email_domains: [] };
+
+export const oauth: ModuleFamily = {
+  ...onRoute,
+  one: 'the OAuth module of a route',
+  name: 'oauth',
+  least: { provider: { google: {} } },
+  shown: { ...SESSION_DEFAULTS, auth_check_interval: 0, provider: { ...unused, google: managed } },
+  other: { ...OTHER_SESSION, auth_check_interval: 600, provider: { github: codeHost } },
+  otherShown: { ...OTHER_SESSION, auth_check_interval: 600, provider: { ...unused, github: codeHost } },
+  required: ['provider'],
+};
+
+const { given } = oauth;
+const address = `${oauth.owner}/oauth`;
+const take = (provider: unknown) => put(address, { provider });
+const ofGoogle = (settings: object) => take({ google: settings });
+const ofGithub = (settings: object) => take({ github: settings });
+const shows = (name: string, settings: object) => ok({ provider: { [name]: settings } });
+
+const providers: Row[] = [
+  ...NAMES.map((name): Row => {
+    const settings = name === 'github' ? codeHost : full;
+    return {
+      rule: `The provider of OAuth may be ${name}, with all its settings; the other seven are null`,
+      given,
+      ask: take({ [name]: settings }),
+      answer: ok({ provider: { ...unused, [name]: settings } }),
+      later: [[get(address), ok({ provider: { ...unused, [name]: settings } })]],
+    };
+  }),
+  {
+    rule: 'A PUT of OAuth may say null for the providers that it does not use',
+    given,
+    ask: take({ ...unused, gitlab: {} }),
+    answer: ok({ provider: { ...unused, gitlab: managed } }),
+  },
+  {
+    rule: 'OAuth has a provider: none at all is refused',
+    given,
+    ask: take({}),
+    answer: invalid({ '/provider': /exactly one of .*has none/ }),
+    later: [[take(unused), invalid({ '/provider': /has none/ })]],
+  },
+  {
+    rule: 'OAuth has one provider, not two',
+    given,
+    ask: take({ github: {}, google: {} }),
+    answer: invalid({ '/provider': /has github and google/ }),
+  },
+  {
+    rule: 'A provider that OAuth does not know is refused by name',
+    given,
+    ask: take({ nonsense: {} }),
+    answer: invalid({ '/provider/nonsense': 'unknown field' }),
+  },
+  {
+    rule: 'A setting that a provider does not have is refused by name',
+    given,
+    ask: ofGoogle({ nonsense: 1 }),
+    answer: invalid({ '/provider/google/nonsense': 'unknown field' }),
+  },
+  ...GENERIC.map(
+    (name): Row => ({
+      rule: `There are no teams and organizations at ${name}`,
+      given,
+      ask: take({ [name]: { teams: ['acme/admins'], organizations: ['acme'] } }),
+      answer: invalid({
+        [`/provider/${name}/teams`]: 'unknown field',
+        [`/provider/${name}/organizations`]: 'unknown field',
+      }),
+    }),
+  ),
+];
+
+const credentials: Row[] = [
+  {
+    rule: 'Without client id and secret, OAuth uses the application of the service: both are null',
+    given,
+    ask: ofGithub({ organizations: ['acme'] }),
+    answer: shows('github', { ...managed, teams: [], organizations: ['acme'] }),
+    later: [[ofGoogle({ client_id: null, client_secret: null }), shows('google', managed)]],
+  },
+  {
+    rule: 'A client id of OAuth needs its secret',
+    given,
+    ask: ofGoogle({ client_id: 'my-id' }),
+    answer: invalid({ '/provider/google/client_secret': /required with a client_id/ }),
+    later: [[ofGithub({ client_id: 'my-id' }), invalid({ '/provider/github/client_secret': /required/ })]],
+  },
+  {
+    rule: 'A client secret of OAuth needs its id',
+    given,
+    ask: ofGoogle({ client_secret: 'my-secret' }),
+    answer: invalid({ '/provider/google/client_id': /required with a client_secret/ }),
+  },
+  {
+    rule: 'Scopes of OAuth need a client id and a secret',
+    given,
+    ask: ofGoogle({ scopes: ['email'] }),
+    answer: invalid({ '/provider/google/scopes': /client_id and client_secret/ }),
+    later: [
+      [ofGithub({ scopes: ['user'] }), invalid({ '/provider/github/scopes': /client_id and client_secret/ })],
+      [ofGoogle({ ...client, scopes: ['email'] }), shows('google', { ...managed, ...client, scopes: ['email'] })],
+    ],
+  },
+  {
+    rule: 'Scopes of OAuth are refused with half of the credentials, too',
+    given,
+    ask: ofGoogle({ client_id: 'my-id', scopes: ['email'] }),
+    answer: invalid({ '/provider/google/client_secret': /./, '/provider/google/scopes': /./ }),
+  },
+  {
+    rule: 'An empty list of scopes counts as none for OAuth',
+    given,
+    ask: ofGoogle({ scopes: [] }),
+    answer: shows('google', managed),
+  },
+  {
+    rule: 'The scopes of OAuth are at most 250, each once and without spaces',
+    given,
+    ask: ofGoogle({ ...client, scopes: members(250, 'scope') }),
+    answer: shows('google', { ...managed, ...client, scopes: members(250, 'scope') }),
+    later: [
+      [ofGoogle({ ...client, scopes: members(251, 'scope') }), invalid({ '/provider/google/scopes': /250/ })],
+      [ofGoogle({ ...client, scopes: ['email', 'email'] }), invalid({ '/provider/google/scopes/1': /already/ })],
+      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /one scope/ })],
+    ],
+  },
+  {
+    rule: 'Client id and secret of OAuth have at most 1024 and 4096 characters',
+    given,
+    ask: ofGoogle({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    answer: shows('google', { client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    later: [
+      [
+        ofGoogle({ client_id: 'x'.repeat(1025), client_secret: 'x'.repeat(4097) }),
+        invalid({ '/provider/google/client_id': /1024/, '/provider/google/client_secret': /4096/ }),
+      ],
+    ],
+  },
+  {
+    rule: 'Client id and secret of OAuth are not empty',
+    given,
+    ask: ofGoogle({ client_id: '', client_secret: '' }),
+    answer: invalid({ '/provider/google/client_id': /empty/, '/provider/google/client_secret': /empty/ }),
+  },
+];
+
+/** By list: a good member, and bad ones with the reason. */
+const LISTS: Readonly<Record<string, { good: string; bad: readonly string[]; reason: RegExp }>> = {
+  email_addresses: { good: 'ada@example.com', bad: ['ada', 'ada@', '@example.com'], reason: /email address/ },
+  email_domains: { good: 'example.com', bad: ['*.example.com', 'example', 'ada@example.com'], reason: /./ },
+  teams: { good: 'acme/admins', bad: ['admins', 'acme/', '/admins', 'acme/admins/more'], reason: /acme\/admins/ },
+  organizations: { good: 'acme', bad: ['acme/admins', 'two words', ''], reason: /organisation/ },
+};
+
+const lists: Row[] = Object.entries(LISTS).flatMap(([list, { good, bad, reason }]): Row[] => [
+  {
+    rule: `The ${list} whom OAuth lets in may be left out, null or empty, which is the same`,
+    given,
+    ask: ofGithub({}),
+    answer: shows('github', { [list]: [] }),
+    later: [
+      [ofGithub({ [list]: null }), shows('github', { [list]: [] })],
+      [ofGithub({ [list]: [] }), shows('github', { [list]: [] })],
+    ],
+  },
+  {
+    rule: `One of the ${list} of OAuth looks like ${good}`,
+    given,
+    ask: ofGithub({ [list]: [good] }),
+    answer: shows('github', { [list]: [good] }),
+    later: [[ofGithub({ [list]: bad }), invalid(Object.fromEntries(bad.map((_, at) => [pointer(list, at), reason])))]],
+  },
+  {
+    rule: `The ${list} of OAuth have each member once`,
+    given,
+    ask: ofGithub({ [list]: [good, good] }),
+    answer: invalid({ [pointer(list, 1)]: /already/ }),
+  },
+  {
+    rule: `The ${list} of OAuth have at most 250 members`,
+    given,
+    ask: ofGithub({ [list]: members(250, good) }),
+    answer: shows('github', { [list]: members(250, good) }),
+    later: [[ofGithub({ [list]: members(251, good) }), invalid({ [`/provider/github/${list}`]: /250/ })]],
+  },
+]);
+
+lists.push({
+  rule: 'Email domains of OAuth are shown in lower case, and are the same in capitals',
+  given,
+  ask: ofGoogle({ email_domains: ['Example.COM'] }),
+  answer: shows('google', { email_domains: ['example.com'] }),
+  later: [
+    [
+      ofGoogle({ email_domains: ['example.com', 'EXAMPLE.com'] }),
+      invalid({ '/provider/google/email_domains/1': /already/ }),
+    ],
+  ],
+});
+
+function pointer(list: string, at: number): string {
+  return `/provider/github/${list}/${at}`;
+}
+
+function members(count: number, like: string): string[] {
+  return Array.from({ length: count }, (_, index) => like.replace(/^\w+/, `$&${index}`));
+}
+
+const DURATIONS = ['inactivity_timeout', 'maximum_duration', 'auth_check_interval'];
+
+export const oauthRows: readonly Row[] = [
+  ...moduleConventions(oauth),
+  ...sessionRows(oauth, DURATIONS),
+  ...providers,
+  ...credentials,
+  ...lists,
+];

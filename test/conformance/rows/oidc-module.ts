@@ -1,0 +1,115 @@
+import { deletion, type ModuleFamily, moduleConventions } from '../module-conventions.ts';
+import { get, invalid, ok, put, type Row } from '../row.ts';
+import { OTHER_SESSION, onRoute, SESSION_DEFAULTS, sessionRows } from '../session-rows.ts';
+
+const least = { issuer: 'https://accounts.example.com', client_id: 'my-id', client_secret: 'my-secret' };
+const other = {
+  ...OTHER_SESSION,
+  issuer: 'https://login.example.com:8443/tenant',
+  client_id: 'another-id',
+  client_secret: 'another-secret',
+  scopes: ['openid', 'email'],
+};
+
+const oidc: ModuleFamily = {
+  ...onRoute,
+  one: 'the OIDC module of a route',
+  name: 'oidc',
+  least,
+  shown: { ...SESSION_DEFAULTS, ...least, scopes: [] },
+  other,
+  otherShown: other,
+  required: ['issuer', 'client_id', 'client_secret'],
+};
+
+const { given } = oidc;
+const address = `${oidc.owner}/oidc`;
+const take = (sent: object) => put(address, { ...least, ...sent });
+
+const wrongIssuer = (rule: string, issuer: unknown, reason: RegExp): Row => ({
+  rule,
+  given,
+  ask: take({ issuer }),
+  answer: invalid({ '/issuer': reason }),
+});
+
+const longest = `https://accounts.example.com/${'x'.repeat(2048 - 29)}`;
+
+export const oidcRows: readonly Row[] = [
+  ...moduleConventions(oidc),
+  deletion(oidc),
+  ...sessionRows(oidc, ['inactivity_timeout', 'maximum_duration']),
+  {
+    rule: 'The issuer of OIDC is an https URL, perhaps with port and path',
+    given,
+    ask: take({ issuer: 'https://accounts.example.com:8443/tenant' }),
+    answer: ok({ issuer: 'https://accounts.example.com:8443/tenant' }),
+  },
+  wrongIssuer('The issuer of OIDC is not an http URL', 'http://accounts.example.com', /https/),
+  wrongIssuer('The issuer of OIDC is a whole URL', 'accounts.example.com', /https URL/),
+  wrongIssuer('The issuer of OIDC has no query', 'https://accounts.example.com?x=1', /query/),
+  wrongIssuer('The issuer of OIDC has no fragment', 'https://accounts.example.com/#x', /fragment/),
+  wrongIssuer('The issuer of OIDC has no user and password', 'https://a:b@accounts.example.com', /password/),
+  {
+    rule: 'The issuer of OIDC has at most 2048 characters',
+    given,
+    ask: take({ issuer: longest }),
+    answer: ok({ issuer: longest }),
+    later: [[take({ issuer: `${longest}x` }), invalid({ '/issuer': /2048/ })]],
+  },
+  {
+    rule: 'The client of OIDC is that of the application at the provider; its secret shows to those who may set it',
+    given: { ...given, made: take({}) },
+    ask: get(address, { as: 'user' }),
+    answer: ok({ client_id: 'my-id', client_secret: 'my-secret' }),
+  },
+  {
+    rule: 'Client id and secret of OIDC are not empty',
+    given,
+    ask: take({ client_id: '', client_secret: '' }),
+    answer: invalid({ '/client_id': /empty/, '/client_secret': /empty/ }),
+  },
+  {
+    rule: 'Client id and secret of OIDC have at most 1024 and 4096 characters',
+    given,
+    ask: take({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    answer: ok({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
+    later: [
+      [
+        take({ client_id: 'x'.repeat(1025), client_secret: 'x'.repeat(4097) }),
+        invalid({ '/client_id': /1024/, '/client_secret': /4096/ }),
+      ],
+    ],
+  },
+  {
+    rule: 'Scopes of OIDC may be left out, which means none',
+    given,
+    ask: take({}),
+    answer: ok({ scopes: [] }),
+    later: [[take({ scopes: [] }), ok({ scopes: [] })]],
+  },
+  {
+    rule: 'Scopes of OIDC are in the order in which they were given, each once',
+    given,
+    ask: take({ scopes: ['openid', 'email', 'address'] }),
+    answer: ok({ scopes: ['openid', 'email', 'address'] }),
+    later: [[take({ scopes: ['openid', 'email', 'openid'] }), invalid({ '/scopes/2': /already/ })]],
+  },
+  {
+    rule: 'One scope of OIDC has no spaces in it',
+    given,
+    ask: take({ scopes: ['openid email'] }),
+    answer: invalid({ '/scopes/0': /one scope/ }),
+  },
+  {
+    rule: 'OIDC has at most 250 scopes',
+    given,
+    ask: take({ scopes: scopes(250) }),
+    answer: ok({ scopes: scopes(250) }),
+    later: [[take({ scopes: scopes(251) }), invalid({ '/scopes': /250/ })]],
+  },
+];
+
+function scopes(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `scope-${index}`);
+}

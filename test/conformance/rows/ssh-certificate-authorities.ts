@@ -1,0 +1,118 @@
+import { forEveryone } from '../access.ts';
+import { conventions } from '../conventions.ts';
+import { created, del, get, invalid, ok, patch, post, type Row, refused, type Section } from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/ssh_certificate_authorities';
+const family = { one: 'an SSH certificate authority', many: 'SSH certificate authorities', path, least: {} };
+
+const makes = (rule: string, sent: object, shown: object): Row => ({
+  rule,
+  ask: post(path, sent),
+  answer: created(shown),
+});
+const wrong = (rule: string, sent: object, details: Record<string, RegExp | string>): Row => ({
+  rule,
+  ask: post(path, sent),
+  answer: invalid(details),
+});
+
+const ecdsa = (curve: string) => ({
+  private_key_type: 'ecdsa',
+  key_type: 'ecdsa',
+  elliptic_curve: curve,
+  public_key: new RegExp(`^ecdsa-sha2-${curve} [A-Za-z0-9+/]+={0,2}$`),
+});
+
+const keys: Row[] = [
+  makes(
+    'The key pair of an SSH certificate authority is made by the service, Ed25519 unless something else is asked for',
+    {},
+    {
+      private_key_type: 'ed25519',
+      key_type: 'ed25519',
+      elliptic_curve: null,
+      public_key: /^ssh-ed25519 [A-Za-z0-9+/]+={0,2}$/,
+    },
+  ),
+  makes(
+    'Null for the type of key means the default',
+    { private_key_type: null, elliptic_curve: null },
+    { private_key_type: 'ed25519' },
+  ),
+  makes('The type of key may be ed25519', { private_key_type: 'ed25519' }, { key_type: 'ed25519' }),
+  makes('The type of key may be ecdsa, on nistp256 unless asked', { private_key_type: 'ecdsa' }, ecdsa('nistp256')),
+  ...['nistp256', 'nistp384', 'nistp521'].map((curve) =>
+    makes(`An ECDSA key may be on ${curve}`, { private_key_type: 'ecdsa', elliptic_curve: curve }, ecdsa(curve)),
+  ),
+  makes(
+    'The type of key may be rsa, with 4096 bits',
+    { private_key_type: 'rsa' },
+    // 512 bytes and what is around them, in base64.
+    { private_key_type: 'rsa', key_type: 'rsa', elliptic_curve: null, public_key: /^ssh-rsa [A-Za-z0-9+/]{714}==$/ },
+  ),
+  wrong('There are no other types of keys', { private_key_type: 'dsa' }, { '/private_key_type': /ed25519/ }),
+  wrong(
+    'There are no other curves',
+    { private_key_type: 'ecdsa', elliptic_curve: 'secp256k1' },
+    { '/elliptic_curve': /nistp256/ },
+  ),
+  wrong('Only an ECDSA key has a curve', { elliptic_curve: 'nistp256' }, { '/elliptic_curve': /ecdsa/ }),
+  wrong(
+    'A key pair of one’s own cannot be brought',
+    { private_key: 'mine', public_key: '{ssh.ed25519}', key_type: 'ed25519' },
+    { '/private_key': 'unknown field', '/public_key': 'unknown field', '/key_type': 'unknown field' },
+  ),
+];
+
+export const sshCertificateAuthorities: Section = {
+  title: 'Extension: SSH certificate authorities',
+  rows: [
+    ...conventions({
+      ...family,
+      prefix: 'sshca',
+      collection: 'ssh_certificate_authorities',
+      change: { description: 'changed', metadata: 'changed too' },
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    ...keys,
+    {
+      rule: 'The private key of an SSH certificate authority is in no answer',
+      given: { made: post(path, {}) },
+      ask: get(`${path}/{made.id}`),
+      answer: ok({ public_key: '{made.public_key}', private_key: undefined, private_key_pem: undefined }),
+    },
+    {
+      rule: 'The key of an SSH certificate authority stays as it is for life',
+      given: { made: post(path, {}) },
+      ask: patch(`${path}/{made.id}`, { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' }),
+      answer: invalid({ '/private_key_type': 'unknown field', '/elliptic_curve': 'unknown field' }),
+      later: [[patch(`${path}/{made.id}`, { description: 'changed' }), ok({ public_key: '{made.public_key}' })]],
+    },
+    ...['ecdsa', 'rsa'].map(
+      (type): Row => ({
+        rule: `An authority with a key of type ${type} signs keys of other types`,
+        given: { authority: post(path, { private_key_type: type }) },
+        ask: post('/ssh_host_certificates', {
+          ssh_certificate_authority_id: '{authority.id}',
+          public_key: '{ssh.ed25519}',
+        }),
+        answer: created({ key_type: 'ed25519', certificate: /^ssh-ed25519-cert-v01@openssh\.com / }),
+      }),
+    ),
+    {
+      rule: 'An SSH certificate authority cannot be deleted while there are certificates of it, which the answer names',
+      given: {
+        authority: post(path, {}),
+        certificate: post('/ssh_host_certificates', {
+          ssh_certificate_authority_id: '{authority.id}',
+          public_key: '{ssh.ed25519}',
+        }),
+      },
+      ask: del(`${path}/{authority.id}`),
+      answer: refused('RESOURCE_IN_USE', { ssh_host_certificate: '{certificate.id}' }),
+      later: [[get(`${path}/{authority.id}`), ok({})]],
+    },
+    forEveryone(family),
+  ],
+};

@@ -1,0 +1,248 @@
+import { forEveryone } from '../access.ts';
+import { conventions } from '../conventions.ts';
+import { created, del, get, invalid, noContent, ok, patch, post, type Row, type Section } from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/ssh_host_certificates';
+const authorities = '/ssh_certificate_authorities';
+const given = { authority: post(authorities, {}) };
+const least = { ssh_certificate_authority_id: '{authority.id}', public_key: '{ssh.ed25519}' };
+const family = { one: 'an SSH host certificate', many: 'SSH host certificates', path, least, given };
+
+const make = (more: Record<string, unknown> = {}) => post(path, { ...least, ...more });
+const taken = (rule: string, sent: Record<string, unknown>, shown: Record<string, unknown>): Row => ({
+  rule,
+  given,
+  ask: make(sent),
+  answer: created(shown),
+});
+
+const ECDSA = /^ecdsa-sha2-nistp\d+-cert-v01@openssh\.com [A-Za-z0-9+/]+={0,2}$/;
+
+const keys: Row[] = [
+  taken(
+    'An SSH host certificate for an Ed25519 key is of that type, in one line',
+    { public_key: '{ssh.ed25519}' },
+    {
+      public_key: '{ssh.ed25519}',
+      key_type: 'ed25519',
+      certificate: /^ssh-ed25519-cert-v01@openssh\.com [A-Za-z0-9+/]+={0,2}$/,
+    },
+  ),
+  taken(
+    'An SSH host certificate for an RSA key is of that type',
+    { public_key: '{ssh.rsa}' },
+    { key_type: 'rsa', certificate: /^ssh-rsa-cert-v01@openssh\.com [A-Za-z0-9+/]+={0,2}$/ },
+  ),
+  ...['256', '384', '521'].map((bits) =>
+    taken(
+      `An SSH host certificate for an ECDSA key of nistp${bits} is of type ecdsa`,
+      { public_key: `{ssh.ecdsa${bits}}` },
+      { key_type: 'ecdsa', certificate: ECDSA },
+    ),
+  ),
+  taken(
+    'The public key of a host keeps its comment, without white space around the line',
+    { public_key: ' {ssh.ed25519} root@web-1\n' },
+    { public_key: '{ssh.ed25519} root@web-1' },
+  ),
+  {
+    rule: 'An SSH host certificate is read again as it was created',
+    given: { ...given, made: make() },
+    ask: get(`${path}/{made.id}`),
+    answer: ok({
+      public_key: '{ssh.ed25519}',
+      key_type: 'ed25519',
+      ssh_certificate_authority_id: '{authority.id}',
+      principals: [],
+      valid_after: '{made.valid_after}',
+      valid_until: '{made.valid_until}',
+      certificate: '{made.certificate}',
+    }),
+  },
+];
+
+const principals: Row[] = [
+  taken('Principals are host names and addresses', names('web-1.example.com', '192.0.2.1', '2001:db8::1'), {
+    ...names('web-1.example.com', '192.0.2.1', '2001:db8::1'),
+  }),
+  taken('A host certificate without principals is for all hosts: an empty list', names(), names()),
+  taken('Principals may be left out, which means none', {}, names()),
+  taken('Principals may be null, which means none', { principals: null }, names()),
+  taken('Host names are shown in lower case', names('WEB-1.Example.com'), names('web-1.example.com')),
+  taken('Addresses are shown in canonical form', names('2001:DB8:0:0::0001'), names('2001:db8::1')),
+  {
+    rule: 'A host certificate may have 256 principals and no more',
+    given,
+    ask: make({ principals: hosts(256) }),
+    answer: created({ principals: hosts(256) }),
+    later: [[make({ principals: hosts(257) }), invalid({ '/principals': /at most 256/ })]],
+  },
+];
+
+function names(...principals: string[]) {
+  return { principals };
+}
+
+function hosts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `web-${index}.example.com`);
+}
+
+const validity: Row[] = [
+  taken(
+    'A host certificate is valid from now on for one year, unless something else is asked for',
+    {},
+    {
+      valid_after: /^({now.minute}|{now.next_minute}):\d\d\.000Z$/,
+      valid_until: /^({now.year_later}|{now.year_later_next_minute}):\d\d\.000Z$/,
+    },
+  ),
+  taken(
+    'Null for start and end means the same as leaving them out',
+    { valid_after: null, valid_until: null },
+    {
+      valid_after: /^({now.minute}|{now.next_minute}):/,
+      valid_until: /^({now.year_later}|{now.year_later_next_minute}):/,
+    },
+  ),
+  taken(
+    'Start and end may be given, with any offset; they show in UTC and whole seconds',
+    { valid_after: '2026-01-01T02:00:00.9+02:00', valid_until: '2026-02-01T00:00:00-01:00' },
+    { valid_after: '2026-01-01T00:00:00.000Z', valid_until: '2026-02-01T01:00:00.000Z' },
+  ),
+  taken(
+    'With a later start, the year counts from there',
+    { valid_after: '2199-05-06T07:08:09Z' },
+    { valid_after: '2199-05-06T07:08:09.000Z', valid_until: '2200-05-06T07:08:09.000Z' },
+  ),
+  taken(
+    'With an earlier start, the year counts from now',
+    { valid_after: '2001-02-03T04:05:06Z' },
+    { valid_until: /^({now.year_later}|{now.year_later_next_minute}):/ },
+  ),
+  taken(
+    'A host certificate may have ended before it is made',
+    { valid_after: '1970-01-01T00:00:00Z', valid_until: '1970-01-01T00:00:01Z' },
+    { valid_after: '1970-01-01T00:00:00.000Z', valid_until: '1970-01-01T00:00:01.000Z' },
+  ),
+];
+
+const wrong = (rule: string, sent: Record<string, unknown>, details: Record<string, RegExp | string>): Row => ({
+  rule,
+  given,
+  ask: make(sent),
+  answer: invalid(details),
+});
+const wrongKey = (rule: string, public_key: unknown, reason: RegExp) =>
+  wrong(rule, { public_key }, { '/public_key': reason });
+const wrongPrincipal = (rule: string, principal: unknown, reason: RegExp) =>
+  wrong(rule, { principals: [principal] }, { '/principals/0': reason });
+
+const START = '2026-01-01T00:00:00Z';
+
+const refusals: Row[] = [
+  wrong(
+    'A host certificate cannot end when it begins',
+    { valid_after: START, valid_until: START },
+    { '/valid_until': /after valid_after/ },
+  ),
+  wrong(
+    'A host certificate cannot end before it begins',
+    { valid_after: START, valid_until: '2025-12-31T23:59:59Z' },
+    { '/valid_until': /after valid_after/ },
+  ),
+  wrong(
+    'A host certificate that begins now cannot have ended',
+    { valid_until: '2001-01-01T00:00:00Z' },
+    { '/valid_until': /after valid_after/ },
+  ),
+  wrong(
+    'Start and end are RFC 3339, not anything else that looks like a date',
+    { valid_after: '2026-01-01', valid_until: 1_800_000_000 },
+    { '/valid_after': /./, '/valid_until': /./ },
+  ),
+  wrong(
+    'A host certificate cannot begin before 1970',
+    { valid_after: '1969-12-31T23:59:59Z' },
+    { '/valid_after': /1970/ },
+  ),
+  wrongKey('A DSA key of a host is refused', '{ssh.dsa}', /DSA/),
+  wrongKey('An RSA key of a host has at least 2048 bits', '{ssh.short_rsa}', /1024 bits/),
+  wrongKey('The key of a security token cannot be that of a host', 'sk-ssh-ed25519@openssh.com AAAA', /security token/),
+  wrongKey('A certificate is not signed again', 'ssh-ed25519-cert-v01@openssh.com AAAA', /is a certificate/),
+  wrongKey('The private key of a host is refused', '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA', /private key/),
+  wrongKey('What is no public key is refused', 'garbage', /one line/),
+  wrongKey('A public key in PEM is refused', '{pem.ca}', /one line/),
+  wrongKey('A public key that is not base64 is refused', 'ssh-ed25519 ????', /not base64/),
+  wrongKey('A public key that is cut off is refused', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA', /./),
+  wrongKey('A public key of another type than it says is refused', '{ssh.mislabelled}', /another type/),
+  wrongKey('Options before a public key are refused', 'no-pty {ssh.ed25519}', /without options/),
+  wrongKey('Two public keys are not one', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
+  wrongKey('A line of a public key may have 8192 characters', `{ssh.ed25519} ${'x'.repeat(8192)}`, /8192 characters/),
+  wrongPrincipal('A principal with a wildcard is refused', '*.example.com', /wildcards/),
+  wrongPrincipal('A principal with a port is refused', 'web-1.example.com:22', /./),
+  wrongPrincipal('A principal is a host name or an address', 'web_1', /label/),
+  wrongPrincipal('A principal that is not quite an address is refused', '192.0.2.256', /IPv4/),
+  wrongPrincipal('An empty text is no principal', '', /empty/),
+  wrong('A principal that is there in another spelling is refused', names('web-1.example.com', 'WEB-1.example.com'), {
+    '/principals/1': /already/,
+  }),
+  wrong(
+    'An SSH host certificate is signed by an authority that exists',
+    { ssh_certificate_authority_id: 'sshca_01k9zq3v5hf8svx2r4c6y7n0wd' },
+    { '/ssh_certificate_authority_id': /there is no/ },
+  ),
+  wrong(
+    'An SSH host certificate is not signed by an authority of another kind',
+    { ssh_certificate_authority_id: 'ca_01k9zq3v5hf8svx2r4c6y7n0wd' },
+    { '/ssh_certificate_authority_id': /sshca_/ },
+  ),
+  wrong(
+    'Key type and certificate come from the service and cannot be sent',
+    { key_type: 'ed25519', certificate: 'mine' },
+    { '/key_type': 'unknown field', '/certificate': 'unknown field' },
+  ),
+];
+
+export const sshHostCertificates: Section = {
+  title: 'SSH host certificates',
+  rows: [
+    ...conventions({
+      ...family,
+      prefix: 'shcrt',
+      collection: 'ssh_host_certificates',
+      change: { description: 'changed', metadata: 'changed too' },
+      required: ['ssh_certificate_authority_id', 'public_key'],
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    ...keys,
+    ...principals,
+    ...validity,
+    {
+      rule: 'What was signed stays as it is: only description and metadata of an SSH host certificate change',
+      given: { ...given, made: make() },
+      ask: patch(`${path}/{made.id}`, { public_key: '{ssh.rsa}', principals: [], valid_until: START }),
+      answer: invalid({
+        '/public_key': 'unknown field',
+        '/principals': 'unknown field',
+        '/valid_until': 'unknown field',
+      }),
+      later: [
+        [
+          patch(`${path}/{made.id}`, { ssh_certificate_authority_id: '{authority.id}', valid_after: START }),
+          invalid({ '/ssh_certificate_authority_id': 'unknown field', '/valid_after': 'unknown field' }),
+        ],
+        [patch(`${path}/{made.id}`, { description: 'changed' }), ok({ certificate: '{made.certificate}' })],
+      ],
+    },
+    ...refusals,
+    {
+      rule: 'An authority whose last SSH host certificate is deleted may be deleted',
+      given: { ...given, made: make() },
+      ask: del(`${path}/{made.id}`),
+      answer: noContent,
+      later: [[del(`${authorities}/{authority.id}`), noContent]],
+    },
+    forEveryone(family),
+  ],
+};

@@ -1,0 +1,174 @@
+import { forEveryone } from '../access.ts';
+import { conventions } from '../conventions.ts';
+import { created, del, get, invalid, noContent, ok, patch, post, type Row, refused, type Section } from '../row.ts';
+import { described } from '../texts.ts';
+
+const path = '/tls_certificates';
+const pair = (certificate_pem: unknown, private_key_pem: unknown) => ({ certificate_pem, private_key_pem });
+const least = pair('{pem.leaf}', '{pem.leaf_key}');
+const family = { one: 'a TLS certificate', many: 'TLS certificates', path, least };
+
+const takes = (rule: string, sent: object, shown: object): Row => ({
+  rule,
+  ask: post(path, sent),
+  answer: created(shown),
+});
+const wrongChain = (rule: string, chain: unknown, reason: RegExp, key = '{pem.leaf_key}'): Row => ({
+  rule,
+  ask: post(path, pair(chain, key)),
+  answer: invalid({ '/certificate_pem': reason }),
+});
+const wrongKey = (rule: string, key: unknown, reason: RegExp, chain = '{pem.leaf}'): Row => ({
+  rule,
+  ask: post(path, pair(chain, key)),
+  answer: invalid({ '/private_key_pem': reason }),
+});
+
+const derived: Row[] = [
+  takes('A TLS certificate shows what its PEM says', least, {
+    certificate_pem: '{pem.leaf}',
+    subject_common_name: 'app.example.com',
+    not_before: '2001-02-03T04:05:06.000Z',
+    not_after: '2002-03-04T05:06:07.000Z',
+    key_usages: ['digitalSignature'],
+    extended_key_usages: ['serverAuth'],
+    subject_alternative_names: { dns_names: ['app.example.com', '*.app.example.com'], ips: ['192.0.2.1'] },
+    serial_number: '04d2f1a09b3c',
+    private_key_type: 'ecdsa',
+  }),
+  takes(
+    'What the PEM of a TLS certificate does not say is null or empty',
+    pair('{pem.leaf_without_name}', '{pem.leaf_without_name_key}'),
+    {
+      subject_common_name: null,
+      key_usages: [],
+      extended_key_usages: [],
+      subject_alternative_names: { dns_names: [], ips: [] },
+    },
+  ),
+  takes('A TLS certificate that was uploaded was not issued here: the time of that is null', least, {
+    issued_at: null,
+  }),
+  takes('The key of a TLS certificate may be RSA', pair('{pem.rsa}', '{pem.rsa_key}'), { private_key_type: 'rsa' }),
+  takes('The key of a TLS certificate may be Ed25519', pair('{pem.ed25519}', '{pem.ed25519_key}'), {
+    private_key_type: 'ed25519',
+  }),
+  ...['p384', 'p521'].map((curve) =>
+    takes(`The key of a TLS certificate may be on ${curve}`, pair(`{pem.${curve}}`, `{pem.${curve}_key}`), {
+      private_key_type: 'ecdsa',
+    }),
+  ),
+  takes('The key of a TLS certificate may be in PKCS #1', pair('{pem.rsa}', '{pem.rsa_key_pkcs1}'), {
+    private_key_type: 'rsa',
+  }),
+  takes('The key of a TLS certificate may be in SEC 1', pair('{pem.leaf}', '{pem.leaf_key_sec1}'), {
+    private_key_type: 'ecdsa',
+  }),
+  takes('A TLS certificate may come with its issuers; the first one counts', pair('{pem.chain}', '{pem.chain_key}'), {
+    certificate_pem: '{pem.chain}',
+    subject_common_name: 'below.example.com',
+  }),
+  takes('The chain of a TLS certificate may go up to the root', pair('{pem.chain_with_root}', '{pem.chain_key}'), {
+    subject_common_name: 'below.example.com',
+  }),
+  {
+    rule: 'The private key of a TLS certificate is in no answer, not even as null',
+    given: { made: post(path, least) },
+    ask: get(`${path}/{made.id}`),
+    answer: ok({ private_key_pem: undefined, private_key: undefined }),
+    later: [
+      [post(path, least), created({ private_key_pem: undefined })],
+      [patch(`${path}/{made.id}`, { description: 'changed' }), ok({ private_key_pem: undefined })],
+      [del(`${path}/{made.id}`), noContent],
+    ],
+  },
+  {
+    rule: 'Certificate and key stay as they are for life: to renew, there is a new one',
+    given: { made: post(path, least) },
+    ask: patch(`${path}/{made.id}`, least),
+    answer: invalid({ '/certificate_pem': 'unknown field', '/private_key_pem': 'unknown field' }),
+  },
+];
+
+const refusals: Row[] = [
+  wrongKey('The key of another certificate is refused', '{pem.other_key}', /not the key of the first certificate/),
+  wrongKey(
+    'The key of an issuer in the chain is refused',
+    '{pem.intermediate_key}',
+    /not the key of the first certificate/,
+    '{pem.chain}',
+  ),
+  wrongKey('A private key with a passphrase is refused', '{pem.leaf_key_encrypted}', /passphrase/),
+  wrongKey('A certificate in place of the private key is refused', '{pem.leaf}', /CERTIFICATE/),
+  wrongKey('A private key on another curve is refused', '{pem.secp256k1_key}', /secp256k1/),
+  wrongKey('A private key of another type is refused', '{pem.ed448_key}', /ed448/),
+  wrongKey('Two private keys are refused', '{pem.leaf_key}{pem.leaf_key}', /exactly one/),
+  wrongKey('What is not PEM is no private key', 'garbage', /not PEM/),
+  wrongKey(
+    'An RSA key of a TLS certificate has at least 2048 bits',
+    '{pem.short_rsa_key}',
+    /1024 bits/,
+    '{pem.short_rsa}',
+  ),
+  wrongChain(
+    'Issuers before the certificate itself are refused',
+    '{pem.chain_in_wrong_order}',
+    /comes first/,
+    '{pem.chain_key}',
+  ),
+  wrongChain('A chain with a gap is refused', '{pem.chain_with_gap}', /not signed by/, '{pem.chain_key}'),
+  wrongChain('A private key in the chain is refused', '{pem.leaf}{pem.leaf_key}', /private key/),
+  wrongChain('Text around the certificates of a chain is refused', '{pem.leaf}and more', /outside/),
+  wrongChain('What is not PEM is no chain', 'garbage', /not PEM/),
+  {
+    rule: 'Chain and key are both named when both are wrong',
+    ask: post(path, pair('garbage', 'garbage')),
+    answer: invalid({ '/certificate_pem': /not PEM/, '/private_key_pem': /not PEM/ }),
+  },
+  {
+    rule: 'A chain has at most 10 certificates',
+    ask: post(path, pair('{pem.chain_of_ten}', '{pem.chain_key}')),
+    answer: created({ certificate_pem: '{pem.chain_of_ten}' }),
+    later: [
+      [post(path, pair('{pem.chain_of_eleven}', '{pem.chain_key}')), invalid({ '/certificate_pem': /more than 10/ })],
+    ],
+  },
+  {
+    rule: 'A chain has at most 65536 bytes',
+    ask: post(path, pair('{pem.leaf_at_limit}', '{pem.leaf_key}')),
+    answer: created({ serial_number: '04d2f1a09b3c' }),
+    later: [[post(path, pair('{pem.leaf_at_limit} ', '{pem.leaf_key}')), invalid({ '/certificate_pem': /65536/ })]],
+  },
+  {
+    rule: 'A private key has at most 16384 bytes',
+    ask: post(path, pair('{pem.leaf}', '{pem.leaf_key_at_limit}')),
+    answer: created({ serial_number: '04d2f1a09b3c' }),
+    later: [[post(path, pair('{pem.leaf}', '{pem.leaf_key_at_limit} ')), invalid({ '/private_key_pem': /16384/ })]],
+  },
+];
+
+export const tlsCertificates: Section = {
+  title: 'Extension: TLS certificates',
+  rows: [
+    ...conventions({
+      ...family,
+      prefix: 'cert',
+      collection: 'tls_certificates',
+      change: { description: 'changed', metadata: 'changed too' },
+      required: ['certificate_pem', 'private_key_pem'],
+    }),
+    ...described({ ...family, unit: 'bytes' }),
+    ...derived,
+    ...refusals,
+    {
+      rule: 'A TLS certificate cannot be deleted while a domain has it; the answer names the domain',
+      given: {
+        made: post(path, least),
+        domain: post('/reserved_domains', { domain: '{unique}.example.com', certificate_id: '{made.id}' }),
+      },
+      ask: del(`${path}/{made.id}`),
+      answer: refused('RESOURCE_IN_USE', { reserved_domain: '{domain.id}' }),
+    },
+    forEveryone(family),
+  ],
+};

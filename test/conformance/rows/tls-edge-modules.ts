@@ -1,0 +1,209 @@
+import { deletion, type ModuleFamily, moduleConventions } from '../module-conventions.ts';
+import {
+  del,
+  get,
+  invalid,
+  noContent,
+  ok,
+  post,
+  put,
+  type Row,
+  refTo,
+  refused,
+  type Section,
+  type Step,
+} from '../row.ts';
+
+const owner = '/edges/tls/{edge.id}';
+const edges = { edge: post('/edges/tls', {}) };
+const base = { owner, nobody: '/edges/tls/edgtls_01k9zq3v5hf8svx2r4c6y7n0wd' };
+
+/** What a module with a list refers to. */
+interface Listed {
+  readonly name: string;
+  readonly one: string;
+  /** Names in requests and in answers. */
+  readonly ids: string;
+  readonly refs: string;
+  readonly path: string;
+  readonly prefix: string;
+  readonly make: Step;
+}
+
+function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
+  const family: ModuleFamily = {
+    ...base,
+    one,
+    name,
+    given: { ...edges, first: make, second: make },
+    least: { [ids]: ['{first.id}'] },
+    shown: { enabled: true, [refs]: [refTo(path, 'first')] },
+    other: { enabled: false, [ids]: ['{second.id}', '{first.id}'] },
+    otherShown: { enabled: false, [refs]: [refTo(path, 'second'), refTo(path, 'first')] },
+    required: [ids],
+  };
+  const { given } = family;
+  const address = `${owner}/${name}`;
+  const fifty = Array.from({ length: 50 }, (_, index) => `n${index}`);
+  return [
+    ...moduleConventions(family),
+    deletion(family),
+    {
+      rule: `The list of ${one} is not empty, since that could mean everyone or nobody`,
+      given,
+      ask: put(address, { [ids]: [] }),
+      answer: invalid({ [`/${ids}`]: /at least 1/ }),
+    },
+    {
+      rule: `The list of ${one} has each id once`,
+      given,
+      ask: put(address, { [ids]: ['{first.id}', '{second.id}', '{first.id}'] }),
+      answer: invalid({ [`/${ids}/2`]: /already/ }),
+    },
+    {
+      rule: `The list of ${one} has at most 50 ids`,
+      given: { ...edges, ...Object.fromEntries(fifty.map((each) => [each, make])) },
+      ask: put(address, { [ids]: fifty.map((each) => `{${each}.id}`) }),
+      answer: ok({ [refs]: fifty.map((each) => refTo(path, each)) }),
+      later: [
+        [
+          put(address, { [ids]: [`${prefix}_${ID}`, ...fifty.map((each) => `{${each}.id}`)] }),
+          invalid({ [`/${ids}`]: /at most 50/ }),
+        ],
+      ],
+    },
+    {
+      rule: `The list of ${one} names what exists`,
+      given,
+      ask: put(address, { [ids]: ['{first.id}', `${prefix}_${ID}`] }),
+      answer: invalid({ [`/${ids}/1`]: /there is no/ }),
+      later: [[get(address), refused('NOT_FOUND')]],
+    },
+    {
+      rule: `The list of ${one} names nothing of another kind`,
+      given,
+      ask: put(address, { [ids]: ['{edge.id}'] }),
+      answer: invalid({ [`/${ids}/0`]: new RegExp(`${prefix}_`) }),
+    },
+  ];
+}
+
+const ID = '01k9zq3v5hf8svx2r4c6y7n0wd';
+
+const ipRestriction = {
+  name: 'ip_restriction',
+  one: 'the IP restriction of a TLS edge',
+  ids: 'ip_policy_ids',
+  refs: 'ip_policies',
+  path: '/ip_policies',
+  prefix: 'ipp',
+  make: post('/ip_policies', {}),
+};
+
+const mutualTls = {
+  name: 'mutual_tls',
+  one: 'the mutual TLS module of a TLS edge',
+  ids: 'certificate_authority_ids',
+  refs: 'certificate_authorities',
+  path: '/certificate_authorities',
+  prefix: 'ca',
+  make: post('/certificate_authorities', { ca_pem: '{pem.ca}' }),
+};
+
+const tunnelGroups = '/backends/tunnel_group';
+const responses = '/backends/http_response';
+
+const backend: ModuleFamily = {
+  ...base,
+  one: 'the backend module of a TLS edge',
+  name: 'backend',
+  given: {
+    ...edges,
+    tunnels: post(tunnelGroups, { labels: { team: 'web' } }),
+    response: post(responses, {}),
+  },
+  least: { backend_id: '{tunnels.id}' },
+  shown: { enabled: true, backend: refTo(tunnelGroups, 'tunnels') },
+  other: { enabled: false, backend_id: '{response.id}' },
+  otherShown: { enabled: false, backend: refTo(responses, 'response') },
+  required: ['backend_id'],
+};
+
+const restricted = {
+  ...edges,
+  policy: post('/ip_policies', {}),
+  restriction: put(`${owner}/ip_restriction`, { ip_policy_ids: ['{policy.id}'] }),
+};
+
+const referring: Row[] = [
+  {
+    rule: 'An IP policy may be deleted while an edge is restricted by it; the edge goes on to name it, as one without rules',
+    given: restricted,
+    ask: del('/ip_policies/{policy.id}'),
+    answer: noContent,
+    later: [[get(`${owner}/ip_restriction`), ok({ enabled: true, ip_policies: [refTo('/ip_policies', 'policy')] })]],
+  },
+  {
+    rule: 'An edge may be put back with the deleted IP policy that it had; another edge cannot begin to name it',
+    given: { ...restricted, gone: del('/ip_policies/{policy.id}'), another: post('/edges/tls', {}) },
+    ask: put(`${owner}/ip_restriction`, { enabled: false, ip_policy_ids: ['{policy.id}'] }),
+    answer: ok({ enabled: false, ip_policies: [refTo('/ip_policies', 'policy')] }),
+    later: [
+      [
+        put('/edges/tls/{another.id}/ip_restriction', { ip_policy_ids: ['{policy.id}'] }),
+        invalid({ '/ip_policy_ids/0': /there is no/ }),
+      ],
+    ],
+  },
+  {
+    rule: 'A backend that serves a TLS edge cannot be deleted; the answer names the edge',
+    given: { ...backend.given, made: put(`${owner}/backend`, backend.least) },
+    ask: del(`${tunnelGroups}/{tunnels.id}`),
+    answer: refused('RESOURCE_IN_USE', { tls_edge: '{edge.id}' }),
+    later: [
+      [del(`${owner}/backend`), noContent],
+      [del(`${tunnelGroups}/{tunnels.id}`), noContent],
+    ],
+  },
+  {
+    rule: 'The backend of a TLS edge exists',
+    given: edges,
+    ask: put(`${owner}/backend`, { backend_id: `bkdtg_${ID}` }),
+    answer: invalid({ '/backend_id': /there is no/ }),
+    later: [[put(`${owner}/backend`, { backend_id: `bkdhr_${ID}` }), invalid({ '/backend_id': /there is no/ })]],
+  },
+  {
+    rule: 'The backend of a TLS edge is a tunnel group or an HTTP response',
+    given: edges,
+    ask: put(`${owner}/backend`, { backend_id: '{edge.id}' }),
+    answer: invalid({ '/backend_id': /bkdtg_ or bkdhr_/ }),
+  },
+  {
+    rule: 'A TLS edge may have all three modules, each by itself',
+    given: {
+      ...restricted,
+      ...backend.given,
+      ca: mutualTls.make,
+      tls: put(`${owner}/mutual_tls`, { certificate_authority_ids: ['{ca.id}'] }),
+      served: put(`${owner}/backend`, backend.least),
+    },
+    ask: get(owner),
+    answer: ok({ modules: ['backend', 'ip_restriction', 'mutual_tls'] }),
+    later: [
+      [del(`${owner}/ip_restriction`), noContent],
+      [get(owner), ok({ modules: ['backend', 'mutual_tls'] })],
+      [get(`${owner}/backend`), ok({ backend: { id: '{tunnels.id}' } })],
+    ],
+  },
+];
+
+export const tlsEdgeModules: Section = {
+  title: 'TLS edge modules',
+  rows: [
+    ...listed(ipRestriction),
+    ...listed(mutualTls),
+    ...moduleConventions(backend),
+    deletion(backend),
+    ...referring,
+  ],
+};

@@ -1,0 +1,66 @@
+/** All rows, in the order of the published table. */
+import type { Section } from './row.ts';
+import { apiKeys } from './rows/api-keys.ts';
+import { authentication } from './rows/authentication.ts';
+import { botUsers } from './rows/bot-users.ts';
+import { certificateAuthorities } from './rows/certificate-authorities.ts';
+import { commonConventions } from './rows/common-conventions.ts';
+import { conditionalRequests } from './rows/conditional-requests.ts';
+import { credentials } from './rows/credentials.ts';
+import { httpsEdges, tlsEdges } from './rows/edges.ts';
+import { endpointConfigurations } from './rows/endpoint-configurations.ts';
+import { errors } from './rows/errors.ts';
+import { eventDestinations } from './rows/event-destinations.ts';
+import { eventSources } from './rows/event-sources.ts';
+import { eventSubscriptions } from './rows/event-subscriptions.ts';
+import { events, eventTypes } from './rows/events.ts';
+import { generalRules } from './rows/general-rules.ts';
+import { httpResponseBackends } from './rows/http-response-backends.ts';
+import { httpsEdgeRouteModuleExtensions, httpsEdgeRouteModules } from './rows/https-edge-route-modules.ts';
+import { httpsEdgeRoutes } from './rows/https-edge-routes.ts';
+import { idempotencyKeys } from './rows/idempotency.ts';
+import { ipPolicies } from './rows/ip-policies.ts';
+import { ipPolicyRules } from './rows/ip-policy-rules.ts';
+import { reservedDomains } from './rows/reserved-domains.ts';
+import { sshCertificateAuthorities } from './rows/ssh-certificate-authorities.ts';
+import { sshHostCertificates } from './rows/ssh-host-certificates.ts';
+import { tlsCertificates } from './rows/tls-certificates.ts';
+import { tlsEdgeModules } from './rows/tls-edge-modules.ts';
+import { tunnelGroupBackends } from './rows/tunnel-group-backends.ts';
+import { users } from './rows/users.ts';
+import { versioning } from './rows/versioning.ts';
+
+export const SECTIONS: readonly Section[] = [
+  generalRules,
+  authentication,
+  commonConventions,
+  errors,
+  versioning,
+  ipPolicies,
+  credentials,
+  httpResponseBackends,
+  reservedDomains,
+  certificateAuthorities,
+  sshHostCertificates,
+  botUsers,
+  httpsEdgeRouteModules,
+  tlsEdgeModules,
+  eventSubscriptions,
+  eventSources,
+  events,
+  conditionalRequests,
+  idempotencyKeys,
+  ipPolicyRules,
+  endpointConfigurations,
+  tunnelGroupBackends,
+  httpsEdges,
+  httpsEdgeRoutes,
+  httpsEdgeRouteModuleExtensions,
+  tlsEdges,
+  tlsCertificates,
+  sshCertificateAuthorities,
+  eventDestinations,
+  eventTypes,
+  users,
+  apiKeys,
+];

@@ -1,0 +1,102 @@
+/** The rows that the two modules for signing in share. */
+import type { ModuleFamily } from './module-conventions.ts';
+import { invalid, ok, post, put, type Row, refused } from './row.ts';
+
+/** A route of an HTTPS edge, and what is not one. */
+export const onRoute = {
+  owner: '/edges/https/{edge.id}/routes/{route.id}',
+  given: {
+    edge: post('/edges/https', {}),
+    route: post('/edges/https/{edge.id}/routes', { match: '/', match_type: 'path_prefix' }),
+  },
+  nobody: '/edges/https/{edge.id}/routes/edghtsrt_01k9zq3v5hf8svx2r4c6y7n0wd',
+};
+
+export const SESSION_DEFAULTS = {
+  enabled: true,
+  options_passthrough: false,
+  cookie_prefix: '',
+  inactivity_timeout: 0,
+  maximum_duration: 0,
+};
+
+export const OTHER_SESSION = {
+  enabled: false,
+  options_passthrough: true,
+  cookie_prefix: 'acme.',
+  inactivity_timeout: 3600,
+  maximum_duration: 86_400,
+};
+
+const UINT32_MAX = 4_294_967_295;
+
+/** Settings of the session; `durations` are those that count seconds. */
+export function sessionRows({ name, owner, given, least }: ModuleFamily, durations: readonly string[]): Row[] {
+  const module = name === 'oidc' ? 'OIDC' : 'OAuth';
+  const address = `${owner}/${name}`;
+  const take = (sent: object) => put(address, { ...least, ...sent });
+  return [
+    {
+      rule: `${module} holds for OPTIONS requests, too, unless they are let through`,
+      given,
+      ask: take({}),
+      answer: ok({ options_passthrough: false }),
+      later: [
+        [take({ options_passthrough: true }), ok({ options_passthrough: true })],
+        [take({ options_passthrough: 'yes' }), invalid({ '/options_passthrough': /boolean/ })],
+      ],
+    },
+    {
+      rule: `A cookie prefix that ${module} was not given shows empty; service. is used then`,
+      given,
+      ask: take({}),
+      answer: ok({ cookie_prefix: '' }),
+      later: [[take({ cookie_prefix: 'service.' }), ok({ cookie_prefix: 'service.' })]],
+    },
+    {
+      rule: `The cookie prefix of ${module} has at most 64 characters`,
+      given,
+      ask: take({ cookie_prefix: 'x'.repeat(64) }),
+      answer: ok({ cookie_prefix: 'x'.repeat(64) }),
+      later: [[take({ cookie_prefix: 'x'.repeat(65) }), invalid({ '/cookie_prefix': /64/ })]],
+    },
+    {
+      rule: `The cookie prefix of ${module} has characters of cookie names alone`,
+      given,
+      ask: take({ cookie_prefix: 'a b' }),
+      answer: invalid({ '/cookie_prefix': /cookie name/ }),
+      later: [[take({ cookie_prefix: 'a;b=' }), invalid({ '/cookie_prefix': /cookie name/ })]],
+    },
+    ...durations.map(
+      (field): Row => ({
+        rule: `The ${field} of ${module} counts seconds in 32 bits; 0 when it is not set`,
+        given,
+        ask: take({}),
+        answer: ok({ [field]: 0 }),
+        later: [
+          [take({ [field]: 1 }), ok({ [field]: 1 })],
+          [take({ [field]: UINT32_MAX }), ok({ [field]: UINT32_MAX })],
+          [take({ [field]: UINT32_MAX + 1 }), invalid({ [`/${field}`]: /from 0 to 4294967295/ })],
+        ],
+      }),
+    ),
+    ...durations.map(
+      (field): Row => ({
+        rule: `The ${field} of ${module} is a whole number that is not negative`,
+        given,
+        ask: take({ [field]: -1 }),
+        answer: invalid({ [`/${field}`]: /from 0 to 4294967295/ }),
+        later: [
+          [take({ [field]: 1.5 }), invalid({ [`/${field}`]: /whole number/ })],
+          [take({ [field]: '60' }), invalid({ [`/${field}`]: /number/ })],
+        ],
+      }),
+    ),
+    {
+      rule: `${module} is that of one route: another edge does not lead to it`,
+      given: { ...given, other: post('/edges/https', {}), made: put(address, least) },
+      ask: put(`/edges/https/{other.id}/routes/{route.id}/${name}`, least),
+      answer: refused('NOT_FOUND'),
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+/** For each operation requests that succeed, taken from the rows: what other suites then vary. */
+import type { Contract, Documented } from './coverage.ts';
+import type { Row, Section } from './row.ts';
+
+/** The row that asks for the operation with the least: nothing comes first that need not. Throws when there is none. */
+export function simplest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {
+  const weight = ({ given = {}, ask }: Row) => Object.keys(given).length * 1_000 + size(ask.body);
+  return best(operation, contract, sections, (row) => -weight(row));
+}
+
+/** The row that asks for the operation with the most in its body. Throws when there is none. */
+export function richest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {
+  return best(operation, contract, sections, ({ ask }) => size(ask.body));
+}
+
+function best(
+  operation: Documented,
+  contract: Contract,
+  sections: readonly Section[],
+  score: (row: Row) => number,
+): Row {
+  const rows = sections
+    .flatMap((section) => section.rows)
+    .filter(
+      ({ ask, answer }) =>
+        answer.status < 300 &&
+        (ask.as ?? 'admin') === 'admin' &&
+        ask.headers === undefined &&
+        typeof ask.body !== 'string' &&
+        contract.operationOf(ask) === operation,
+    );
+  const [first] = rows.toSorted((a, b) => score(b) - score(a));
+  if (!first) throw new Error(`no row has ${operation.name} succeed`);
+  return first;
+}
+
+/** How many members there are, at every depth. */
+function size(node: unknown): number {
+  if (node === null || typeof node !== 'object') return 0;
+  const members = Object.values(node);
+  return members.length + members.reduce((sum: number, member) => sum + size(member), 0);
+}

@@ -1,0 +1,33 @@
+/** What the rows are played on: an API with its callers, and the values that placeholders of every row may name. */
+import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
+import { certificates } from './certificates.ts';
+import type { Values } from './play.ts';
+import type { Role } from './row.ts';
+import { SSH_KEYS } from './ssh-keys.ts';
+import { times } from './times.ts';
+
+export interface World {
+  readonly api: TestApi;
+  readonly callers: Readonly<Record<Role, Caller>>;
+  /** For one row: `{unique}` is another one for each. */
+  values(): Values;
+}
+
+export async function createWorld(options: { bodyLimit?: number } = {}): Promise<World> {
+  const api = await startTestApi(options);
+  const [user, bot] = await Promise.all([api.newUser(), api.newBot()]);
+  const constant = {
+    base: BASE,
+    admin: { id: api.admin.id },
+    user: { id: user.id },
+    bot: { id: bot.id },
+    pem: await certificates(),
+    ssh: SSH_KEYS,
+  };
+  let count = 0;
+  return {
+    api,
+    callers: { admin: api.admin, user, bot, anonymous: api.anonymous },
+    values: () => ({ ...constant, now: times(), unique: `u${++count}` }),
+  };
+}

@@ -7,9 +7,12 @@ import { invalidRequest } from './errors.ts';
 import { addOperations } from './families/all.ts';
 import { addHealth } from './health.ts';
 import { parseJson } from './json.ts';
+import { LOAD_LIMITS, type LoadLimits, shedLoad } from './load-shedding.ts';
+import { collectMethods, pathOf } from './methods.ts';
 import { addMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { DEFAULT_PLATFORM, type Platform } from './platform.ts';
+import { addRateLimits, RATE_LIMITS, type RateLimits } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { createApi } from './route.ts';
 import { createSecrets, type Secrets } from './secrets.ts';
@@ -26,18 +29,30 @@ export interface AppOptions {
   baseUrl?: string | undefined;
   /** Most bytes of a body. Default 1 MiB. */
   bodyLimit?: number | undefined;
-  /** Milliseconds: to receive a request, without traffic, between requests of a connection. */
   timeouts?: Partial<Timeouts> | undefined;
+  rateLimits?: Partial<RateLimits> | undefined;
+  loadLimits?: Partial<LoadLimits> | undefined;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. Default: none. */
+  trustedProxies?: string[] | undefined;
 }
 
+/** In milliseconds. */
 export interface Timeouts {
+  /** To receive a request. */
   request: number;
+  /** From its first bytes to its answer. */
+  handler: number;
+  /** Of a connection without traffic. */
   connection: number;
+  /** Between requests of a connection. */
   keepAlive: number;
 }
 
-/** `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one. */
-const TIMEOUTS: Timeouts = { request: 30_000, connection: 60_000, keepAlive: 72_000 };
+/**
+ * `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one.
+ * `handler` is above that of one statement and the wait for a connection, whose answers say more.
+ */
+const TIMEOUTS: Timeouts = { request: 30_000, handler: 25_000, connection: 60_000, keepAlive: 72_000 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db, secrets = createSecrets(undefined) } = options;
@@ -51,6 +66,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     requestTimeout: timeouts.request,
+    handlerTimeout: timeouts.handler,
+    trustProxy: options.trustedProxies ?? false,
     http: {
       // Node takes the larger of the two for whole requests, whichever it is.
       headersTimeout: timeouts.request,
@@ -70,36 +87,32 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', app.routing);
 
-  const methodsOf = collectMethods(app);
+  const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
   });
   closeWhenStopping(app);
-  app.setErrorHandler(answerError);
-  app.setNotFoundHandler(answerUnrouted(methodsOf));
+  const answerMissing = answerUnrouted(methods);
+  app.setNotFoundHandler(answerMissing);
+  // Of a request to nowhere, Fastify looks at the body first: that there is nothing counts more than what is wrong with it.
+  app.setErrorHandler((error, request, reply) => {
+    if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
+    else answerError(error, request, reply);
+  });
   readJson(app);
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
   addMetrics(app, db);
   addHealth(app, db);
 
-  addOperations(createApi(app, { db, secrets, platform, baseOf: baseUrl(options.baseUrl) }));
+  await app.register(async (scope) => {
+    await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
+    const rateLimiter = await addRateLimits(scope, { ...RATE_LIMITS, ...options.rateLimits });
+    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, baseOf: baseUrl(options.baseUrl) }));
+  });
   await addDocs(app, openApiDocument());
   return app;
-}
-
-/** The methods of the routes that are added from now on, by the path of a request. */
-function collectMethods(app: FastifyInstance): (path: string) => string[] {
-  const methods = new Map<string, string[]>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const pattern = `^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`;
-    methods.set(pattern, [...(methods.get(pattern) ?? []), ...[method].flat()]);
-  });
-  return (path) => {
-    const matching = [...methods].filter(([pattern]) => new RegExp(pattern).test(path));
-    return [...new Set(matching.flatMap(([, known]) => known))].sort();
-  };
 }
 
 /**

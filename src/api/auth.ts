@@ -8,12 +8,14 @@ export interface Caller {
   /** Id of the user or bot; owns what the call creates. */
   id: string;
   admin: boolean;
+  /** Of the API key in use. */
+  keyId: string;
   /** The secret of the key in use; seals one-time tokens (see idempotency.ts). Never stored, never logged. */
   secret: string;
 }
 
 const AUTHENTICATE = `
-  select k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
+  select k.id, k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
          k.expires_at <= now() as expired
     from api_keys k
     left join users u on u.id = k.owner_user_id
@@ -28,6 +30,7 @@ export const authenticateStatement = (secret: string) => ({
 });
 
 const row = z.object({
+  id: z.string(),
   owner_id: z.string(),
   admin: z.boolean(),
   active: z.boolean(),
@@ -44,10 +47,10 @@ export async function authenticate(db: Executor, header: string | undefined): Pr
   if (secret === undefined) throw unauthenticated('The Authorization header must have the form "Bearer <key>".');
   const [found] = await db.query(authenticateStatement(secret));
   if (!found) throw unauthenticated('The API key is unknown.');
-  const { owner_id, admin, active, expired } = row.parse(found);
+  const { id: keyId, owner_id, admin, active, expired } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
-  return { id: owner_id, admin, secret };
+  return { id: owner_id, admin, keyId, secret };
 }
 
 /** Throws PERMISSION_DENIED unless the caller is an admin. */

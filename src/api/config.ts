@@ -1,8 +1,11 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { wholeNumber } from '../resources/whole-number.ts';
 import { encryptionKeySetting } from './keyring.ts';
+import { LOAD_LIMITS } from './load-shedding.ts';
 import { acmeAuthoritySetting, DEFAULT_PLATFORM, serviceDomainsSetting } from './platform.ts';
+import { RATE_LIMITS } from './rate-limit.ts';
 
 const MIB = 1024 * 1024;
 
@@ -13,6 +16,14 @@ const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
   .transform((url) => url.replace(/\/+$/, ''));
+
+const networks = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine(
+    (parts) => parts.every((part) => ipaddr.isValid(part) || ipaddr.isValidCIDR(part)),
+    'must be IP addresses and networks with commas between, as in 10.0.0.0/8,2001:db8::1',
+  );
 
 const settings = {
   databaseUrl: {
@@ -123,6 +134,48 @@ const settings = {
     secret: false,
     schema: wholeNumber(100, 600_000).default(30_000),
   },
+  handlerTimeoutMs: {
+    env: 'HANDLER_TIMEOUT_MS',
+    flag: '--handler-timeout-ms <ms>',
+    description: 'longest time from the first bytes of a request to its answer, 0 for no limit',
+    secret: false,
+    schema: wholeNumber(0, 600_000).default(25_000),
+  },
+  rateLimit: {
+    env: 'RATE_LIMIT',
+    flag: '--rate-limit <number>',
+    description: 'most requests of one API key in a second, 0 for no limit',
+    secret: false,
+    schema: wholeNumber(0, 1_000_000).default(RATE_LIMITS.perKey),
+  },
+  rateLimitUnauthenticated: {
+    env: 'RATE_LIMIT_UNAUTHENTICATED',
+    flag: '--rate-limit-unauthenticated <number>',
+    description: 'most requests of one address without a valid API key in a second, 0 for no limit',
+    secret: false,
+    schema: wholeNumber(0, 1_000_000).default(RATE_LIMITS.perAddress),
+  },
+  trustedProxies: {
+    env: 'TRUST_PROXY',
+    flag: '--trust-proxy <networks>',
+    description: 'addresses and networks of proxies whose X-Forwarded-For is believed, with commas between',
+    secret: false,
+    schema: networks.optional(),
+  },
+  maxEventLoopDelayMs: {
+    env: 'MAX_EVENT_LOOP_DELAY_MS',
+    flag: '--max-event-loop-delay-ms <ms>',
+    description: 'mean delay of the event loop from which on requests are refused, 0 for no limit',
+    secret: false,
+    schema: wholeNumber(0, 60_000).default(LOAD_LIMITS.eventLoopDelayMs),
+  },
+  maxRssBytes: {
+    env: 'MAX_RSS_BYTES',
+    flag: '--max-rss-bytes <bytes>',
+    description: 'memory of the process from which on requests are refused, 0 for no limit',
+    secret: false,
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(LOAD_LIMITS.rssBytes),
+  },
 } as const satisfies Record<string, ApiSetting>;
 
 export interface ApiSetting {
@@ -156,6 +209,12 @@ export const apiConfig = z.strictObject({
   connectTimeoutMs: settings.connectTimeoutMs.schema,
   bodyLimit: settings.bodyLimit.schema,
   requestTimeoutMs: settings.requestTimeoutMs.schema,
+  handlerTimeoutMs: settings.handlerTimeoutMs.schema,
+  rateLimit: settings.rateLimit.schema,
+  rateLimitUnauthenticated: settings.rateLimitUnauthenticated.schema,
+  trustedProxies: settings.trustedProxies.schema,
+  maxEventLoopDelayMs: settings.maxEventLoopDelayMs.schema,
+  maxRssBytes: settings.maxRssBytes.schema,
 });
 
 export type ApiConfig = z.output<typeof apiConfig>;

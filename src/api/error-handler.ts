@@ -4,13 +4,15 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ApiError, errorBody, internalError, invalidRequest, notFound, resourceInUse, unavailable } from './errors.ts';
+import { type KnownMethods, pathOf } from './methods.ts';
 import { newRequestId } from './request-id.ts';
 import { isTransient, violation } from './store/trouble.ts';
 
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = toApiError(error);
-  if (answer.status >= 500) request.log.error({ err: error }, answer.message);
+  // What we refuse for a known reason is no error of ours, and there may be very much of it.
+  if (answer.status >= 500) request.log[error instanceof ApiError ? 'warn' : 'error']({ err: error }, answer.message);
   sendError(answer, request, reply);
 }
 
@@ -51,6 +53,8 @@ function fromFastify(error: FastifyError): ApiError | undefined {
       return invalidRequest({ 'Content-Length': 'differs from the length of the body' });
     case 'FST_ERR_BAD_URL':
       return invalidRequest({ path: 'has a malformed percent escape' });
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return unavailable('The request took too long; whether it took effect is unknown.');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('There is nothing at this path.');
     default:
@@ -64,10 +68,9 @@ export const unsupportedMediaType = () =>
   new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Bodies are JSON in UTF-8: "Content-Type: application/json".');
 
 /** 404, or 405 with the methods of a path that exists. */
-export function answerUnrouted(methodsOf: (path: string) => string[]) {
+export function answerUnrouted(known: KnownMethods) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const path = request.url.split('?', 1)[0] ?? request.url;
-    const methods = methodsOf(path);
+    const methods = known.of(pathOf(request));
     const allow = methods.join(', ');
     const error =
       methods.length === 0

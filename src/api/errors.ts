@@ -38,6 +38,10 @@ const RETRY_AFTER = '1';
 export const unavailable = (message: string) =>
   new ApiError('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });
 
+/** @param seconds after which the limit counts anew */
+export const rateLimited = (seconds: number) =>
+  new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {}, { 'retry-after': String(seconds) });
+
 export const internalError = () =>
   new ApiError('INTERNAL_ERROR', 'Something went wrong on our side; the request id identifies it in the logs.');
 

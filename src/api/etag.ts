@@ -7,22 +7,25 @@ export function etagOf(revision: number): string {
   return `"${revision}"`;
 }
 
-const TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
+/** A tag, or nothing, and the comma after it; there may be commas in a tag, too. */
+const ELEMENT = /[ \t]*(?:((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y;
 
 /** The tags of an If-Match or If-None-Match header; undefined when there is none. */
 export function parseTags(header: string, value: string | undefined): Tags | undefined {
   if (value === undefined) return undefined;
   if (value.trim() === '*') return '*';
-  // Our own tags have no comma, so a list splits at every one.
-  const tags = value
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
-  if (tags.length === 0 || !tags.every((tag) => TAG.test(tag))) {
-    throw invalidRequest({ [header]: 'must be "*" or entity tags in double quotes, as the ETag header had them' });
+  const tags: string[] = [];
+  for (ELEMENT.lastIndex = 0; ELEMENT.lastIndex < value.length; ) {
+    const element = ELEMENT.exec(value);
+    if (!element) throw malformed(header);
+    if (element[1] !== undefined) tags.push(element[1]);
   }
+  if (tags.length === 0) throw malformed(header);
   return tags;
 }
+
+const malformed = (header: string) =>
+  invalidRequest({ [header]: 'must be "*" or entity tags in double quotes, as the ETag header had them' });
 
 /** Throws PRECONDITION_FAILED when the resource is not at a revision that the caller accepts (strong comparison). */
 export function checkIfMatch(tags: Tags | undefined, revision: number): void {

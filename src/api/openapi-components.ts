@@ -31,6 +31,7 @@ export function errorResponses(paths: Json): Json {
       description,
       headers: {
         'X-Request-Id': ref('headers', 'RequestId'),
+        ...RATE_LIMIT_HEADERS,
         ...(retry ? { 'Retry-After': ref('headers', 'RetryAfter') } : {}),
       },
       content: { 'application/json': { schema: ref('schemas', nameOf(errorBody)), example } },
@@ -44,6 +45,13 @@ export function errorResponses(paths: Json): Json {
   const used = JSON.stringify(paths);
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.includes(`"${ref('responses', name).$ref}"`)));
 }
+
+/** Of every answer to a request that is counted: with a valid key, or one too many. */
+export const RATE_LIMIT_HEADERS = {
+  'RateLimit-Limit': ref('headers', 'RateLimitLimit'),
+  'RateLimit-Remaining': ref('headers', 'RateLimitRemaining'),
+  'RateLimit-Reset': ref('headers', 'RateLimitReset'),
+};
 
 export const pascal = (code: string) =>
   code
@@ -62,8 +70,10 @@ export const PARAMETERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Identifies the request in logs and errors; made up when absent.',
-    schema: { type: 'string', maxLength: 128 },
+    description:
+      'Identifies the request in logs and errors; made up when it is absent, or anything but up to 128 letters, digits ' +
+      'and `. _ : / + = -`.',
+    schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -96,5 +106,11 @@ export const HEADERS = {
     description: '`true` when the answer is that of an earlier request under the same key.',
     schema: { type: 'string', enum: ['true'] },
   },
+  RateLimitLimit: {
+    description: 'Requests that one API key may make in a second; absent when there is no limit.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  RateLimitRemaining: { description: 'How many of these are left.', schema: { type: 'integer', minimum: 0 } },
+  RateLimitReset: { description: 'Seconds until all are there again.', schema: { type: 'integer', minimum: 0 } },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'string' } },
 };

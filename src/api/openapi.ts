@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from '../resources/errors.ts';
 import { addOperations } from './families/all.ts';
-import { errorResponses, HEADERS, PARAMETERS, pascal } from './openapi-components.ts';
+import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './openapi-components.ts';
 import { exampleOf } from './openapi-examples.ts';
+import { linksOf } from './openapi-links.ts';
 import { components, inline, type Json, nameOf, ref } from './openapi-schemas.ts';
 import type { AnyOperation } from './operation.ts';
 
@@ -24,7 +25,13 @@ const TAGS: Record<string, string> = {
 };
 
 /** Errors that every operation may answer with. */
-const COMMON: readonly ErrorCode[] = ['INVALID_REQUEST', 'UNAUTHENTICATED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+const COMMON: readonly ErrorCode[] = [
+  'INVALID_REQUEST',
+  'UNAUTHENTICATED',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+];
 const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
 /** The document of the whole API. */
@@ -51,7 +58,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
   for (const operation of operations) {
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method.toLowerCase()]: describe(operation, schemas),
+      [operation.method.toLowerCase()]: describe(operation, operations, schemas),
     };
   }
   const tags = [...new Set(operations.map(({ tag }) => tag))];
@@ -80,7 +87,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
   };
 }
 
-function describe(operation: AnyOperation, schemas: Json): Json {
+function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
   const { success, body, method, tagged, creates } = operation;
   const own = method === 'GET' ? 'IfNoneMatch' : 'IfMatch';
@@ -118,6 +125,7 @@ function describe(operation: AnyOperation, schemas: Json): Json {
         description: success.description,
         headers: headers(operation),
         ...(success.schema ? { content: json(success.schema) } : {}),
+        ...(creates ? { links: linksOf(operation, all) } : {}),
       },
       ...(tagged && method === 'GET' ? { 304: { description: 'The caller has this revision already.' } } : {}),
       ...responsesOf(errors),
@@ -128,6 +136,7 @@ function describe(operation: AnyOperation, schemas: Json): Json {
 function headers({ tagged, creates, success }: AnyOperation): Json {
   return {
     'X-Request-Id': ref('headers', 'RequestId'),
+    ...RATE_LIMIT_HEADERS,
     ...(tagged && success.schema ? { ETag: ref('headers', 'ETag') } : {}),
     ...(creates
       ? { Location: ref('headers', 'Location'), 'Idempotency-Replayed': ref('headers', 'IdempotencyReplayed') }

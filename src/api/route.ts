@@ -5,8 +5,10 @@ import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency
 import { authenticate, type Caller, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
+import { pathOf } from './methods.ts';
 import type { Answer, Api, Call, Operation, PathParameter } from './operation.ts';
 import type { Platform } from './platform.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 import { parse, parseBody } from './validation.ts';
@@ -18,6 +20,9 @@ declare module 'fastify' {
     /** For logs and metrics, which must not have a series per id; `unmatched` outside of what is documented. */
     documentedPath: string;
   }
+  interface FastifyContextConfig {
+    documentedPath?: string;
+  }
 }
 
 export const SERVICE_VERSION = '2';
@@ -26,6 +31,7 @@ export interface RouteOptions {
   db: Database;
   secrets: Secrets;
   platform: Platform;
+  rateLimiter: RateLimiter;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -48,7 +54,7 @@ const NO_BODY = z.strictObject({});
 function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
   operation: Operation<P, Query, Body>,
-  { db, baseOf }: RouteOptions,
+  { db, rateLimiter, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
@@ -59,7 +65,10 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
     request.documentedPath = operation.path;
     reply.header('service-version', SERVICE_VERSION);
     checkVersion(header(request, 'service-version'));
-    request.caller = await authenticate(db, header(request, 'authorization'));
+    request.caller = await rateLimiter.authenticate(request, reply, () =>
+      authenticate(db, header(request, 'authorization')),
+    );
+    await rateLimiter.count(request, reply);
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
@@ -79,7 +88,7 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
       idempotencyKey: operation.creates ? parseKey(header(request, IDEMPOTENCY_KEY_HEADER)) : undefined,
       base: baseOf(request),
       method: operation.method,
-      path: request.url.split('?', 1)[0] ?? request.url,
+      path: pathOf(request),
     };
   }
 
@@ -87,8 +96,13 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
   app.route<PathParams>({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { documentedPath: operation.path },
     onRequest: admit,
-    handler: async (request, reply) => send(reply, success.status, await operation.handle(read(request))),
+    handler: async (request, reply) => {
+      const answer = await operation.handle(read(request));
+      // Who waited for longer than a handler may take has been answered.
+      return reply.sent ? undefined : send(reply, success.status, answer);
+    },
   });
 }
 

@@ -67,7 +67,10 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
-      timeouts: { request: config.requestTimeoutMs },
+      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
+      rateLimits: { perKey: config.rateLimit, perAddress: config.rateLimitUnauthenticated },
+      loadLimits: { eventLoopDelayMs: config.maxEventLoopDelayMs, rssBytes: config.maxRssBytes },
+      trustedProxies: config.trustedProxies,
     });
     undo.push(async () => void (await app.close()));
     undo.push(sweeping(db, logger));

@@ -133,7 +133,7 @@ function toJsonSchema(schema: z.ZodType): Schema {
 }
 
 /** JSON schema keywords that a structural schema does not have, or that we translate. */
-const DROPPED = new Set(['examples', 'propertyNames', 'x-max-bytes', 'x-cel', 'x-list-map-keys', 'id']);
+const DROPPED = new Set(['examples', 'propertyNames', 'x-max-bytes', 'x-form', 'x-cel', 'x-list-map-keys', 'id']);
 
 /** Translates what zod writes into what the API server takes. */
 function structural(schema: Schema): Schema {

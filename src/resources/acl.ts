@@ -13,8 +13,8 @@
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { hostnameProblem } from './hostname.ts';
-import { text } from './text.ts';
+import { hostnameProblem, PORT } from './hostname.ts';
+import { pattern, text } from './text.ts';
 
 export const MAX_ACL_RULES = 256;
 export const MAX_ACL_RULE_LENGTH = 512;
@@ -28,7 +28,15 @@ export type Rule = { form: 'any' } | Target;
 
 export type Parsed<T> = { value: T } | { reason: string };
 
-const LABEL_TOKEN = /^[A-Za-z0-9._/:-]{1,255}$/;
+const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+const HOST = String.raw`${HOST_LABEL}(?:\.${HOST_LABEL})*`;
+const DOMAIN = String.raw`(?:\*\.)?${HOST}`;
+const ADDRESS = String.raw`(?:${HOST}|\[[0-9A-Fa-f:.]+\]):${PORT}`;
+const TOKEN = '[A-Za-z0-9._/:-]{1,255}';
+const WILD_TOKEN = String.raw`(?:\*|${TOKEN})`;
+const RULE = new RegExp(String.raw`^(?:\*|bind:(?:${DOMAIN}|${ADDRESS}|${WILD_TOKEN}=${WILD_TOKEN}))$`);
+const LABEL_TOKEN = new RegExp(`^${TOKEN}$`);
+const TARGET = new RegExp(`^(?:${DOMAIN}|${ADDRESS}|${TOKEN}=${TOKEN})$`);
 
 /** Parses one ACL rule, or says why it is none. */
 export function parseRule(rule: string): Parsed<Rule> {
@@ -136,7 +144,8 @@ export const acl = z
         if ('reason' in parsed) {
           context.addIssue({ code: 'custom', message: `"${rule.slice(0, 80)}": ${parsed.reason}`, input: rule });
         }
-      }),
+      })
+      .meta(pattern(RULE)),
   )
   .max(MAX_ACL_RULES, `must have at most ${MAX_ACL_RULES} rules`)
   .meta({
@@ -150,4 +159,5 @@ export const bindTarget = text()
   .superRefine((target, context) => {
     const parsed = parseTarget(target);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason, input: target });
-  });
+  })
+  .meta({ ...pattern(TARGET), examples: ['app.example.com'] });

@@ -1,6 +1,6 @@
 /** Certificate authorities: X.509 roots and intermediates against which client certificates are checked. */
 import { described, required, resource } from './resource.ts';
-import { bytes } from './text.ts';
+import { bytes, pattern } from './text.ts';
 import { certificateFields } from './x509-names.ts';
 
 /** A certificate of a CA takes 1 to 3 KiB. */
@@ -22,6 +22,7 @@ export const certificateAuthority = resource({
       bytes(MAX_CA_PEM_BYTES).meta({
         description: 'Exactly one certificate, in PEM: a CA by its basic constraints.',
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
+        ...pattern(/^\s*-----BEGIN CERTIFICATE-----/),
       }),
       { update: false },
     ),

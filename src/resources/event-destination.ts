@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { httpsUrl } from './https-url.ts';
 import { derived, described, field, required, resource } from './resource.ts';
-import { text } from './text.ts';
+import { pattern, text } from './text.ts';
 
 const webhookUrl = { description: 'Where deliveries are posted.', examples: ['https://hooks.example.com/tunnels'] };
 const target = z.strictObject({ webhook: z.strictObject({ url: httpsUrl.meta(webhookUrl) }) });
@@ -13,15 +13,17 @@ const shownTarget = z
 export const SIGNING_SECRET_PREFIX = 'whsec_';
 
 /** As in the Standard Webhooks specification: a prefix, and 24 to 64 bytes in base64. */
-const signingSecret = text().superRefine((secret, context) => {
-  const encoded = secret.startsWith(SIGNING_SECRET_PREFIX) ? secret.slice(SIGNING_SECRET_PREFIX.length) : '';
-  const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.toString('base64') !== encoded || bytes.length < 24 || bytes.length > 64) {
-    const message = `must be "${SIGNING_SECRET_PREFIX}" followed by 24 to 64 bytes in base64`;
-    // Without the input: it is a secret.
-    context.addIssue({ code: 'custom', message, input: undefined });
-  }
-});
+const signingSecret = text()
+  .superRefine((secret, context) => {
+    const encoded = secret.startsWith(SIGNING_SECRET_PREFIX) ? secret.slice(SIGNING_SECRET_PREFIX.length) : '';
+    const bytes = Buffer.from(encoded, 'base64');
+    if (bytes.toString('base64') !== encoded || bytes.length < 24 || bytes.length > 64) {
+      const message = `must be "${SIGNING_SECRET_PREFIX}" followed by 24 to 64 bytes in base64`;
+      // Without the input: it is a secret.
+      context.addIssue({ code: 'custom', message, input: undefined });
+    }
+  })
+  .meta(pattern(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/));
 
 const shownSecret = derived(
   z

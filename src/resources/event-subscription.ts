@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { eventDestination } from './event-destination.ts';
 import { references } from './reference.ts';
 import { type Address, field, optional, resource } from './resource.ts';
-import { chars, text } from './text.ts';
+import { chars, form, text } from './text.ts';
 
 export const MAX_DESTINATIONS = 20;
 /** Far more than there are; a longer list cannot be one of distinct types. */
@@ -46,7 +46,7 @@ const sourcesInput = z
     });
   })
   .transform((sources) => sources.map(({ type }) => type))
-  .meta({ description: 'Types of events to send, each once.' });
+  .meta({ description: 'Types of events to send, each once.', ...form({ uniqueItems: true }) });
 
 const storedTypes = z.array(z.string());
 const show = (stored: unknown, { uri }: Address) => storedTypes.parse(stored).map((type) => showSource(type, uri));

@@ -1,9 +1,10 @@
 /** Where an edge listens: `<domain>:<port>`, the domain perhaps with `*.` before it. */
 import { z } from 'zod';
 import { canonicalDomain } from './domain-name.ts';
+import { PORT } from './hostname.ts';
 import { distinct } from './reference.ts';
 import { field } from './resource.ts';
-import { text } from './text.ts';
+import { pattern, text } from './text.ts';
 
 export const MAX_HOSTPORTS = 100;
 
@@ -19,7 +20,7 @@ const hostport = text()
     const result = canonicalDomain(match[1] ?? '');
     return 'reason' in result ? refuse(`the domain: ${result.reason}`) : `${result.domain}:${match[2]}`;
   })
-  .meta({ examples: ['app.example.com:443'] });
+  .meta({ examples: ['app.example.com:443'], ...pattern(new RegExp(String.raw`^(?:\*\.)?[^\s:*]+:${PORT}$`)) });
 
 /** The domain of a hostport. */
 export const hostOf = (stored: string) => stored.slice(0, stored.lastIndexOf(':'));

@@ -5,7 +5,7 @@ import { httpsEdge } from './https-edge.ts';
 import { moduleNames } from './module.ts';
 import { optionalReference } from './reference.ts';
 import { derived, described, required, resource } from './resource.ts';
-import { bytes } from './text.ts';
+import { bytes, pattern } from './text.ts';
 import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 
 /** Characters of a path (RFC 3986, section 3.3). */
@@ -15,7 +15,7 @@ const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 const match = bytes(1024)
   .refine((path) => PATH.test(path), 'must be a path: "/" first, no query, other characters percent-encoded')
   .refine((path) => !DOT_SEGMENT.test(path), 'must not have "." or ".." as a segment: no request arrives with them')
-  .meta({ description: 'The path, or what it starts with.', examples: ['/api'] });
+  .meta({ description: 'The path, or what it starts with.', examples: ['/api'], ...pattern(PATH) });
 
 export const httpsEdgeRoute = resource({
   name: 'https_edge_route',

@@ -1,28 +1,31 @@
 /** https addresses that are safe to keep and to call. */
-import { text } from './text.ts';
+import { pattern, text } from './text.ts';
 
 const MAX_LENGTH = 2048;
 
+/** RFC 3986, without the parts that are refused below by name; URL alone would repair what others read differently. */
+const ORIGIN = String.raw`[Hh][Tt]{2}[Pp][Ss]://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?`;
+const CHARACTER = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
+const STRICT = new RegExp(String.raw`^${ORIGIN}(?:[/?](?:${CHARACTER}|\?)*)?$`);
+const ISSUER = new RegExp(`^${ORIGIN}(?:/(?:${CHARACTER})*)?$`);
+
 /** An https address without what a log or a proxy would carry elsewhere. */
-export const httpsUrl = address(urlProblem);
+export const httpsUrl = address(STRICT, urlProblem);
 
 /** The base of a provider's discovery document (OpenID Connect Discovery 1.0, section 4): without a query. */
-export const issuerUrl = address((input) => {
+export const issuerUrl = address(ISSUER, (input) => {
   return urlProblem(input) ?? (input.includes('?') ? 'must not have a query' : undefined);
 });
 
-function address(problemOf: (input: string) => string | undefined) {
+function address(form: RegExp, problemOf: (input: string) => string | undefined) {
   return text()
     .max(MAX_LENGTH, `must be at most ${MAX_LENGTH} characters`)
     .superRefine((input, context) => {
       const problem = problemOf(input);
       if (problem) context.addIssue({ code: 'custom', message: problem, input });
-    });
+    })
+    .meta(pattern(form));
 }
-
-/** RFC 3986, without the parts that are refused below by name; URL alone would repair what others read differently. */
-const STRICT =
-  /^https:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?(?:[/?](?:[a-z0-9._~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*)?$/i;
 
 function urlProblem(input: string): string | undefined {
   if (!URL.canParse(input) || /\s/.test(input)) return 'must be an https URL';

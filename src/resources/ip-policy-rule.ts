@@ -4,10 +4,13 @@ import { canonicalCidr } from './cidr.ts';
 import { idOf } from './id.ts';
 import { ipPolicy } from './ip-policy.ts';
 import { described, field, required, resource } from './resource.ts';
-import { text } from './text.ts';
+import { form, pattern, text } from './text.ts';
 
 /** Most rules that one policy may have. */
 export const MAX_RULES_PER_POLICY = 1000;
+
+const IPV4 = String.raw`(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:/(?:3[0-2]|[12]?\d))?`;
+const IPV6 = String.raw`[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:(?:[0-9A-Fa-f]{0,4}|[\d.]+)(?:/(?:12[0-8]|1[01]\d|[1-9]?\d))?`;
 
 export const cidr = text()
   .max(64)
@@ -17,7 +20,11 @@ export const cidr = text()
     context.addIssue({ code: 'custom', message: result.reason, input });
     return z.NEVER;
   })
-  .meta({ description: 'IPv4 or IPv6 CIDR block; shown in canonical form.', examples: ['10.0.0.0/8'] });
+  .meta({
+    description: 'IPv4 or IPv6 CIDR block; shown in canonical form.',
+    examples: ['10.0.0.0/8'],
+    ...pattern(new RegExp(`^(?:${IPV4}|${IPV6})$`)),
+  });
 
 const canonical = z.string().meta({ description: 'CIDR block in canonical form.', examples: ['10.0.0.0/8'] });
 
@@ -44,7 +51,12 @@ export const ruleSetMember = ipPolicyRule.create.omit({ ip_policy_id: true }).me
 
 /** Body of `PUT /ip_policies/{id}/rules`: the whole rule set of one policy, replaced in one transaction. */
 export const ruleSet = z
-  .strictObject({ rules: z.array(ruleSetMember).max(MAX_RULES_PER_POLICY) })
+  .strictObject({
+    rules: z
+      .array(ruleSetMember)
+      .max(MAX_RULES_PER_POLICY)
+      .meta(form({ uniqueItems: true })),
+  })
   .superRefine(({ rules }, context) => {
     const seen = new Map<string, number>();
     rules.forEach((rule, index) => {

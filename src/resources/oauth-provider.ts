@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { canonicalDomain } from './domain-name.ts';
 import { clientId, clientSecret, listOf, scopes } from './session-settings.ts';
-import { text } from './text.ts';
+import { form, pattern, text } from './text.ts';
 
 const emailAddress = text()
   .regex(/^[^\s@]{1,64}@[^\s@]{1,190}$/, 'must be an email address')
@@ -17,7 +17,7 @@ const emailDomain = text()
     context.addIssue({ code: 'custom', message, input });
     return z.NEVER;
   })
-  .meta({ examples: ['example.com'] });
+  .meta({ examples: ['example.com'], ...pattern(/^[^\s:*]+$/) });
 
 const SLUG = '[A-Za-z0-9][A-Za-z0-9._-]{0,99}';
 const organization = text()
@@ -115,7 +115,11 @@ export const providerInput = z
     });
   })
   .transform((given) => Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])))
-  .meta({ id: 'EndpointOAuthProviderReplace', examples: [{ github: { organizations: ['acme'] } }] });
+  .meta({
+    id: 'EndpointOAuthProviderReplace',
+    examples: [{ github: { organizations: ['acme'] } }],
+    ...form({ oneOf: NAMES.map((name) => ({ required: [name], properties: { [name]: { type: 'object' } } })) }),
+  });
 
 const shownList = z.array(z.string());
 const shownGeneric = {

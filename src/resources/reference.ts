@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { idOf } from './id.ts';
 import { type Address, type Field, field, type Presence, ref, type Target } from './resource.ts';
+import { form } from './text.ts';
 
 type Ref = z.output<typeof ref>;
 
@@ -109,12 +110,14 @@ export function idsOf(value: unknown): string[] {
 
 /** Refuses members that repeat an earlier one, each at its index. */
 export function distinct<T extends z.ZodType>(array: z.ZodArray<T>): z.ZodArray<T> {
-  return array.superRefine((members, context) => {
-    members.forEach((member, index) => {
-      const first = members.indexOf(member);
-      if (first !== index) {
-        context.addIssue({ code: 'custom', path: [index], message: `is already at index ${first}`, input: member });
-      }
-    });
-  });
+  return array
+    .superRefine((members, context) => {
+      members.forEach((member, index) => {
+        const first = members.indexOf(member);
+        if (first !== index) {
+          context.addIssue({ code: 'custom', path: [index], message: `is already at index ${first}`, input: member });
+        }
+      });
+    })
+    .meta(form({ uniqueItems: true }));
 }

@@ -4,7 +4,7 @@ import { canonicalDomain } from './domain-name.ts';
 import { endpointConfiguration } from './endpoint-configuration.ts';
 import { laterReference, optionalReference } from './reference.ts';
 import { derived, described, field, resource } from './resource.ts';
-import { text, timestamp } from './text.ts';
+import { pattern, text, timestamp } from './text.ts';
 import { tlsCertificate } from './tls-certificate.ts';
 
 const domainInput = text()
@@ -18,6 +18,7 @@ const domainInput = text()
   .meta({
     description: 'A host name, perhaps with `*.` before it; international names in their script or in ASCII.',
     examples: ['app.example.com'],
+    ...pattern(/^(?:\*\.)?[^\s:*]+$/),
   });
 
 const shownDomain = z.string().meta({ description: 'In ASCII and lower case.', examples: ['app.example.com'] });

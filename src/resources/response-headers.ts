@@ -1,6 +1,6 @@
 /** The headers of a fixed response (RFC 9110, section 5): names in lower case, no name twice, nothing to smuggle with. */
 import { z } from 'zod';
-import { byteLength } from './text.ts';
+import { byteLength, form } from './text.ts';
 
 export const MAX_HEADERS = 64;
 /** Most bytes of all names and values together; servers and proxies commonly read 8 KiB. */
@@ -54,4 +54,9 @@ export const headers = z
   .meta({
     description: 'Headers to answer; their names are kept in lower case.',
     examples: [{ 'content-type': 'text/plain' }],
+    ...form({
+      propertyNames: { pattern: NAME.source },
+      additionalProperties: { type: 'string', pattern: VALUE.source },
+      maxProperties: MAX_HEADERS,
+    }),
   });

@@ -12,7 +12,9 @@ const second = instant()
   .refine((value) => Date.parse(value) >= 0, 'must not be before 1970, where the time of SSH begins')
   .transform((value) => new Date(Math.floor(Date.parse(value) / 1000) * 1000).toISOString());
 
-const PUBLIC_KEY = { examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… root@web-1'] };
+const PUBLIC_KEY = {
+  examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFWZRGX/Vo6hXNXeSwNYyEOzmVz/4PmjvCNMJ/R6NYEU root@web-1'],
+};
 const PRINCIPALS = {
   description: 'Host names and addresses that the host may answer for; empty: any.',
   examples: [['web-1.example.com', '192.0.2.1']],

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { hostnameProblem } from './hostname.ts';
 import { distinct } from './reference.ts';
-import { text } from './text.ts';
+import { pattern, text } from './text.ts';
 
 /** What OpenSSH reads at most (SSHKEY_CERT_MAX_PRINCIPALS). */
 export const MAX_PRINCIPALS = 256;
@@ -43,7 +43,8 @@ const principal = text()
     if ('principal' in result) return result.principal;
     context.addIssue({ code: 'custom', message: result.reason, input });
     return z.NEVER;
-  });
+  })
+  .meta(pattern(/^[A-Za-z0-9.:-]+$/));
 
 export const principals = distinct(
   z.array(principal).max(MAX_PRINCIPALS, `must have at most ${MAX_PRINCIPALS} principals`),

@@ -5,7 +5,7 @@
 import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 import { MalformedSsh, SshReader } from './ssh-wire.ts';
-import { text } from './text.ts';
+import { pattern, text } from './text.ts';
 
 export const sshKeyType = z.enum(['rsa', 'ecdsa', 'ed25519']);
 export type SshKeyType = z.output<typeof sshKeyType>;
@@ -129,4 +129,5 @@ export const sshPublicKey = text()
   .superRefine((line, context) => {
     const parsed = parseSshPublicKey(line);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
-  });
+  })
+  .meta(pattern(/^\s*(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa)[ \t]+[A-Za-z0-9+/]+=*/));

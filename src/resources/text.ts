@@ -41,6 +41,15 @@ export function chars(max: number) {
     .meta({ maxLength: max });
 }
 
+/**
+ * Keywords of JSON schema that come near to what code checks, and refuse nothing that it takes. For the OpenAPI document
+ * alone: requests are refused with messages that a pattern does not have, and the CRDs have rules of their own.
+ */
+export const form = (keywords: Readonly<Record<string, unknown>>) => ({ 'x-form': keywords });
+
+/** A string of a form that a regular expression, without flags, describes. */
+export const pattern = (expression: RegExp) => form({ pattern: expression.source });
+
 /** RFC 3339 in UTC with milliseconds, as every timestamp in a response is. */
 export function timestamp() {
   return z.iso.datetime({ offset: true }).meta({ examples: ['2026-11-21T10:00:00.000Z'] });

@@ -1,7 +1,7 @@
 /** TLS certificates (extension): a chain and its private key, with which endpoints are served. */
 import { z } from 'zod';
 import { derived, described, required, resource, writeOnly } from './resource.ts';
-import { bytes, timestamp } from './text.ts';
+import { bytes, pattern, timestamp } from './text.ts';
 import { certificateFields } from './x509-names.ts';
 
 export const MAX_CHAIN_BYTES = 64 * 1024;
@@ -31,6 +31,7 @@ export const tlsCertificate = resource({
       bytes(MAX_CHAIN_BYTES).meta({
         description: `The chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next.`,
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
+        ...pattern(/^\s*-----BEGIN CERTIFICATE-----/),
       }),
       { update: false },
     ),
@@ -38,6 +39,7 @@ export const tlsCertificate = resource({
       bytes(MAX_KEY_BYTES).meta({
         description: 'The private key of the first certificate, in PEM and without a passphrase.',
         examples: ['-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49…\n-----END PRIVATE KEY-----\n'],
+        ...pattern(/^\s*-----BEGIN /),
       }),
     ),
     ...certificateFields,

@@ -1,6 +1,7 @@
 /** Tunnel-group backends (extension): all tunnels whose agents have bound these labels. */
 import { z } from 'zod';
 import { described, required, resource } from './resource.ts';
+import { form } from './text.ts';
 
 export const MAX_LABELS = 20;
 
@@ -21,7 +22,16 @@ const labels = z
     if (entries.length === 0) refuse('must have at least one label: a backend of every tunnel is not meant');
     if (entries.length > MAX_LABELS) refuse(`must have at most ${MAX_LABELS} labels, has ${entries.length}`);
   })
-  .meta({ description: 'Labels that a tunnel must have, all of them.', examples: [{ app: 'web' }] });
+  .meta({
+    description: 'Labels that a tunnel must have, all of them.',
+    examples: [{ app: 'web' }],
+    ...form({
+      propertyNames: { pattern: LABEL.source },
+      additionalProperties: { type: 'string', pattern: LABEL.source },
+      minProperties: 1,
+      maxProperties: MAX_LABELS,
+    }),
+  });
 
 const shownLabels = z.record(z.string(), z.string()).meta({ examples: [{ app: 'web' }] });
 

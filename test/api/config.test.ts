@@ -12,12 +12,20 @@ describe('the settings of the API', () => {
       bodyLimit: 1024 * 1024,
       serviceDomains: 'tunnels.internal',
       acmeAuthority: 'letsencrypt',
+      rateLimit: 1000,
+      rateLimitUnauthenticated: 100,
+      maxEventLoopDelayMs: 1000,
+      maxRssBytes: 0,
+      handlerTimeoutMs: 25_000,
     });
+    expect(config.trustedProxies).toBeUndefined();
   });
 
   test('are read from text, as the environment and flags give it', () => {
     const { port, poolSize } = apiConfig.parse({ port: '0', poolSize: '7' });
     expect([port, poolSize]).toEqual([0, 7]);
+    const { trustedProxies } = apiConfig.parse({ trustedProxies: '10.0.0.0/8, 2001:db8::1' });
+    expect(trustedProxies).toEqual(['10.0.0.0/8', '2001:db8::1']);
   });
 
   test('that are wrong are all named', () => {
@@ -31,6 +39,12 @@ describe('the settings of the API', () => {
       acmeAuthority: 'Two Words',
       logLevel: 'loud',
       bodyLimit: 'many',
+      handlerTimeoutMs: '-1',
+      rateLimit: '-1',
+      rateLimitUnauthenticated: 'few',
+      trustedProxies: '10.0.0.0/33',
+      maxEventLoopDelayMs: '1e9',
+      maxRssBytes: '1GiB',
     };
     const issues = apiConfig.safeParse(wrong).error?.issues.map(({ path }) => path.join('.'));
     expect(issues).toEqual([
@@ -43,6 +57,12 @@ describe('the settings of the API', () => {
       'acmeAuthority',
       'logLevel',
       'bodyLimit',
+      'handlerTimeoutMs',
+      'rateLimit',
+      'rateLimitUnauthenticated',
+      'trustedProxies',
+      'maxEventLoopDelayMs',
+      'maxRssBytes',
     ]);
   });
 

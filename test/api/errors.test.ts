@@ -59,6 +59,18 @@ describe('an error', () => {
   });
 
   test.each([
+    ['QUERY', '/ip_policies', 'GET, HEAD, POST'],
+    ['PATCH', '/credentials/authenticate', 'POST'],
+  ])('of %s %s is that, not what else is wrong', async (method, path, allow) => {
+    const url = new URL(path, address);
+    for (const headers of [{}, { 'content-type': 'text/plain' }]) {
+      const reply = await fetch(url, { method, headers, body: 'x' });
+      expect([reply.status, reply.headers.get('allow')]).toEqual([405, allow]);
+    }
+    expect((await fetch(new URL('/nothing', address), { method, body: 'x' })).status).toBe(404);
+  });
+
+  test.each([
     ['{"a":', /JSON/],
     ['nonsense', /JSON/],
     ['[]', /must be a JSON object, is an array/],

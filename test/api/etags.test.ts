@@ -42,6 +42,9 @@ describe('If-Match', () => {
   test.each([
     ['*', 200],
     ['"other", CURRENT', 200],
+    ['"a,b", "",, CURRENT', 200],
+    ['"a,b"', 412],
+    ['"a"CURRENT', 400],
     ['"other"', 412],
     ['W/CURRENT', 412],
     ['CURRENT extra', 400],

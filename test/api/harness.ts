@@ -17,13 +17,16 @@ import { botUser } from '../../src/resources/bot-user.ts';
 import { type ErrorBody, errorBody } from '../../src/resources/errors.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
-import { checkAgainstDocument } from './openapi-check.ts';
+import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi-check.ts';
 
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
 
 /** Seals the secrets of every API that does not bring its own. */
 const ENCRYPTION_KEY = { id: 'tests', bytes: Buffer.alloc(32, 7) };
+
+/** Tests may block this process, and others the machine, for as long as they like. */
+const NO_LOAD_LIMITS = { eventLoopDelayMs: 0 };
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
 
@@ -110,7 +113,7 @@ async function testApi(db: Database, databaseUrl: string, options: Partial<AppOp
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
   const secrets = createSecrets([ENCRYPTION_KEY]);
-  const app = await buildApp({ db, secrets, baseUrl: BASE, logger, ...options });
+  const app = await buildApp({ db, secrets, baseUrl: BASE, logger, loadLimits: NO_LOAD_LIMITS, ...options });
   atEnd(() => app.close());
 
   const withKey = (id: string, key: string) => caller(app, id, key);
@@ -154,6 +157,7 @@ function caller(app: FastifyInstance, id: string, key: string): Caller {
       ...(body === undefined ? {} : { payload: json ? JSON.stringify(body) : body }),
     });
     const got = z.record(z.string(), z.coerce.string()).parse(response.headers);
+    if (response.statusCode < 300 && json) checkTakenAgainstDocument(method, path, body);
     return checked(method, path, { status: response.statusCode, headers: got, text: response.payload });
   }
   return {

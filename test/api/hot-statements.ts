@@ -11,7 +11,7 @@ import { fillTable, idOfRow } from './fill.ts';
 type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
 const OWN = idOfRow('ec', 1);
-const CALLER: Caller = { id: 'usr_1', admin: true, secret: 'secret' };
+const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
 
 /** So many rows in each of the tables that the statements below read. */
 export async function fillShared(query: Query, count: number): Promise<void> {

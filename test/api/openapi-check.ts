@@ -1,4 +1,4 @@
-/** Holds an answer against the OpenAPI document: its status must be documented, and its body fit the schema. */
+/** Holds requests that were taken, and all answers, against the OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { z } from 'zod';
@@ -6,7 +6,8 @@ import { openApiDocument } from '../../src/api/openapi.ts';
 
 const json = z.record(z.string(), z.unknown());
 const response = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }).optional() });
-const operation = z.object({ responses: z.record(z.string(), json) });
+const body = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }) });
+const operation = z.object({ requestBody: body.optional(), responses: z.record(z.string(), json) });
 
 export const document = openApiDocument();
 const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
@@ -23,9 +24,7 @@ export function checkAgainstDocument(
   url: string,
   reply: { status: number; headers: Record<string, string>; text: string },
 ): void {
-  const path = url.split('?', 1)[0] ?? '';
-  const documented = Object.entries(paths).find(([template]) => patternOf(template).test(path))?.[1];
-  const responses = documented?.[method.toLowerCase()]?.responses;
+  const { path, responses } = documented(method, url) ?? {};
   if (!responses) return;
   const found = responses[reply.status];
   const what = `${method} ${path} → ${reply.status}`;
@@ -36,12 +35,34 @@ export function checkAgainstDocument(
     return;
   }
   if (!reply.headers['content-type']?.startsWith('application/json')) throw new Error(`${what} is not JSON`);
-  const { $ref } = z.object({ $ref: z.string() }).parse(content['application/json'].schema);
+  check(content['application/json'].schema, JSON.parse(reply.text), what);
+}
+
+const sentBody = z.record(z.string(), z.unknown());
+
+/** Throws when the document does not allow a body that the API has just taken. */
+export function checkTakenAgainstDocument(method: string, url: string, sent: unknown): void {
+  const { data } = sentBody.safeParse(JSON.parse(JSON.stringify(sent)));
+  const { path, requestBody } = documented(method, url) ?? {};
+  if (!requestBody || !data) return;
+  // The ids of the path may be repeated, which is not worth the members that the document would have for it.
+  const ids = path?.split('/').filter((segment) => segment.includes('_')) ?? [];
+  const rest = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
+  check(requestBody.content['application/json'].schema, Object.fromEntries(rest), `${method} ${path} was taken, but`);
+}
+
+function documented(method: string, url: string) {
+  const path = url.split('?', 1)[0] ?? '';
+  const found = Object.entries(paths).find(([template]) => patternOf(template).test(path))?.[1]?.[method.toLowerCase()];
+  return found && { ...found, path };
+}
+
+function check(schema: Record<string, unknown>, value: unknown, what: string): void {
+  const { $ref } = z.object({ $ref: z.string() }).parse(schema);
   const validate = validators.get($ref) ?? ajv.compile({ $ref: `api${$ref}` });
   validators.set($ref, validate);
-  if (!validate(JSON.parse(reply.text))) {
-    throw new Error(`${what} does not fit ${$ref}: ${ajv.errorsText(validate.errors)}\n${reply.text}`);
-  }
+  if (validate(value)) return;
+  throw new Error(`${what} does not fit ${$ref}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
 }
 
 /** `/ip_policies/{id}` matches one segment; a literal path such as `/credentials/authenticate` is found by order. */

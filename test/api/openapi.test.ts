@@ -63,12 +63,29 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  test('links each create to what can be done with what it made', () => {
+    const link = z.object({ operationId: z.string(), parameters: z.record(z.string(), z.string()) });
+    const responses = z.object({ 201: z.object({ links: z.record(z.string(), link) }).optional() });
+    const paths = z.record(z.string(), z.record(z.string(), z.object({ responses }))).parse(document.paths);
+    const linksOf = (path: string) => paths[path]?.post?.responses[201]?.links ?? {};
+    for (const { path } of FAMILIES) expect(Object.keys(linksOf(path)).length, path).toBeGreaterThanOrEqual(3);
+    expect(linksOf('/edges/https').createHttpsEdgeRoute?.parameters).toEqual({ edge_id: '$response.body#/id' });
+    expect(linksOf('/edges/https/{edge_id}/routes').getHttpsEdgeRouteOidc?.parameters).toEqual({
+      edge_id: '$request.path.edge_id',
+      id: '$response.body#/id',
+    });
+    expect(linksOf('/event_subscriptions/{subscription_id}/sources').deleteEventSource?.parameters).toEqual({
+      subscription_id: '$request.path.subscription_id',
+      type: '$response.body#/type',
+    });
+  });
+
   test('names what each operation may fail with, and who may use it', () => {
     const operation = z.object({ responses: json, 'x-access': z.string().optional() });
     const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
     for (const operations of Object.values(paths)) {
       for (const { responses, 'x-access': access } of Object.values(operations)) {
-        for (const status of ['400', '401', '500', '503']) expect(responses).toHaveProperty(status);
+        for (const status of ['400', '401', '429', '500', '503']) expect(responses).toHaveProperty(status);
         if (access === 'admin') expect(responses).toHaveProperty('403');
       }
     }

@@ -84,14 +84,18 @@ async function kubectlOnPath(): Promise<string | undefined> {
   return undefined;
 }
 
-function cacheDirectory(name: BinaryName, { os, arch }: Platform): string {
+/** The folder outside of the checkout where everything is kept that was fetched or built. */
+export function cacheRoot(): string {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const root = process.env.TUNNEL_OPERATOR_CACHE || join(cache, 'tunnel-operator');
+  return process.env.TUNNEL_OPERATOR_CACHE || join(cache, 'tunnel-operator');
+}
+
+function cacheDirectory(name: BinaryName, { os, arch }: Platform): string {
   const versions: Partial<Record<BinaryName, string>> = {
     helm: `helm-${HELM_VERSION}`,
     pebble: `pebble-${PEBBLE_VERSION}`,
   };
-  return join(root, versions[name] ?? KUBERNETES_VERSION, `${os}-${arch}`);
+  return join(cacheRoot(), versions[name] ?? KUBERNETES_VERSION, `${os}-${arch}`);
 }
 
 async function obtain(

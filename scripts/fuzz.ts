@@ -1,0 +1,44 @@
+/**
+ * npm run test:fuzz [-- --seed <number>] [-- --minutes <number>]
+ *
+ * schemathesis against the API, for ten minutes unless told otherwise: most of them as an admin, the rest as a user.
+ * The same seed gives the same requests, but for the ids in them. Fails when something was found.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { fuzz, startTarget } from '../test/fuzz/run.ts';
+import { ensureSchemathesis } from '../test/fuzz/schemathesis.ts';
+import { createDatabase, startPostgres } from '../test/postgres.ts';
+
+const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string' } } });
+const seed = Number(values.seed ?? randomInt(1_000_000));
+const seconds = Number(values.minutes ?? 10) * 60;
+
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+const schemathesis = await ensureSchemathesis();
+const postgres = await startPostgres();
+try {
+  const target = await startTarget(await createDatabase(postgres.url, 'fuzz'));
+  try {
+    say(`seed ${seed}, ${Math.round(seconds)} s`);
+    for (const [as, share] of [
+      [target.admin, 0.8],
+      [target.user, 0.2],
+    ] as const) {
+      const args = [`--max-time=${Math.ceil(seconds * share)}`];
+      const { ok } = await fuzz({ schemathesis, target, as, seed, args });
+      if (!ok) process.exitCode = 1;
+    }
+    const bad = target.badLines();
+    if (bad.length > 0) {
+      say(`The API logged what it should not have:\n${bad.slice(0, 20).join('')}`);
+      process.exitCode = 1;
+    }
+    say(`seed ${seed}: ${process.exitCode ? 'see above' : 'nothing found'}`);
+  } finally {
+    await target.stop();
+  }
+} finally {
+  await postgres.stop();
+}

@@ -1,0 +1,31 @@
+/** Which methods the paths of an instance take. */
+import type { FastifyInstance } from 'fastify';
+
+export interface KnownMethods {
+  /** Sorted; none for a path that does not exist. */
+  of(path: string): string[];
+  /** Whether the path is a route by itself that lacks the method: the router then takes its last segment for an id. */
+  lacks(path: string, method: string): boolean;
+}
+
+/** Knows the routes that are added from now on. */
+export function collectMethods(app: FastifyInstance): KnownMethods {
+  const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
+    const route = routes.get(url) ?? { pattern, methods: new Set() };
+    for (const each of [method].flat()) route.methods.add(each);
+    routes.set(url, route);
+  });
+  return {
+    of(path) {
+      const literal = routes.get(path);
+      const matching = literal ? [literal] : [...routes.values()].filter(({ pattern }) => pattern.test(path));
+      return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
+    },
+    lacks: (path, method) => routes.get(path)?.methods.has(method) === false,
+  };
+}
+
+/** The path of a request, without its query. */
+export const pathOf = ({ url }: { url: string }) => url.split('?', 1)[0] ?? url;

@@ -1,0 +1,119 @@
+/** The API on a database, and schemathesis at it: requests made from its OpenAPI document, right and wrong ones. */
+import { type StdioOptions, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { z } from 'zod';
+import { startApi } from '../../src/api/server.ts';
+import { createClient } from '../../src/client/client.ts';
+import { makeCertificate } from '../api/x509.ts';
+
+const ADMIN_KEY = 'tnl_ak_of_the_fuzz_test_0123456789';
+const HERE = import.meta.dirname;
+
+export interface FuzzTarget {
+  url: string;
+  admin: FuzzCaller;
+  user: FuzzCaller;
+  /** Lines that the API should not have logged: errors of its own, and secrets. */
+  badLines(): string[];
+  stop(): Promise<void>;
+}
+
+export interface FuzzCaller {
+  key: string;
+  /** What later requests need: keys and their owners, without which there is only 401, and the domain. */
+  keptIds: string[];
+}
+
+/** Tokens by their shape, since only schemathesis sees those that it makes; the rest by their beginnings. */
+const SECRET = /tnl_(?:ak|cr)_[0-9A-Za-z]{43}|tnl_ak_of_the_fuzz_test|whsec_[A-Za-z0-9+/]{32}|PRIVATE KEY/;
+
+const line = z.object({ level: z.number() });
+
+/** Starts the API, without limits, on an empty database. */
+export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
+  const bad: string[] = [];
+  const write = (text: string) => {
+    if (SECRET.test(text) || line.parse(JSON.parse(text)).level >= 50) bad.push(text);
+  };
+  const api = await startApi(
+    {
+      databaseUrl,
+      port: 0,
+      bootstrapApiKey: ADMIN_KEY,
+      encryptionKey: Buffer.alloc(32, 7).toString('base64'),
+      rateLimit: 0,
+      rateLimitUnauthenticated: 0,
+      maxEventLoopDelayMs: 0,
+    },
+    pino({ level: 'debug' }, { write }),
+  );
+  const client = createClient({ baseUrl: api.url, apiKey: ADMIN_KEY });
+  try {
+    const [adminKey] = (await client.apiKeys.page()).items;
+    const user = await client.users.create({ name: 'fuzz' });
+    const userKey = await client.apiKeys.create({ owner_id: user.id });
+    // What no generator finds by itself: certificates, and a domain that covers the hostports of the examples.
+    const { pem, keyPem } = await makeCertificate({ subject: 'CN=www.example.com' });
+    await client.tlsCertificates.create({ certificate_pem: pem, private_key_pem: keyPem });
+    const domain = await client.reservedDomains.create({ domain: '*.example.com' });
+    const keptIds = [domain.id, ...[adminKey, userKey].flatMap((key) => (key ? [key.id, key.owner_id] : []))];
+    return {
+      url: api.url,
+      admin: { key: ADMIN_KEY, keptIds },
+      user: { key: z.string().parse(userKey.token), keptIds },
+      badLines: () => bad,
+      stop: api.stop,
+    };
+  } catch (error) {
+    await api.stop();
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+export interface FuzzOptions {
+  /** Path of the program. */
+  schemathesis: string;
+  target: FuzzTarget;
+  as: FuzzCaller;
+  seed: number;
+  /** More arguments of `schemathesis run`. */
+  args: readonly string[];
+  /** Default: standard output of this process gets the report. */
+  quiet?: boolean;
+}
+
+/** Whether nothing was found, and the report, if it was asked for quietly. */
+export async function fuzz(options: FuzzOptions): Promise<{ ok: boolean; report: string }> {
+  const { schemathesis, target, as, seed, args, quiet = false } = options;
+  const cwd = await mkdtemp(join(tmpdir(), 'tunnel-operator-fuzz-'));
+  const all = ['--config-file', join(HERE, 'schemathesis.toml'), 'run', `${target.url}/openapi.json`];
+  const stdio: StdioOptions = ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit'];
+  const child = spawn(schemathesis, [...all, '--no-color', '--seed', String(seed), ...args], {
+    // It keeps what it has found where it runs.
+    cwd,
+    stdio,
+    env: {
+      ...process.env,
+      SCHEMATHESIS_HOOKS: join(HERE, 'hooks.py'),
+      FUZZ_API_KEY: as.key,
+      FUZZ_KEPT_IDS: as.keptIds.join(','),
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
+  });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  let report = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (report += text));
+  try {
+    const code = await new Promise((done, failed) => child.on('close', done).on('error', failed));
+    return { ok: code === 0, report };
+  } finally {
+    process.off('exit', end);
+    await rm(cwd, { recursive: true, force: true });
+  }
+}

@@ -19,4 +19,6 @@ export function answerQuestions(address: string, stop: () => Promise<void>): voi
     await stop();
     process.disconnect();
   });
+  // Whoever asked is gone, perhaps without having said so.
+  process.once('disconnect', () => process.exit());
 }

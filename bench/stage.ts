@@ -1,7 +1,7 @@
 /** What benches of the API run on: a PostgreSQL of their own, with databases that are copies of a prepared one. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { constants, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { type Database, openDatabase } from '../src/api/store/database.ts';
 import { startEmbeddedPostgres } from '../src/api/store/embedded.ts';
@@ -25,11 +25,20 @@ export async function startStage(): Promise<Stage> {
   const root = await mkdtemp(join(tmpdir(), 'tunnel-operator-bench-'));
   const processes = startProcesses();
   const postgres = await startEmbeddedPostgres({ dataDir: join(root, 'data', 'postgres') });
-  const stop = async () => {
-    await processes.stop();
-    await postgres.stop();
-    await rm(root, { recursive: true, force: true });
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= (async () => {
+      await processes.stop();
+      await postgres.stop();
+      // Which is elsewhere when root asks for it.
+      await rm(dirname(postgres.dataDir), { recursive: true, force: true });
+      await rm(root, { recursive: true, force: true });
+    })();
+    return stopping;
   };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => stop().finally(() => process.exit(128 + constants.signals[signal])));
+  }
   const { url } = postgres;
   const template = new URL(url).pathname.slice(1);
   const admin = new URL('/postgres', url).href;

@@ -78,9 +78,11 @@ function aborted(bytes: string): Promise<void> {
 
 let running = true;
 process.on('message', () => process.send?.(counts));
-process.once('SIGTERM', () => {
-  running = false;
-});
+for (const end of ['SIGTERM', 'disconnect']) {
+  process.once(end, () => {
+    running = false;
+  });
+}
 process.send?.(url);
 await Promise.all(
   Array.from({ length: CONNECTIONS }, async (_, client) => {
@@ -88,4 +90,4 @@ await Promise.all(
   }),
 );
 await dispatcher.close();
-process.disconnect();
+if (process.connected) process.disconnect();

@@ -14,6 +14,7 @@ const api = await startApi(
     poolSize: 20,
     // Counted, but never refused.
     rateLimit: 1_000_000,
+    rateLimitUnauthenticated: 1_000_000,
   },
   pino({ level: 'info' }, nowhere),
 );

@@ -18,14 +18,14 @@ import type { Script } from './script.ts';
 
 const CONNECTIONS = 32;
 const ROUNDS = 6;
-const DURATIONS = { warmUpMs: 500, roundMs: 600 };
+const DURATIONS = { warmUpMs: 1_200, roundMs: 600 };
 /** Numbers of requests: all GETs, the recording of changes, their comparison and the load, far enough apart. */
 const READ = 0;
 const RECORDED = 100_000;
 const COMPARED = 200_000;
 const MEASURED = 1_000_000;
 
-/** Prints a row for each operation. Takes about 8 s for each, and half a minute to prepare. */
+/** Prints a row for each operation. Takes about 10 s for each, and half a minute to prepare. */
 export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const { seeds, cases } = await plan();
   const chosen = cases.filter(({ title }) => title.includes(only));

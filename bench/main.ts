@@ -1,12 +1,21 @@
-/** `npm run bench [-- part …]`: prints figures; nothing is asserted. */
-import { PARTS } from './parts.ts';
+/** `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`: prints figures; nothing is asserted. */
+import { parseArgs } from 'node:util';
+import { BY_DEFAULT, PARTS } from './parts.ts';
 
-const asked = process.argv.slice(2);
+const { values, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: 'string' }, rounds: { type: 'string' }, minutes: { type: 'string' } },
+});
 const unknown = asked.filter((part) => !(part in PARTS));
 if (unknown.length > 0) {
   process.stderr.write(`there is no part ${unknown.join(', ')}; parts are ${Object.keys(PARTS).join(', ')}\n`);
   process.exit(2);
 }
-for (const [name, part] of Object.entries(PARTS)) {
-  if (asked.length === 0 || asked.includes(name)) await part({ out: (line) => process.stdout.write(`${line}\n`) });
-}
+const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+const options = {
+  out: (line: string) => void process.stdout.write(`${line}\n`),
+  only: values.only,
+  rounds: number(values.rounds),
+  minutes: number(values.minutes),
+};
+for (const name of asked.length === 0 ? BY_DEFAULT : asked) await PARTS[name]?.(options);

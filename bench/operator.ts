@@ -9,6 +9,7 @@ import type { KubeObject } from '../src/operator/runtime/kube-object.ts';
 import { waitFor } from '../test/cluster/wait.ts';
 import { type Sample, scrape, total } from './metrics.ts';
 import { type Stack, startStack, untilAnswering } from './operator-stack.ts';
+import type { BenchOptions } from './options.ts';
 
 const run = promisify(execFile);
 const OBJECTS_PER_KIND = Number(process.env.BENCH_OBJECTS ?? 2000);
@@ -22,10 +23,6 @@ const type = (plural: string): ResourceType => ({ group: 'tunnel-operator.dev', 
 const POLICIES = type('ippolicies');
 const CREDENTIALS = type('tunnelcredentials');
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'] as const;
-
-export interface BenchOptions {
-  out: (line: string) => void;
-}
 
 /** Runs the whole measurement; prints lines of a report. */
 export async function benchOperator({ out }: BenchOptions): Promise<void> {

@@ -1,8 +1,16 @@
 /** What `npm run bench` measures, by name. */
-import { benchApi } from './api.ts';
-import { type BenchOptions, benchOperator } from './operator.ts';
+import { benchApi } from './api/bench.ts';
+import { benchMemory } from './memory/bench.ts';
+import { benchOperator } from './operator.ts';
+import type { BenchOptions } from './options.ts';
+import { benchPaging } from './paging/bench.ts';
 
 export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   api: benchApi,
+  paging: benchPaging,
+  memory: benchMemory,
   operator: benchOperator,
 };
+
+/** What is measured unless something is asked for: not the memory, which takes as long as it is watched. */
+export const BY_DEFAULT = ['api', 'paging', 'operator'];

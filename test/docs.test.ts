@@ -15,6 +15,7 @@ const DOCUMENTS = [
   'docs/operator.md',
   'docs/api.md',
   'docs/dependencies.md',
+  'docs/bench.md',
   'docs/conformance.md',
   'docs/permissions.md',
 ];

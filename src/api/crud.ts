@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { newId } from '../resources/id.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/idempotency.ts';
+import { idsOf } from '../resources/reference.ts';
 import type { Fields, Resource } from '../resources/resource.ts';
 import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';
@@ -40,10 +41,12 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   const { row, token } = await drafted(family, call, id);
   const view = family.show(row, base);
   const event = changed(resource.name, 'created', caller.id, view);
+  // A new resource has no references to forget.
+  const referring = family.referring.filter((name) => idsOf(row[name]).length > 0);
 
   const insert = async (tx: Executor) => {
     await requireParent(tx, family, call.params, 'for key share');
-    await setFieldReferences(tx, family, row, family.referring);
+    await setFieldReferences(tx, family, row, referring);
     await hooks.beforeCreate?.({ tx, caller, base }, family.typed(view));
     await rows.insert(tx, row, event);
   };
@@ -51,7 +54,7 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   try {
     if (tried === undefined) {
       // One statement is a transaction of its own.
-      await (hooks.beforeCreate || resource.parent || family.referring.length > 0
+      await (hooks.beforeCreate || resource.parent || referring.length > 0
         ? api.db.transaction(insert)
         : insert(api.db));
       return answer(201, view, token);

@@ -35,48 +35,72 @@ export function pointersOf(fields: Fields, name: string, value: unknown): Pointe
 }
 
 /**
- * Makes the references from one place exactly these. The targets are locked against deletion until the transaction
+ * Makes the references from one place exactly these. New targets are locked against deletion until the transaction
  * ends. Throws INVALID_REQUEST for an id of nothing, unless it was there before: a policy may be deleted while others
  * refer to it, and what was read must be good for writing back.
  */
 export async function setReferences(tx: Executor, from: Place, pointers: readonly Pointer[]): Promise<void> {
   const { referrer, referrerId, place } = from;
-  const text = 'select target_id from resource_references where referrer_id = $1 and place = $2';
-  const found = await tx.query({ name: 'references.of', text, values: [referrerId, place] });
-  const before = new Set(found.map((row) => String(row.target_id)));
-  const added = pointers.filter(({ id }) => !before.has(id));
-  await requireTargets(tx, added);
-  const kept = new Set(pointers.map(({ id }) => id));
-  const removed = [...before].filter((id) => !kept.has(id));
-  if (removed.length > 0) await tx.query({ ...REMOVE, values: [referrerId, place, removed] });
-  const ids = [...new Set(added.map(({ id }) => id))];
-  if (ids.length > 0) await tx.query({ ...ADD, values: [referrerId, place, referrer.name, ids] });
+  const ids = [...new Set(pointers.map(({ id }) => id))];
+  if (ids.length === 0) {
+    await tx.query({ ...FORGET, values: [referrerId, place] });
+    return;
+  }
+  const statement = replacing(targetsOf(pointers));
+  const found = await tx.query({ ...statement, values: [referrerId, place, referrer.name, ids] });
+  const known = new Set(found.map(({ id }) => id));
+  const missing = pointers.filter(({ id }) => !known.has(id));
+  if (missing.length === 0) return;
+  throw invalidRequest(Object.fromEntries(missing.map(({ id, at, to }) => [at, nothingThere(id, to)])));
 }
 
-const REMOVE = {
-  name: 'references.remove',
-  text: 'delete from resource_references where referrer_id = $1 and place = $2 and target_id = any($3)',
-};
-const ADD = {
-  name: 'references.add',
-  text: `insert into resource_references (referrer_id, place, referrer, target_id)
-         select $1, $2, $3, unnest($4::text[])`,
+/** The families that are pointed at. */
+function targetsOf(pointers: readonly Pointer[]): Target[] {
+  const targets = new Map(pointers.flatMap(({ to }) => to.map((target) => [target.prefix, target])));
+  return [...targets.values()].filter((target) => pointers.some(({ id }) => isOf(target, id)));
+}
+
+const isOf = ({ prefix }: Target, id: string) => id.startsWith(`${prefix}_`);
+
+function nothingThere(id: string, to: readonly Target[]): string {
+  const target = to.find((each) => isOf(each, id));
+  return `there is no ${words(target?.name ?? 'resource')} ${id}`;
+}
+
+const FORGET = {
+  name: 'references.forget',
+  text: 'delete from resource_references where referrer_id = $1 and place = $2',
 };
 
-/** Locks what the ids name. Throws INVALID_REQUEST naming every id of nothing. */
-async function requireTargets(tx: Executor, pointers: readonly Pointer[]): Promise<void> {
-  const targets = new Map(pointers.flatMap(({ to }) => to.map((target) => [target.prefix, target])));
-  const missing: Record<string, string> = {};
-  for (const target of targets.values()) {
-    const named = pointers.filter(({ id }) => id.startsWith(`${target.prefix}_`));
-    if (named.length === 0) continue;
+const statements = new Map<string, { name: string; text: string }>();
+
+/**
+ * One statement for whatever there is to forget, to look up and to add: each of its own would be a round trip. Returns
+ * the ids that were there before, and those of the new targets that exist.
+ */
+function replacing(targets: readonly Target[]): { name: string; text: string } {
+  const name = ['references.set', ...targets.map(({ prefix }) => prefix)].join('_');
+  let statement = statements.get(name);
+  if (!statement) {
     // In order, so that two requests never wait for each other.
-    const text = `select id from ${target.table} where id = any($1) order by id for key share`;
-    const found = await tx.query({ name: `${target.table}.refer`, text, values: [named.map(({ id }) => id)] });
-    const ids = new Set(found.map(({ id }) => id));
-    for (const { id, at } of named) if (!ids.has(id)) missing[at] = `there is no ${words(target.name)} ${id}`;
+    const found = targets.map(
+      ({ table }) => `${table}_found as (
+        select id from ${table} where id = any($4) and id not in (select id from kept) order by id for key share)`,
+    );
+    const ids = targets.map(({ table }) => `select id from ${table}_found`).join(' union all ');
+    const text = `
+      with kept as (
+        select target_id as id from resource_references where referrer_id = $1 and place = $2 and target_id = any($4)),
+      forgotten as (
+        delete from resource_references where referrer_id = $1 and place = $2 and target_id <> all($4)),
+      ${found.join(', ')},
+      added as (
+        insert into resource_references (referrer_id, place, referrer, target_id) select $1, $2, $3, id from (${ids}) f)
+      select id from kept union all ${ids}`;
+    statement = { name, text };
+    statements.set(name, statement);
   }
-  if (Object.keys(missing).length > 0) throw invalidRequest(missing);
+  return statement;
 }
 
 /** How many referrers of a family an error names. */

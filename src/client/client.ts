@@ -31,8 +31,15 @@ import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
+import { read } from './etags.ts';
 import { moduleClient } from './modules.ts';
-import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+import { type Answer, createTransport, type Transport, type TransportOptions } from './transport.ts';
+
+// What the package offers beside the client.
+export type { ErrorCode } from '../resources/errors.ts';
+export { ApiError, isNotFound, NoAnswerError } from './errors.ts';
+export { etagOf } from './etags.ts';
+export type { ModuleClient } from './modules.ts';
 
 export type ClientOptions = TransportOptions;
 
@@ -42,12 +49,15 @@ export interface CallOptions {
 
 export interface CreateOptions extends CallOptions {
   /** Makes the create safe to repeat: same key, same resource. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 export interface ChangeOptions extends CallOptions {
-  /** An ETag; the call fails with PRECONDITION_FAILED when the resource has changed since. */
-  ifMatch?: string;
+  /**
+   * An ETag (`etagOf`); the call fails with PRECONDITION_FAILED when the resource has changed since. It is not repeated
+   * after an answer that got lost: its own change would then look like somebody else's.
+   */
+  ifMatch?: string | undefined;
 }
 
 export interface Page<T> {
@@ -103,8 +113,7 @@ export function createClient(options: ClientOptions) {
     eventSources: (subscriptionId: string) => sourcesClient(transport, subscriptionId),
     /** All types that a subscription may have as sources. */
     async eventTypes(call: CallOptions = {}) {
-      return eventTypeList.parse((await transport.send({ method: 'GET', path: '/event_types', ...call })).body)
-        .event_types;
+      return read(eventTypeList, await transport.send({ method: 'GET', path: '/event_types', ...call })).event_types;
     },
     certificateAuthorities: family(transport, certificateAuthority),
     tlsCertificates: family(transport, tlsCertificate),
@@ -143,7 +152,7 @@ export function createClient(options: ClientOptions) {
     /** Asks, as a data plane does, whether a token may bind a target. */
     async authenticate(body: z.input<typeof authenticate>, call: CallOptions = {}) {
       const answer = await transport.send({ method: 'POST', path: `${credential.path}/authenticate`, body, ...call });
-      return authentication.parse(answer.body);
+      return read(authentication, answer);
     },
 
     /**
@@ -153,7 +162,7 @@ export function createClient(options: ClientOptions) {
     async closeIdempotencyKey(key: string, call: CallOptions = {}) {
       const path = `/idempotency_keys/${idempotencyDigest(key)}/closed`;
       const answer = await transport.send({ method: 'PUT', path, ...call });
-      return closedIdempotencyKey.parse(answer.body);
+      return read(closedIdempotencyKey, answer);
     },
 
     /** Waits for the calls under way. */
@@ -175,17 +184,17 @@ function sourcesClient(transport: Transport, subscriptionId: string) {
   const at = (type: string) => `${path}/${encodeURIComponent(type)}`;
   return {
     async create(type: string, options: CreateOptions = {}) {
-      return eventSource.parse((await transport.send({ method: 'POST', path, body: { type }, ...options })).body);
+      return read(eventSource, await transport.send({ method: 'POST', path, body: { type }, ...options }));
     },
     async get(type: string, options: CallOptions = {}) {
-      return eventSource.parse((await transport.send({ method: 'GET', path: at(type), ...options })).body);
+      return read(eventSource, await transport.send({ method: 'GET', path: at(type), ...options }));
     },
     async list(options: CallOptions = {}) {
-      return eventSources.parse((await transport.send({ method: 'GET', path, ...options })).body).sources;
+      return read(eventSources, await transport.send({ method: 'GET', path, ...options })).sources;
     },
     /** There is nothing to change: confirms that the source exists, at this ETag. */
     async update(type: string, options: ChangeOptions = {}) {
-      return eventSource.parse((await transport.send({ method: 'PATCH', path: at(type), body: {}, ...options })).body);
+      return read(eventSource, await transport.send({ method: 'PATCH', path: at(type), body: {}, ...options }));
     },
     async delete(type: string, options: ChangeOptions = {}) {
       await transport.send({ method: 'DELETE', path: at(type), ...options });
@@ -196,7 +205,8 @@ function sourcesClient(transport: Transport, subscriptionId: string) {
 function family<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;
   // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
-  const read = (body: unknown) => resource.view.parse(body) as View<R>;
+  const view = (answer: Answer) => read(resource.view, answer) as View<R>;
+  const item = (body: unknown) => resource.view.parse(body) as View<R>;
   const envelope = z.object({
     [resource.collection]: z.array(z.unknown()),
     next_page_uri: z.string().nullable(),
@@ -207,7 +217,7 @@ function family<R extends Resource>(transport: Transport, resource: R): FamilyCl
     const query = { limit, before_id: beforeId };
     const answer = await transport.send({ method: 'GET', path: resource.path, query, ...call });
     const list = envelope.parse(answer.body);
-    const items = z.array(z.unknown()).parse(list[resource.collection]).map(read);
+    const items = z.array(z.unknown()).parse(list[resource.collection]).map(item);
     const next = z.string().nullable().parse(list.next_page_uri);
     return { items, next: next === null ? undefined : (new URL(next).searchParams.get('before_id') ?? undefined) };
   }
@@ -215,15 +225,15 @@ function family<R extends Resource>(transport: Transport, resource: R): FamilyCl
   return {
     async create(body, options = {}) {
       const answer = await transport.send({ method: 'POST', path: resource.path, body, ...options });
-      return read(answer.body);
+      return view(answer);
     },
     async get(id, options = {}) {
       const answer = await transport.send({ method: 'GET', path: at(id), ...options });
-      return read(answer.body);
+      return view(answer);
     },
     async update(id, body, options = {}) {
       const answer = await transport.send({ method: 'PATCH', path: at(id), body, ...options });
-      return read(answer.body);
+      return view(answer);
     },
     async delete(id, options = {}) {
       await transport.send({ method: 'DELETE', path: at(id), ...options });

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Module } from '../resources/module.ts';
 import type { Fields } from '../resources/resource.ts';
 import type { CallOptions, ChangeOptions } from './client.ts';
+import { read } from './etags.ts';
 import type { Transport } from './transport.ts';
 
 /** All throw ApiError or NoAnswerError. */
@@ -22,10 +23,10 @@ export function moduleClient<F extends Fields, Name extends string>(
   const path = `${owner}/${module.name}`;
   return {
     async put(body, options = {}) {
-      return module.view.parse((await transport.send({ method: 'PUT', path, body, ...options })).body);
+      return read(module.view, await transport.send({ method: 'PUT', path, body, ...options }));
     },
     async get(options = {}) {
-      return module.view.parse((await transport.send({ method: 'GET', path, ...options })).body);
+      return read(module.view, await transport.send({ method: 'GET', path, ...options }));
     },
     async delete(options = {}) {
       await transport.send({ method: 'DELETE', path, ...options });

@@ -1,9 +1,9 @@
 /** HTTP under the typed client: keep-alive, timeouts, retries where they are safe, errors as typed values. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher, errors } from 'undici';
 import { errorBody } from '../resources/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from '../resources/idempotency.ts';
-import { ApiError, NoAnswerError, parseRetryAfter } from './errors.ts';
+import { ApiError, isNotFound, NoAnswerError, parseRetryAfter } from './errors.ts';
 
 export interface TransportOptions {
   /** Where the API is, e.g. `http://127.0.0.1:8080`; a path is kept as a prefix. */
@@ -13,6 +13,8 @@ export interface TransportOptions {
   timeoutMs?: number;
   /** Retries of calls that are safe to repeat. Default 2; 0 for callers with a queue of their own. */
   retries?: number;
+  /** Longest wait for the sake of a Retry-After, in milliseconds; a longer one ends the call. Default 30,000. */
+  longestWaitMs?: number;
   /** Most connections to the API. Default 16. */
   connections?: number;
   userAgent?: string;
@@ -39,7 +41,7 @@ export interface Answer {
 }
 
 export interface Transport {
-  /** Performs the call. @throws ApiError, NoAnswerError */
+  /** Performs the call. @throws ApiError, NoAnswerError; undici's InvalidArgumentError for what no request can carry */
   send(call: Call): Promise<Answer>;
   /** Waits for the calls under way. */
   close(): Promise<void>;
@@ -51,7 +53,7 @@ const FIRST_BACKOFF_MS = 200;
 const LONGEST_BACKOFF_MS = 5_000;
 
 export function createTransport(options: TransportOptions): Transport {
-  const { timeoutMs = 30_000, retries = 2, connections = 16 } = options;
+  const { timeoutMs = 30_000, retries = 2, longestWaitMs = 30_000, connections = 16 } = options;
   const base = options.baseUrl.replace(/\/+$/, '');
   const agent = new Agent({ connections, keepAliveTimeout: 30_000, connect: { timeout: 10_000 } });
   const admit = options.admit ?? ((attempt) => attempt());
@@ -66,7 +68,8 @@ export function createTransport(options: TransportOptions): Transport {
       return readAnswer(response, raw);
     } catch (error) {
       if (error instanceof ApiError || error instanceof NoAnswerError) throw error;
-      if (call.signal?.aborted) throw error;
+      // An argument that no request can carry, such as a header with a line break: nothing was sent.
+      if (call.signal?.aborted || error instanceof errors.InvalidArgumentError) throw error;
       throw new NoAnswerError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error });
     } finally {
       options.onAttempt?.({ method: call.method, status, seconds: (performance.now() - started) / 1000 });
@@ -74,11 +77,16 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function send(call: Call): Promise<Answer> {
+    let outcomeKnown = true;
     for (let tried = 0; ; tried++) {
       try {
         return await admit(() => attempt(call));
       } catch (error) {
-        if (tried >= retries || !isSafeToRepeat(call) || !isTransient(error)) throw error;
+        // An earlier attempt has deleted it, or somebody else has: it is gone.
+        if (!outcomeKnown && call.method === 'DELETE' && isNotFound(error)) return GONE;
+        if (tried >= retries || !isTransient(error) || !isSafeToRepeat(call, error)) throw error;
+        if ((error.retryAfterMs ?? 0) > longestWaitMs) throw error;
+        outcomeKnown &&= isRefusal(error);
         await delay(retryDelay(tried, error.retryAfterMs), undefined, { signal: call.signal });
       }
     }
@@ -126,10 +134,19 @@ function readAnswer(response: Dispatcher.ResponseData, raw: string): Answer {
   throw new NoAnswerError(`HTTP ${status} in a shape that is not this API's`, { status, retryAfterMs });
 }
 
-/** GET, PUT and DELETE repeat safely; POST only under an idempotency key; PATCH because it sets values, not deltas. */
-function isSafeToRepeat(call: Call): boolean {
-  return call.method !== 'POST' || call.idempotencyKey !== undefined;
+/**
+ * GET, PUT and DELETE repeat safely; PATCH because it sets values, not deltas; POST only under an idempotency key. What has an
+ * If-Match does not: if the first attempt took effect, the second one is told that the resource has changed.
+ */
+function isSafeToRepeat(call: Call, error: ApiError | NoAnswerError): boolean {
+  if (isRefusal(error)) return true;
+  return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
 }
+
+/** Whether the API did not even begin. */
+const isRefusal = (error: ApiError | NoAnswerError) => error.status === 429;
+
+const GONE: Answer = { status: 204, body: undefined, etag: undefined };
 
 function isTransient(error: unknown): error is ApiError | NoAnswerError {
   return error instanceof NoAnswerError || (error instanceof ApiError && error.transient);

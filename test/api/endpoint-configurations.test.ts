@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { endpointConfiguration, MAX_IP_POLICIES } from '../../src/resources/endpoint-configuration.ts';
 import { newId } from '../../src/resources/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
-import { BASE, startTestApi } from './harness.ts';
+import { BASE, heldTransaction, startTestApi, untilWaiting } from './harness.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -62,5 +62,20 @@ describe('an endpoint configuration', () => {
     expect((await admin.patch(`${PATH}/${id}`, { ip_policy_ids: [kept.id] })).status).toBe(200);
     const again = await admin.patch(`${PATH}/${id}`, { ip_policy_ids });
     expect(again.error.details['/ip_policy_ids/1']).toBe(`there is no IP policy ${gone.id}`);
+  });
+
+  test.each([
+    ['refers to a policy that changes meanwhile', "update ip_policies set description = 'new' where id = $1", 200],
+    ['refuses a policy that is deleted meanwhile', 'delete from ip_policies where id = $1', 400],
+  ])('%s, once that is decided', async (_, change, status) => {
+    const [before, other] = [await policy(), await policy()];
+    const { id } = await create({ type: 'tcp', ip_policy_ids: [before.id] });
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('select 1 from ip_policies where id = $1 for update', [other.id]);
+    await held.query(change, [other.id]);
+    const answer = admin.patch(`${PATH}/${id}`, { ip_policy_ids: [before.id, other.id] });
+    await untilWaiting(api, 1);
+    await held.commit();
+    expect((await answer).status).toBe(status);
   });
 });

@@ -18,16 +18,22 @@ interface Edge {
 export function listening(resource: Pick<Resource, 'name'>) {
   return {
     refers: true,
-    beforeCreate: (change: Change, edge: Edge) => listen(change, resource, edge),
+    async beforeCreate(change: Change, edge: Edge) {
+      if (edge.hostports.length > 0) await listen(change, resource, edge);
+    },
     async beforeUpdate(change: Change, before: Edge, after: Edge) {
-      if (before.hostports.join() !== after.hostports.join()) await listen(change, resource, after);
+      if (before.hostports.join() === after.hostports.join()) return;
+      const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
+      await change.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
+      await listen(change, resource, after);
     },
   };
 }
 
 /** Frees the hostports of deleted edges. */
 export async function freeHostports(tx: Executor, edgeIds: readonly string[]): Promise<void> {
-  await tx.query({ text: 'delete from edge_hostports where edge_id = any($1)', values: [edgeIds] });
+  const text = 'delete from edge_hostports where edge_id = any($1)';
+  await tx.query({ name: 'edge_hostports.free', text, values: [edgeIds] });
 }
 
 async function listen({ tx }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
@@ -38,8 +44,6 @@ async function listen({ tx }: Change, referrer: Pick<Resource, 'name'>, { id, ho
     to: [reservedDomain],
   }));
   await setReferences(tx, { referrer, referrerId: id, place: 'hostports' }, pointers);
-  const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
-  await tx.query({ text, values: [id, hostports] });
   await claim(tx, id, hostports);
 }
 
@@ -66,8 +70,9 @@ async function claim(tx: Executor, id: string, hostports: readonly string[]): Pr
   // In order, so that two edges that ask for the same ones do not wait for each other.
   const add = `
     insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h order by h
-    on conflict do nothing`;
-  await tx.query({ name: 'edge_hostports.claim', text: add, values: [id, hostports] });
+    on conflict do nothing returning 1`;
+  const claimed = await tx.query({ name: 'edge_hostports.claim', text: add, values: [id, hostports] });
+  if (claimed.length === hostports.length) return;
   const text = 'select hostport, edge_id from edge_hostports where hostport = any($2) and edge_id <> $1';
   const taken = await tx.query({ name: 'edge_hostports.taken', text, values: [id, hostports] });
   if (taken.length === 0) return;

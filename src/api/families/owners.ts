@@ -7,6 +7,7 @@ import { conflict, resourceInUse } from '../errors.ts';
 import type { Change } from '../hooks.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';
+import { repository } from '../store/repository.ts';
 import { words } from '../words.ts';
 
 export function owners(api: Api): void {
@@ -36,11 +37,12 @@ async function refuseIfLastAdmin({ tx }: Change, id: string): Promise<void> {
 /** How many owned resources an error names. */
 const NAMED = 5;
 
+const OWNED = [credential, apiKey].map((family) => ({ collection: family.collection, rows: repository(family) }));
+
 async function refuseIfOwning(tx: Change['tx'], owner: string): Promise<void> {
   const details: Record<string, string> = {};
-  for (const { table, collection } of [credential, apiKey]) {
-    const text = `select id from ${table} where owner_id = $1 order by id limit ${NAMED + 1}`;
-    const ids = (await tx.query({ text, values: [owner] })).map(({ id }) => String(id));
+  for (const { collection, rows } of OWNED) {
+    const ids = (await rows.page(tx, { limit: NAMED + 1, only: { owner_id: owner } })).map(({ id }) => id);
     if (ids.length > NAMED) ids.splice(NAMED, 1, '…');
     if (ids.length > 0) details[collection] = ids.join(', ');
   }

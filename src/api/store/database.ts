@@ -80,6 +80,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         throw error;
       });
     try {
+      // Not sent together with the first statement (pipelined), which would save a round trip: if BEGIN alone failed, as
+      // it can in a database that was frozen, that statement would be a transaction of its own.
       await answered(client.query('begin'));
       const result = await work({ query: (statement) => answered(run(client, statement)) });
       const { command } = await answered(client.query('commit'));

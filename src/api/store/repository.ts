@@ -43,6 +43,9 @@ export interface Repository {
   removeMany(tx: Executor, ids: readonly string[], events: readonly OutboxEvent[]): Promise<void>;
 }
 
+/** Sorts behind every id. */
+const LAST = '~';
+
 /** @param hidden columns that no response shows, such as the hash of a token; written once, by `insert` */
 export function repository(resource: Resource, hidden: readonly string[] = []): Repository {
   const { table } = resource;
@@ -93,22 +96,26 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     `with ${eventsCte(2)}, ${forget('= any($1)')} delete from ${table} where id = any($1)`,
   );
 
-  /** A statement per combination of filters: with `($1 is null or …)` a prepared plan could not use the index. */
+  /**
+   * By rows of (scope, id), never by `scope = $2 order by id`: that one Postgres may answer by walking the ids of
+   * everybody, newest first, until enough are of this scope, which for somebody with few rows is the whole table.
+   */
   const pages = new Map<string, (...values: unknown[]) => Statement>();
-  function page({ before, limit, only = {} }: PageQuery): Statement {
-    const filters = [
-      ...Object.entries(only).map(([name, value]) => ({ name, sql: `${name} =`, value })),
-      ...(before === undefined ? [] : [{ name: 'before', sql: 'id <', value: before }]),
-    ];
-    const name = ['page', ...filters.map((filter) => filter.name)].join('_');
+  function page({ before = LAST, limit, only = {} }: PageQuery): Statement {
+    const scope = Object.keys(only);
+    const name = ['page', ...scope].join('_');
     let statement = pages.get(name);
     if (!statement) {
-      const conditions = filters.map((filter, index) => `${filter.sql} $${index + 2}`);
-      const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-      statement = prepared(name, `select ${shown} from ${table} ${where} order by id desc limit $1`);
+      const key = [...scope, 'id'];
+      const within = `(${scope.join(', ')}) >= (${parameters(scope.length, 2).join(', ')}) and `;
+      const text = `
+        select ${shown} from ${table}
+         where ${scope.length === 0 ? '' : within}(${key.join(', ')}) < (${parameters(key.length, 2).join(', ')})
+         order by ${key.map((column) => `${column} desc`).join(', ')} limit $1`;
+      statement = prepared(name, text);
       pages.set(name, statement);
     }
-    return statement(limit, ...filters.map((filter) => filter.value));
+    return statement(limit, ...Object.values(only), before);
   }
 
   const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);

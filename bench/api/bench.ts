@@ -1,0 +1,97 @@
+/**
+ * `npm run bench -- api`: every family next to a minimal Fastify and pg handler with the same statements in the same
+ * transactions. What differs is what routing, validation, ETags, logs and metrics cost, and how rows become answers.
+ */
+import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { BENCH_KEY } from '../keys.ts';
+import type { BenchOptions } from '../options.ts';
+import { byTurns, ratioOf } from '../rounds.ts';
+import { runOnce, type Stage, startStage } from '../stage.ts';
+import { tableHead, tableRow } from '../table.ts';
+import { fillTemplate, type Lists } from '../template.ts';
+import { type Case, plainLists, plan, type Seed } from './cases.ts';
+import { startRehearsal } from './rehearsal.ts';
+import { requireSameWork, type Side } from './same-work.ts';
+import type { Script } from './script.ts';
+
+const CONNECTIONS = 32;
+const ROUNDS = 6;
+const DURATIONS = { warmUpMs: 500, roundMs: 600 };
+/** Numbers of requests: all GETs, the recording of changes, their comparison and the load, far enough apart. */
+const READ = 0;
+const RECORDED = 100_000;
+const COMPARED = 200_000;
+const MEASURED = 1_000_000;
+
+/** Prints a row for each operation. Takes about 8 s for each, and half a minute to prepare. */
+export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
+  const { seeds, cases } = await plan();
+  const chosen = cases.filter(({ title }) => title.includes(only));
+  const stage = await startStage();
+  const { processes } = stage;
+  try {
+    const { lists, scripts } = await rehearse(stage, seeds, chosen);
+    const sides = await startBoth(stage, scripts);
+    out(`API: ${CONNECTIONS} connections, ${cpus().length} processors shared with the load and PostgreSQL`);
+    out('');
+    const columns = ['req/s', 'p99 ms', 'CPU µs'];
+    out(tableHead(['operation', 'round trips', ...columns, ...columns.map((name) => `minimal ${name}`), 'ratio']));
+    const turns = { ...DURATIONS, rounds };
+    for (const { one, script } of scripts) {
+      const order = orderOf(one, lists);
+      await requireSameWork(processes, sides, { ...order, from: COMPARED }, one.title);
+      const loaded = sides.map(({ server }) => ({ server, order: { ...order, from: MEASURED } }));
+      const measured = await byTurns(processes, loaded, turns);
+      const [ours, minimal] = measured;
+      if (!ours || !minimal) throw new Error('two sides were measured');
+      const cells = measured.flatMap(({ rate, p99, cpu }) => [rate.toFixed(0), p99.toFixed(1), cpu.toFixed(0)]);
+      out(tableRow([one.title, String(script.steps.length), ...cells, ratioOf(ours, minimal).toFixed(2)]));
+    }
+    out('');
+  } finally {
+    await stage.stop();
+  }
+}
+
+interface Scripted {
+  one: Case;
+  script: Script;
+}
+
+async function rehearse({ url }: Stage, seeds: readonly Seed[], cases: readonly Case[]) {
+  const rehearsal = await startRehearsal(url);
+  try {
+    const lists = await rehearsal.seed(seeds, plainLists());
+    const scripts: Scripted[] = [];
+    for (const one of cases)
+      scripts.push({ one, script: await rehearsal.record(one, lists, one.body === undefined ? READ : RECORDED) });
+    return { lists, scripts };
+  } finally {
+    await rehearsal.stop();
+    await runOnce(url, 'vacuum analyze');
+  }
+}
+
+/** The API and the baseline, each on a copy of what the rehearsal left. */
+async function startBoth(stage: Stage, scripts: readonly Scripted[]): Promise<[Side, Side]> {
+  const file = join(stage.folder, 'scripts.json');
+  await writeFile(file, JSON.stringify(Object.fromEntries(scripts.map(({ one, script }) => [one.title, script]))));
+  const start = async (name: string, program: string, env: Record<string, string>): Promise<Side> => {
+    const databaseUrl = await stage.copy(name);
+    return { databaseUrl, server: await stage.processes.serve(program, { BENCH_DATABASE_URL: databaseUrl, ...env }) };
+  };
+  return [
+    await start('ours', 'api-process.ts', {}),
+    await start('minimal', 'api/baseline-process.ts', { BENCH_SCRIPTS: file }),
+  ];
+}
+
+/** A GET asks for the same resource all the time. */
+function orderOf({ method, path, query = '', body }: Case, lists: Lists) {
+  const common = { method, key: BENCH_KEY, connections: CONNECTIONS };
+  return body === undefined
+    ? { ...common, path: fillTemplate(path, READ, lists) + query }
+    : { ...common, path, body, lists };
+}

@@ -1,0 +1,43 @@
+/** What an operation does to the database, taken down while it does it. */
+import type { Database, Executor, Statement } from '../../src/api/store/database.ts';
+
+/** One round trip. */
+export type Step =
+  | { kind: 'begin' | 'commit' }
+  | { kind: 'statement'; statement: Statement; rows: Record<string, unknown>[] };
+
+export interface Recording {
+  /** The database, through which everything that is taken down goes. */
+  db: Database;
+  /** What came since the last time this was called. */
+  taken(): Step[];
+}
+
+export function recording(db: Database): Recording {
+  let steps: Step[] = [];
+  const recorded = (executor: Executor): Executor => ({
+    async query(statement) {
+      const rows = await executor.query(statement);
+      steps.push({ kind: 'statement', statement, rows });
+      return rows;
+    },
+  });
+  return {
+    db: {
+      ...db,
+      ...recorded(db),
+      transaction: (work) =>
+        db.transaction(async (tx) => {
+          steps.push({ kind: 'begin' });
+          const result = await work(recorded(tx));
+          steps.push({ kind: 'commit' });
+          return result;
+        }),
+    },
+    taken() {
+      const taken = steps;
+      steps = [];
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** The lists that are measured, and the many rows in them. */
+import { z } from 'zod';
+import { credential } from '../../src/resources/credential.ts';
+import { httpsEdgeRoute } from '../../src/resources/https-edge-route.ts';
+import { ipPolicy } from '../../src/resources/ip-policy.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { fillTable } from '../../test/api/fill.ts';
+import { BENCH_KEY } from '../keys.ts';
+
+export interface List {
+  title: string;
+  family: Resource;
+  path: string;
+  key: string;
+  /** What the list is limited to. */
+  only: Record<string, string>;
+}
+
+/** Whose rows those of one size are. */
+interface Owners {
+  /** Owns about half of the credentials. */
+  many: Owner;
+  /** Owns the oldest few. */
+  few: Owner;
+  edge: string;
+}
+
+interface Owner {
+  id: string;
+  key: string;
+}
+
+/** The oldest rows, of the owner of few. */
+const FEW = 150;
+
+/** Where pages begin, by the number of the row before which they end; undefined: at the newest. */
+export const pagesOf = (rows: number): Record<string, number | undefined> => ({
+  first: undefined,
+  middle: rows / 2,
+  last: FEW + 202,
+});
+
+const created = z.object({ id: z.string(), token: z.string().optional() });
+
+/** The owners, made through the API at this address. */
+export async function makeOwners(url: string): Promise<Owners> {
+  const post = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${BENCH_KEY}`, 'content-type': 'application/json' };
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return created.parse(await response.json());
+  };
+  const owner = async (name: string): Promise<Owner> => {
+    const { id } = await post('/users', { name });
+    const { token = '' } = await post('/api_keys', { owner_id: id });
+    return { id, key: token };
+  };
+  return { many: await owner('many'), few: await owner('few'), edge: (await post('/edges/https', {})).id };
+}
+
+type Query = (text: string) => Promise<{ rows: unknown[] }>;
+
+/** So many rows in each of the tables. */
+export async function fillLists(query: Query, { many, few, edge }: Owners, rows: number): Promise<void> {
+  await fillTable(query, ipPolicy, rows);
+  const owner = `case when n <= ${FEW} then '${few.id}' when n % 2 = 0 then '${many.id}' else 'usr_of_another' end`;
+  await fillTable(query, credential, rows, { owner_id: owner, acl: "'{*}'" });
+  await fillTable(query, httpsEdgeRoute, rows, {
+    edge_id: `case when n % 2 = 0 then '${edge}' else 'edghts_of_another' end`,
+    match_type: "'path_prefix'",
+    match: "'/' || n",
+  });
+  await query('vacuum analyze');
+}
+
+export function listsOf({ many, few, edge }: Owners): List[] {
+  const own = ({ id, key }: Owner) => ({ family: credential, path: '/credentials', key, only: { owner_id: id } });
+  return [
+    { title: 'IP policies', family: ipPolicy, path: '/ip_policies', key: BENCH_KEY, only: {} },
+    { title: 'own credentials, half of all', ...own(many) },
+    { title: `own credentials, the oldest ${FEW}`, ...own(few) },
+    {
+      title: 'routes of one edge, half of all',
+      family: httpsEdgeRoute,
+      path: `/edges/https/${edge}/routes`,
+      key: BENCH_KEY,
+      only: { edge_id: edge },
+    },
+  ];
+}

@@ -1,0 +1,69 @@
+/** Measuring by turns: what disturbs one server for a while disturbs its rival, too. */
+import type { LoadOrder } from './load-process.ts';
+import type { LoadResult, Processes, Server } from './processes.ts';
+
+export interface Measured {
+  /** Requests per second, round by round. */
+  rates: number[];
+  /** Requests per second. */
+  rate: number;
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+  /** Processor time of the server, in microseconds for each request. */
+  cpu: number;
+}
+
+export interface Turns {
+  warmUpMs: number;
+  rounds: number;
+  roundMs: number;
+}
+
+interface Round extends LoadResult {
+  cpuUsed: number;
+}
+
+/** A server, and what is asked of it. */
+export interface Turn {
+  server: Server;
+  order: Omit<LoadOrder, 'url' | 'ms'>;
+}
+
+/** Medians over the rounds, for each server. */
+export async function byTurns({ load }: Processes, sides: readonly Turn[], turns: Turns): Promise<Measured[]> {
+  const { warmUpMs, rounds, roundMs } = turns;
+  const next = sides.map(({ order }) => order.from ?? 0);
+  const run = async (index: number, { server, order }: Turn, ms: number): Promise<Round> => {
+    const before = await server.cpu();
+    const result = await load({ ...order, url: server.url, from: next[index] ?? 0, ms });
+    next[index] = (next[index] ?? 0) + result.requests;
+    return { ...result, cpuUsed: (await server.cpu()) - before };
+  };
+  for (const [index, side] of sides.entries()) await run(index, side, warmUpMs);
+  const taken = sides.map(() => [] as Round[]);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, side] of sides.entries()) taken[index]?.push(await run(index, side, roundMs));
+  }
+  return taken.map((own) => {
+    const rates = own.map(({ requests, seconds }) => requests / seconds);
+    return {
+      rates,
+      rate: median(rates),
+      p50: median(own.map(({ p50 }) => p50)),
+      p99: median(own.map(({ p99 }) => p99)),
+      cpu: median(own.map(({ cpuUsed, requests }) => cpuUsed / requests)),
+    };
+  });
+}
+
+/** The median of one side's rate against the other's in the same round. */
+export function ratioOf({ rates }: Measured, other: Measured): number {
+  return median(rates.map((rate, round) => rate / (other.rates[round] ?? rate)));
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low = 0, high = 0] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return (low + high) / 2;
+}

@@ -1,0 +1,57 @@
+/** What benches of the API run on: a PostgreSQL of their own, with databases that are copies of a prepared one. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { type Database, openDatabase } from '../src/api/store/database.ts';
+import { startEmbeddedPostgres } from '../src/api/store/embedded.ts';
+import { migrate } from '../src/api/store/migrate.ts';
+import { createDatabase } from '../test/postgres.ts';
+import { type Processes, startProcesses } from './processes.ts';
+
+export interface Stage {
+  /** Where temporary files may be. */
+  folder: string;
+  /** Address of a database with the schema and nothing in it. */
+  url: string;
+  /** A copy of that database, to which nobody may be connected. */
+  copy(name: string): Promise<string>;
+  processes: Processes;
+  stop(): Promise<void>;
+}
+
+/** With the settings that PostgreSQL has by default: what is committed is on the disk. */
+export async function startStage(): Promise<Stage> {
+  const root = await mkdtemp(join(tmpdir(), 'tunnel-operator-bench-'));
+  const processes = startProcesses();
+  const postgres = await startEmbeddedPostgres({ dataDir: join(root, 'data', 'postgres') });
+  const stop = async () => {
+    await processes.stop();
+    await postgres.stop();
+    await rm(root, { recursive: true, force: true });
+  };
+  const { url } = postgres;
+  const template = new URL(url).pathname.slice(1);
+  const admin = new URL('/postgres', url).href;
+  try {
+    await migrate(url);
+    return { folder: root, url, processes, stop, copy: (name) => createDatabase(admin, name, { template }) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+export const openPool = (url: string, poolSize = 4): Database =>
+  openDatabase({ url, poolSize, statementTimeoutMs: 600_000, connectTimeoutMs: 5_000 });
+
+/** Runs one statement on a connection of its own. */
+export async function runOnce(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

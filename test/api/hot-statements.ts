@@ -1,0 +1,63 @@
+/** Statements that writes of every family run on tables that all families share, and rows for those. */
+import type { Caller } from '../../src/api/auth.ts';
+import * as idempotency from '../../src/api/idempotency.ts';
+import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/references.ts';
+import type { Database, Statement } from '../../src/api/store/database.ts';
+import { removeModules } from '../../src/api/store/modules.ts';
+import { ipPolicy } from '../../src/resources/ip-policy.ts';
+import { statementsOf } from './explain.ts';
+import { fillTable, idOfRow } from './fill.ts';
+
+type Query = (text: string) => Promise<{ rows: unknown[] }>;
+
+const OWN = idOfRow('ec', 1);
+const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
+
+/** So many rows in each of the tables that the statements below read. */
+export async function fillShared(query: Query, count: number): Promise<void> {
+  const fill = (table: string, values: Record<string, string> = {}) =>
+    fillTable(query, { table, prefix: 'x' }, count, values);
+  await fill('ip_policies');
+  await fill('events');
+  await fill('modules', { owner_id: "'x' || n / 3" });
+  const days = 'now() - make_interval(days => 1 + n % 60)';
+  await fill('idempotency_keys', {
+    resource_id: "'x' || n",
+    created_at: `now() - make_interval(secs => n)`,
+    sealed_token: "case when n < 1000 then '\\x00'::bytea end",
+    closed_at: `case when n % 100 = 0 then ${days} end`,
+  });
+  await fill('resource_references', {
+    target_id: "'x' || n / 3",
+    place: "'backend_id'",
+    referrer: "'https_edge_route'",
+  });
+}
+
+/** By name; none may read more of its table than concerns it. */
+export async function hotStatements(): Promise<Record<string, Statement>> {
+  const from = { referrer: { name: 'endpoint_configuration' }, referrerId: OWN, place: 'ip_policy_ids' };
+  const pointer = { id: idOfRow('x', 7), at: '/ip_policy_ids/0', to: [{ ...ipPolicy, prefix: 'x' }] };
+  const tried = idempotency.attempt(CALLER, 'a key', 'POST', '/ip_policies', {});
+  const one = async (work: Parameters<typeof statementsOf>[0]) => (await statementsOf(work))[0];
+  const swept = await statementsOf((db) => idempotency.sweep({ ...db, ...NO_DATABASE }));
+  const [tokens, keys] = swept;
+  if (!keys) throw new Error('a sweep has two statements');
+  return {
+    'references: set': await one((db) => setReferences(db, from, [pointer]).catch(() => undefined)),
+    'references: forget one place': await one((db) => setReferences(db, from, [])),
+    'references: who refers to this': await one((db) => refuseWhileReferenced(db, OWN)),
+    'references: drop with the referrer': await one((db) => dropReferences(db, [OWN])),
+    'modules: drop with the owner': await one((db) => removeModules(db, [OWN])),
+    'idempotency: read a key': await one((db) => idempotency.recall(db, tried)),
+    'idempotency: forget with the resource': await one((db) => idempotency.forget(db, [OWN])),
+    'idempotency: sweep tokens': tokens,
+    'idempotency: sweep closed keys': keys,
+  };
+}
+
+const NO_DATABASE: Omit<Database, 'query'> = {
+  transaction: () => Promise.reject(new Error('there is no database')),
+  usage: () => ({ total: 0, idle: 0, waiting: 0 }),
+  close: () => Promise.resolve(),
+};

@@ -25,6 +25,6 @@ test('requests made from the OpenAPI document are answered as it says', async ({
     expect(ok, `seed ${SEED}\n${report}`).toBe(true);
   };
   await run(target.admin);
-  await run(target.user, '--phases=examples,fuzzing', '--max-examples=3');
+  await run(target.user, '--phases=examples,fuzzing', '--max-examples=1');
   expect(target.badLines()).toEqual([]);
 }, 900_000);

@@ -71,6 +71,11 @@ const principals: Row[] = [
   taken('Principals may be null, which means none', { principals: null }, names()),
   taken('Host names are shown in lower case', names('WEB-1.Example.com'), names('web-1.example.com')),
   taken('Addresses are shown in canonical form', names('2001:DB8:0:0::0001'), names('2001:db8::1')),
+  taken(
+    'An IPv4 address mapped into IPv6 is shown in dots, which is how ssh looks for it',
+    names('::FFFF:c000:0201'),
+    names('::ffff:192.0.2.1'),
+  ),
   {
     rule: 'A host certificate may have 256 principals and no more',
     given,

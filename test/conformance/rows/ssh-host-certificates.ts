@@ -183,6 +183,11 @@ const refusals: Row[] = [
   wrongKey('A public key of another type than it says is refused', '{ssh.mislabelled}', /another type/),
   wrongKey('Options before a public key are refused', 'no-pty {ssh.ed25519}', /without options/),
   wrongKey('Two public keys are not one', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
+  wrongKey(
+    'The comment of a public key has no control characters',
+    '{ssh.ed25519} \u001b[2Jroot',
+    /control characters/,
+  ),
   wrongKey('A line of a public key may have 8192 characters', `{ssh.ed25519} ${'x'.repeat(8192)}`, /8192 characters/),
   wrongPrincipal('A principal with a wildcard is refused', '*.example.com', /wildcards/),
   wrongPrincipal('A principal with a port is refused', 'web-1.example.com:22', /./),

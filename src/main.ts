@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { BadEncryptionKey } from './api/keyring.ts';
+import { BadBootstrapKey } from './api/tokens.ts';
 import { createLogger } from './log.ts';
 import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings.ts';
 
@@ -181,7 +182,7 @@ function print(text: string): void {
 }
 
 main().catch((error: unknown) => {
-  const isKnown = error instanceof BadSettings || error instanceof BadEncryptionKey;
+  const isKnown = [BadSettings, BadEncryptionKey, BadBootstrapKey].some((known) => error instanceof known);
   const title = isKnown ? 'The settings are not usable:\n' : 'tunnel-operator could not go on: ';
   const body =
     error instanceof Error

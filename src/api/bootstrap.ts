@@ -5,34 +5,68 @@ import { user } from '../resources/user.ts';
 import type { Database, Executor } from './store/database.ts';
 import { changed } from './store/events.ts';
 import { repository } from './store/repository.ts';
-import { API_KEY_PREFIX, newToken, tokenHash } from './tokens.ts';
+import { API_KEY_PREFIX, BadBootstrapKey, newToken, tokenHash } from './tokens.ts';
 import { viewer } from './view.ts';
 
 /** Serialises processes that start at the same moment. */
 const LOCK = 7_211_004_328;
 const ADMIN_NAME = 'Bootstrap admin';
 
+const keys = repository(apiKey, ['token_hash']);
+const users = repository(user);
+
+export interface Bootstrapped {
+  /** The new key, to be shown once; undefined when there was nothing to make up. */
+  madeUp?: string;
+  /** Of a given key that existed and did not work as an admin's: what was changed, by id. */
+  repaired?: { api_key_id: string; owner_id: string; changed: string[] };
+}
+
 /**
- * Makes sure that somebody can call the API. With `given`, that key exists and belongs to an admin; doing it again
- * changes nothing. Without, and without any key in the database, makes an admin and a key.
+ * Makes sure that somebody can call the API. With `given`, that key exists, works and belongs to an admin; doing it
+ * again changes nothing. Without, and without any key in the database, makes an admin and a key.
  *
- * @returns the new key, to be shown once; undefined when there was nothing to make up
+ * @throws BadBootstrapKey when the given key is that of a bot
  */
-export function bootstrap(db: Database, given: string | undefined, base: string): Promise<string | undefined> {
+export function bootstrap(db: Database, given: string | undefined, base: string): Promise<Bootstrapped> {
   return db.transaction(async (tx) => {
     await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] });
     if (given !== undefined) {
-      const text = 'select 1 from api_keys where token_hash = $1';
-      const known = await tx.query({ text, values: [tokenHash(given)] });
-      if (known.length === 0) await addKey(tx, given, base);
-      return undefined;
+      // Locked, since another process that is at work already may be deleting it.
+      const text = 'select id, expires_at <= now() as expired from api_keys where token_hash = $1 for update';
+      const [known] = await tx.query({ text, values: [tokenHash(given)] });
+      if (known) return repair(tx, String(known.id), known.expired === true, base);
+      await addKey(tx, given, base);
+      return {};
     }
     const any = await tx.query({ text: 'select 1 from api_keys limit 1', values: [] });
-    if (any.length > 0) return undefined;
+    if (any.length > 0) return {};
     const key = newToken(API_KEY_PREFIX);
     await addKey(tx, key, base);
-    return key;
+    return { madeUp: key };
   });
+}
+
+/** Makes a key work as an admin's; what does so already is left alone. */
+async function repair(tx: Executor, id: string, expired: boolean, base: string): Promise<Bootstrapped> {
+  const key = await keys.lock(tx, id);
+  if (!key) throw new Error(`the locked API key ${id} is gone`);
+  const owner_id = String(key.owner_id);
+  const owner = await users.lock(tx, owner_id);
+  if (!owner)
+    throw new BadBootstrapKey(`is the key ${id} of the bot ${owner_id}, and bots are no admins; give another`);
+  const repaired: string[] = [];
+  if (!(owner.admin === true && owner.active === true)) {
+    const admin = { ...owner, admin: true, active: true };
+    await users.update(tx, admin, changed(user.name, 'updated', owner_id, viewer(user)(admin, base)));
+    repaired.push(owner_id);
+  }
+  if (expired) {
+    const lasting = { ...key, expires_at: null };
+    await keys.update(tx, lasting, changed(apiKey.name, 'updated', owner_id, viewer(apiKey)(lasting, base)));
+    repaired.push(id);
+  }
+  return repaired.length === 0 ? {} : { repaired: { api_key_id: id, owner_id, changed: repaired } };
 }
 
 async function addKey(tx: Executor, key: string, base: string): Promise<void> {
@@ -40,7 +74,7 @@ async function addKey(tx: Executor, key: string, base: string): Promise<void> {
   const fields = { description: 'Bootstrap key', metadata: null, owner_id, expires_at: null };
   const row = { ...fields, token_hash: tokenHash(key), ...fresh(apiKey.prefix) };
   const event = changed(apiKey.name, 'created', owner_id, viewer(apiKey)(row, base));
-  await repository(apiKey, ['token_hash']).insert(tx, row, event);
+  await keys.insert(tx, row, event);
 }
 
 /** The admin of an earlier bootstrap, so that changing the key does not leave one admin per key behind. */
@@ -52,7 +86,7 @@ async function bootstrapAdmin(tx: Executor): Promise<string | undefined> {
 
 async function addAdmin(tx: Executor, base: string): Promise<string> {
   const row = { name: ADMIN_NAME, admin: true, active: true, ...fresh(user.prefix) };
-  await repository(user).insert(tx, row, changed(user.name, 'created', row.id, viewer(user)(row, base)));
+  await users.insert(tx, row, changed(user.name, 'created', row.id, viewer(user)(row, base)));
   return row.id;
 }
 

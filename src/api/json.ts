@@ -23,8 +23,6 @@ export function parseJson(bytes: Buffer): ParsedJson {
   }
 }
 
-const STRING = /"(?:[^"\\]|\\.)*"/y;
-
 /**
  * Scans the tokens that make structure, and leaves everything else to JSON.parse: on text that is no JSON it returns
  * something or nothing, but never throws and never runs for longer than the text is.
@@ -33,6 +31,7 @@ function structureProblem(text: string): string | undefined {
   /** Keys of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let expectsKey = false;
+  const endOfString = stringScanner(text);
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '{':
@@ -52,24 +51,49 @@ function structureProblem(text: string): string | undefined {
         expectsKey = open.at(-1) !== undefined;
         break;
       case '"': {
-        STRING.lastIndex = at;
-        const token = STRING.exec(text)?.[0];
-        if (token === undefined) return undefined;
+        const end = endOfString(at);
+        if (end === -1) return undefined;
         const keys = open.at(-1);
         if (expectsKey && keys) {
-          const key = keyOf(token);
+          const key = keyOf(text.slice(at, end + 1));
           if (key === '__proto__') return 'must not have a key "__proto__"';
           if (keys.has(key)) return `has the key "${key.slice(0, 64)}" twice in one object`;
           keys.add(key);
         }
         expectsKey = false;
-        at += token.length - 1;
+        at = end;
       }
     }
     if (open.length > MAX_JSON_DEPTH) return `is nested more than ${MAX_JSON_DEPTH} levels deep`;
   }
   return undefined;
 }
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * The function that finds the quote at which a string ends that begins with the one at `at`, or -1; asked from left to
+ * right. No regular expression: one that steps over escapes keeps a way back for every character, and some ten million
+ * of those are more than its stack holds.
+ */
+function stringScanner(text: string): (at: number) => number {
+  /** The first backslash after what was asked for last, so that text with few of them is not searched again and again. */
+  let backslash = -1;
+  return (at) => {
+    if (backslash <= at) backslash = positionOf(text.indexOf('\\', at));
+    const quote = text.indexOf('"', at + 1);
+    if (quote < backslash) return quote;
+    for (let end = backslash; end < text.length; end++) {
+      const code = text.charCodeAt(end);
+      if (code === QUOTE) return end;
+      if (code === BACKSLASH) end++;
+    }
+    return -1;
+  };
+}
+
+const positionOf = (index: number) => (index === -1 ? Number.POSITIVE_INFINITY : index);
 
 /** The key that a token spells, so that `"a"` and `"\u0061"` are the same. */
 function keyOf(token: string): string {

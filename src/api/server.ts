@@ -75,7 +75,9 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     undo.push(async () => void (await app.close()));
     undo.push(sweeping(db, logger));
     // Before listening: nobody is served by a database without a key. Links in its events need no port.
-    const bootstrapKey = await bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? `http://${config.host}`);
+    const linkBase = config.baseUrl ?? `http://${config.host}`;
+    const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, linkBase);
+    if (repaired) logger?.warn(repaired, 'BOOTSTRAP_API_KEY did not work as the key of an admin; now it does again');
     await app.listen({ host: config.host, port: config.port });
     const listening = addressOf(app.server.address());
     return { url: config.baseUrl ?? listening, listening, databaseUrl, dataDir: embedded?.dataDir, bootstrapKey, stop };

@@ -10,10 +10,9 @@
  * Rules are alternatives: a target is allowed when any rule matches. A rule matches only targets of its own form.
  * Host names compare without regard to case, labels exactly.
  */
-import { isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { hostnameProblem, PORT } from './hostname.ts';
+import { parseIpv6 } from './ipv6.ts';
 import { pattern, text } from './text.ts';
 
 export const MAX_ACL_RULES = 256;
@@ -86,8 +85,9 @@ function parseAddress(target: string): Parsed<Target> {
   }
   const port = Number(portText);
   if (v6 !== undefined) {
-    if (v6.includes('%') || !isIPv6(v6)) return { reason: `"${v6}" is no IPv6 address` };
-    return { value: { form: 'address', host: ipaddr.IPv6.parse(v6).toRFC5952String(), port } };
+    const parsed = parseIpv6(v6);
+    if (!parsed) return { reason: `"${v6}" is no IPv6 address` };
+    return { value: { form: 'address', host: parsed.toRFC5952String(), port } };
   }
   const host = (name ?? '').toLowerCase();
   if (host.includes('*'))

@@ -1,6 +1,7 @@
 /** CIDR blocks in canonical form: RFC 4632 for IPv4, RFC 5952 for IPv6. */
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { parseIpv6 } from './ipv6.ts';
 
 export type CidrResult = { cidr: string } | { reason: string };
 
@@ -29,9 +30,8 @@ export function canonicalCidr(input: string): CidrResult {
 }
 
 function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // ipaddr.js also reads octal and hexadecimal quads and zone ids, which two readers could take for different hosts.
-  if (isIPv4(address)) return ipaddr.IPv4.parse(address);
-  return isIPv6(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : undefined;
+  // ipaddr.js also reads octal and hexadecimal quads, which two readers could take for different hosts.
+  return isIPv4(address) ? ipaddr.IPv4.parse(address) : parseIpv6(address);
 }
 
 function mask(bytes: number[], length: number): number[] {

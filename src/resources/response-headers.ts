@@ -26,6 +26,7 @@ const RESERVED = new Set([
 
 function problemOf(name: string, value: string): string | undefined {
   if (!NAME.test(name)) return "is no header name (letters, digits and !#$%&'*+.^_`|~-)";
+  if (name.toLowerCase() === '__proto__') return 'cannot be shown in JSON: many readers drop a member "__proto__"';
   if (RESERVED.has(name.toLowerCase())) return 'is set by whoever sends the response (connection or framing)';
   if (!VALUE.test(value)) return 'must be printable ASCII, without line breaks and without white space at its ends';
   return undefined;

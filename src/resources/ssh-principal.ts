@@ -1,5 +1,5 @@
 /** Principals of SSH host certificates: the names under which clients may know the host. */
-import ipaddr from 'ipaddr.js';
+import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { z } from 'zod';
 import { hostnameProblem } from './hostname.ts';
 import { distinct } from './reference.ts';
@@ -23,17 +23,18 @@ export function canonicalPrincipal(input: string): PrincipalResult {
   const problem = hostnameProblem(name);
   if (problem) return { reason: problem };
   // No top-level domain is a number (RFC 3696, section 2), so this was to be an address.
-  if (/(^|\.)\d+$/.test(name) && !ipaddr.IPv4.isValidFourPartDecimal(name)) {
+  if (/(^|\.)\d+$/.test(name) && !isIPv4(name)) {
     return { reason: `"${input.slice(0, 64)}" is neither a host name nor an IPv4 address` };
   }
   return { principal: name };
 }
 
 function addressOf(name: string): PrincipalResult {
-  if (name.includes('%') || !ipaddr.IPv6.isValid(name)) {
+  if (name.includes('%') || !isIPv6(name)) {
     return { reason: `"${name.slice(0, 64)}" is no IPv6 address; principals have no port and no brackets` };
   }
-  return { principal: ipaddr.IPv6.parse(name).toRFC5952String() };
+  // As getnameinfo prints it, which ssh compares: `::ffff:192.0.2.1`, in dots, where RFC 5952 leaves the choice.
+  return { principal: new SocketAddress({ address: name, family: 'ipv6' }).address };
 }
 
 const principal = text()

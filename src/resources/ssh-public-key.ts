@@ -36,6 +36,7 @@ const MAX_RSA_BITS = 16_384;
 
 const ECDSA = 'ecdsa-sha2-';
 const SUPPORTED = 'ssh-ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, ecdsa-sha2-nistp521 or ssh-rsa';
+const CONTROL = /(?!\t)\p{Cc}/u;
 const FORM = 'must be one line like "ssh-ed25519 AAAA… comment"';
 
 /** The key of a line, or why it is refused. The reason shows nothing of the line, which may be a private key. */
@@ -43,6 +44,8 @@ export function parseSshPublicKey(line: string): { key: SshPublicKey } | { reaso
   if (line.includes('PRIVATE KEY')) return { reason: 'is a private key; send the public one (the .pub file)' };
   if (/^(-----|---- )BEGIN/.test(line)) return { reason: `${FORM}; "ssh-keygen -i" converts other formats` };
   if (/[\r\n]/.test(line)) return { reason: `${FORM}; it has several lines` };
+  // Whoever shows the line in a terminal would carry them out.
+  if (CONTROL.test(line)) return { reason: `${FORM}; it has control characters` };
   const [algorithm = '', encoded = ''] = line.split(/[ \t]+/);
   const unsupported = whyUnsupported(algorithm);
   if (unsupported) return { reason: unsupported };

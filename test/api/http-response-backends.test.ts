@@ -95,6 +95,16 @@ describe('an HTTP response backend', () => {
     expect((await refused({ headers: { 'X-A': '1', 'x-a': '2' } }))['/headers/x-a']).toMatch(/same header as "X-A"/);
   });
 
+  test.each(['__PROTO__', '__Proto__'])('has no header %s, which readers of JSON drop', async (name) => {
+    const details = await refused({ headers: { [name]: 'x', a: 'b' } });
+    expect(details[`/headers/${name}`]).toMatch(/cannot be shown in JSON/);
+  });
+
+  test('may have headers that are named like members of every object', async () => {
+    const headers = { constructor: 'a', tostring: 'b', hasownproperty: 'c', prototype: 'd' };
+    expect((await create({ headers: { ...headers, tostring: undefined, toString: 'b' } })).headers).toEqual(headers);
+  });
+
   test('has headers of text only', async () => {
     expect(await refused({ headers: { 'x-a': 1 } })).toHaveProperty(['/headers/x-a']);
     expect(await refused({ headers: ['x-a'] })).toHaveProperty(['/headers']);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sweep } from '../../src/api/idempotency.ts';
 import { authentication, credential } from '../../src/resources/credential.ts';
+import { eventSubscription } from '../../src/resources/event-subscription.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../src/resources/idempotency.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../src/resources/ip-policy-rule.ts';
@@ -9,6 +10,8 @@ import { BASE, type Caller, heldTransaction, startTestApi, untilWaiting } from '
 
 const api = await startTestApi({ poolSize: 60 });
 const { admin } = api;
+
+const TYPE = 'ip_policy_created.v0';
 
 let keys = 0;
 const newKey = () => `key-${keys++}`;
@@ -187,6 +190,21 @@ describe('a closed idempotency key', () => {
     await admin.delete(`/ip_policies/${id}`);
     expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
     expect((await admin.post('/ip_policies', {}, under(key))).status).toBe(409);
+  });
+
+  test.each([
+    ['deleted', (at: string) => admin.delete(`${at}/sources/${TYPE}`)],
+    ['replaced', (at: string) => admin.patch(at, { sources: [] })],
+    ['deleted with its subscription', (at: string) => admin.delete(at)],
+  ])('names a source that it made until that is %s', async (_, remove) => {
+    const key = newKey();
+    const { id } = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view);
+    const at = `/event_subscriptions/${id}`;
+    expect((await admin.post(`${at}/sources`, { type: TYPE }, under(key))).status).toBe(201);
+    const found = { resource_id: `${id}/${TYPE}`, resource_uri: `${BASE}${at}/sources/${TYPE}` };
+    expect(await close(admin, key)).toEqual({ closed: true, ...found });
+    expect((await remove(at)).status).toBeLessThan(300);
+    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
   });
 
   test('knows nothing of a resource that was deleted before', async () => {

@@ -5,6 +5,9 @@ import { z } from 'zod';
 import type { ApiConfigInput } from '../../src/api/config.ts';
 import { startApi } from '../../src/api/server.ts';
 import { openDatabase } from '../../src/api/store/database.ts';
+import { BadBootstrapKey } from '../../src/api/tokens.ts';
+import { apiKey } from '../../src/resources/api-key.ts';
+import { botUser } from '../../src/resources/bot-user.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
@@ -22,6 +25,12 @@ async function start(config: ApiConfigInput) {
   const send = (path: string, init: RequestInit & { key?: string } = {}) =>
     fetch(api.listening + path, { ...init, headers: { authorization: `Bearer ${init.key ?? KEY}`, ...init.headers } });
   return { ...api, logs, send };
+}
+
+function open(url: string) {
+  const db = openDatabase({ url, poolSize: 1, statementTimeoutMs: 5_000, connectTimeoutMs: 5_000 });
+  atEnd(() => db.close());
+  return db;
 }
 
 describe('a start', () => {
@@ -52,6 +61,69 @@ describe('a start', () => {
     const api = await start({ databaseUrl, bootstrapApiKey: other });
     const answer = await (await api.send('/users', { key: other })).json();
     expect(z.object({ users: z.array(user.view) }).parse(answer).users).toHaveLength(1);
+  });
+
+  test.each<[string, string, Record<string, number>]>([
+    ['owner is inactive', 'update users set active = false', { 'user_updated.v0': 1 }],
+    ['owner is no admin any more', 'update users set admin = false', { 'user_updated.v0': 1 }],
+    ['time is over', 'update api_keys set expires_at = now()', { 'api_key_updated.v0': 1 }],
+    [
+      'owner and time have both ended',
+      "with k as (update api_keys set expires_at = '2001-01-01') update users set active = false, admin = false",
+      { 'user_updated.v0': 1, 'api_key_updated.v0': 1 },
+    ],
+  ])('makes the given key work again when its %s, once, also of several processes', async (_, spoil, events) => {
+    const databaseUrl = await createTestDatabase();
+    const first = await start({ databaseUrl, bootstrapApiKey: KEY });
+    const db = open(databaseUrl);
+    await db.query({ text: spoil, values: [] });
+    expect((await first.send('/users')).status).toBeGreaterThanOrEqual(401);
+    await first.stop();
+    const before = await db.query({ text: 'select id from events', values: [] });
+
+    const apis = await Promise.all(Array.from({ length: 3 }, () => start({ databaseUrl, bootstrapApiKey: KEY })));
+    for (const api of apis) expect((await api.send('/users')).status).toBe(200);
+    const text = 'select type, actor, resource_id, payload from events where id <> all($1)';
+    const after = await db.query({ text, values: [before.map(({ id }) => id)] });
+    expect(Object.fromEntries(after.map(({ type }) => [type, 1]))).toEqual(events);
+    expect(after).toHaveLength(Object.keys(events).length);
+    const [owner] = await db.query({ text: 'select id from users', values: [] });
+    for (const { type, actor, payload } of after) {
+      expect(actor).toBe(owner?.id);
+      expect(payload).toMatchObject(type === 'user_updated.v0' ? { admin: true, active: true } : { expires_at: null });
+    }
+    const warnings = apis.flatMap(({ logs }) => logs.filter((line) => line.includes('BOOTSTRAP_API_KEY')));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({ level: 40, owner_id: owner?.id });
+    expect(apis.flatMap(({ logs }) => logs).join('\n')).not.toContain(KEY);
+  });
+
+  test('leaves a given key that works as it is, also one that will end', async () => {
+    const databaseUrl = await createTestDatabase();
+    await (await start({ databaseUrl, bootstrapApiKey: KEY })).stop();
+    const db = open(databaseUrl);
+    await db.query({ text: "update api_keys set expires_at = now() + interval '1 hour'", values: [] });
+    const state = () =>
+      db.query({ text: 'select k.*, u.*, (select count(*) from events) from api_keys k, users u', values: [] });
+    const before = await state();
+    const api = await start({ databaseUrl, bootstrapApiKey: KEY });
+    expect(await state()).toEqual(before);
+    expect(api.logs.join()).not.toContain('BOOTSTRAP_API_KEY');
+  });
+
+  test('does not take the key of a bot, which can be no admin, and names it', async () => {
+    const databaseUrl = await createTestDatabase();
+    const api = await start({ databaseUrl, bootstrapApiKey: KEY });
+    const json = { 'content-type': 'application/json' };
+    const post = async (path: string, body: object) =>
+      (await api.send(path, { method: 'POST', headers: json, body: JSON.stringify(body) })).json();
+    const bot = botUser.view.parse(await post('/bot_users', { name: 'a bot' }));
+    const { id, token } = apiKey.view.parse(await post('/api_keys', { owner_id: bot.id }));
+    await api.stop();
+    const failed = startApi({ databaseUrl, port: 0, bootstrapApiKey: token ?? '' });
+    await expect(failed).rejects.toThrow(BadBootstrapKey);
+    await expect(failed).rejects.toThrow(`BOOTSTRAP_API_KEY is the key ${id} of the bot ${bot.id}`);
+    await expect(failed).rejects.not.toThrow(token ?? '');
   });
 
   test('of several processes at once makes one admin', async () => {
@@ -94,8 +166,7 @@ describe('a stop', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ description: 'finished' }),
     });
-    const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 5_000, connectTimeoutMs: 5_000 });
-    atEnd(() => db.close());
+    const db = open(databaseUrl);
     await untilWaiting({ rows: (text, values = []) => db.query({ text, values }) }, 1);
 
     const stopped = api.stop();

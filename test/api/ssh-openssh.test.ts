@@ -130,6 +130,7 @@ describe.skipIf(noSshd !== undefined)(`ssh, of an sshd with a certificate${noSsh
 
   test.each([
     ['2001:DB8::0001', '2001:db8::1'],
+    ['::FFFF:C000:0201', '::ffff:192.0.2.1'],
     ['192.0.2.1', '192.0.2.1'],
     ['WEB-2.Example.com', 'web-2.example.com'],
   ])('finds the principal %s as %s', async (principal, as) => {

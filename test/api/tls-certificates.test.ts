@@ -30,6 +30,13 @@ const leaf = await makeCertificate({
 const other = await makeCertificate({ subject: 'CN=Other' });
 const weak = await makeCertificate({ algorithm: 'rsa1024' });
 const twin = await makeCertificate({ subject: 'CN=Root' });
+const below = (ca: false | null) =>
+  makeCertificate({ subject: 'CN=no authority', issuer: root, ca }).then((issuer) =>
+    makeCertificate({ subject: 'CN=below', issuer, ca: false }).then(({ pem, keyPem }) => ({
+      certificate_pem: pem + issuer.pem + root.pem,
+      private_key_pem: keyPem,
+    })),
+  );
 const selfSigned = (made: Made) => ({ certificate_pem: made.pem, private_key_pem: made.keyPem });
 
 describe('a TLS certificate', () => {
@@ -110,7 +117,7 @@ describe('a TLS certificate', () => {
   });
 });
 
-describe('what does not belong together is refused with the reason', () => {
+describe('what does not belong together is refused with the reason', async () => {
   const many = Array.from({ length: 11 }, () => leaf.pem).join('');
   const curve = (namedCurve: string) =>
     generateKeyPairSync('ec', { namedCurve }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -125,6 +132,8 @@ describe('what does not belong together is refused with the reason', () => {
     ['/certificate_pem', 'a gap', { certificate_pem: leaf.pem + root.pem }, /1 is not signed by/],
     ['/certificate_pem', 'a stranger at the end', { certificate_pem: leaf.pem + between.pem + other.pem }, /2 is not/],
     ['/certificate_pem', 'a CA of the same name', { certificate_pem: between.pem + twin.pem }, /1 is not signed/],
+    ['/certificate_pem', 'an issuer that is no CA', await below(false), /1 is not signed by .* 2/],
+    ['/certificate_pem', 'an issuer that does not say that it is a CA', await below(null), /1 is not signed by .* 2/],
     ['/certificate_pem', 'itself twice', { certificate_pem: leaf.pem + leaf.pem }, /1 is not signed/],
     ['/certificate_pem', 'very many', { certificate_pem: many }, /more than 10/],
     ['/certificate_pem', 'a key', { certificate_pem: leaf.keyPem }, /is a private key/],

@@ -67,6 +67,7 @@ async function servers() {
   ]);
   const intermediate = await makeCertificate({ subject: 'CN=Intermediate', issuer: root });
   const below = await makeCertificate({ subject: 'CN=below.example.com', ca: false, issuer: intermediate });
+  const misled = await makeCertificate({ subject: 'CN=misled.example.com', ca: false, issuer: other });
   const leafKey = createPrivateKey(leaf.keyPem);
   const passphrase = { cipher: 'aes-256-cbc', passphrase: 'secret' };
   return {
@@ -98,6 +99,8 @@ async function servers() {
     chain_with_gap: below.pem + root.pem,
     chain_of_ten: below.pem + intermediate.pem + root.pem.repeat(8),
     chain_of_eleven: below.pem + intermediate.pem + root.pem.repeat(9),
+    chain_by_no_authority: misled.pem + other.pem,
+    chain_by_no_authority_key: misled.keyPem,
     chain_key: below.keyPem,
     intermediate_key: intermediate.keyPem,
   };

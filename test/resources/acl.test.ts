@@ -113,6 +113,9 @@ describe('matching', () => {
   test.each([
     ['bind:[2001:db8::1]:443', '[2001:0DB8:0:0::1]:443', true],
     ['bind:[2001:db8::1]:443', '[2001:db8::2]:443', false],
+    ['bind:[::192.0.2.1]:443', '[::c000:201]:443', true],
+    ['bind:[::192.0.2.1]:443', '[::ffff:192.0.2.1]:443', false],
+    ['bind:[::FFFF:192.0.2.1]:443', '[::ffff:c000:201]:443', true],
     ['bind:10.0.0.1:22', '10.0.0.1:22', true],
     ['bind:example.com', 'example.com:443', false],
     ['bind:example.com:443', 'example.com', false],

@@ -52,6 +52,21 @@ describe('the canonical form of a block', () => {
     );
   });
 
+  test('of IPv6 may be written with an IPv4 address at its end', () => {
+    const heads = fc.constantFrom<[string, bigint]>(
+      ['::', 0n],
+      ['0:0:0:0:0:0:', 0n],
+      ['::FFFF:', 0xffffn << 32n],
+      ['::ffff:0:', 0xffffn << 48n],
+      ['64:ff9b::', 0x64_ff9bn << 96n],
+    );
+    fc.assert(
+      fc.property(heads, v4, ([head, high], [low]) => {
+        expect(canonicalCidr(head + quads(low))).toEqual({ cidr: `${rfc5952(high | low)}/128` });
+      }),
+    );
+  });
+
   test('of an address alone is the block of that address', () => {
     fc.assert(
       fc.property(v4, ([value]) => void expect(canonicalCidr(quads(value))).toEqual({ cidr: `${quads(value)}/32` })),

@@ -87,6 +87,11 @@ describe('what is no usable SSH public key is refused with the reason', () => {
     ],
     ['too much', `${ed25519} ${'x'.repeat(8192)}`, /at most 8192/],
     ['a NUL', `${ed25519} a\u0000`, /NUL/],
+    ['an escape in its comment', `${ed25519} a\u001b[2Jb`, /control characters/],
+    ['a form feed after its type', ed25519.replace(' ', '\f'), /control characters/],
+    ['a vertical tab in its comment', `${ed25519} a\u000bb`, /control characters/],
+    ['a delete in its comment', `${ed25519} a\u007f`, /control characters/],
+    ['a control character beyond ASCII', `${ed25519} a\u009b2J`, /control characters/],
   ])('%s', (_, text, reason) => {
     const issues = sshPublicKey.safeParse(text).error?.issues.map(({ message }) => message) ?? [];
     expect(issues.join('; ')).toMatch(reason);

@@ -123,6 +123,7 @@ export const httpResponseBackends: Section = {
     ...OF_THE_CONNECTION.map((name) =>
       refusedHeader(`The header ${name} cannot be set: it is about the connection`, name, 'x', /whoever sends/),
     ),
+    refusedHeader('The header __proto__ cannot be set: readers of JSON drop it', '__PROTO__', 'x', /JSON/),
     {
       rule: 'A header is set once, however its name is written',
       ask: post(path, { headers: { 'X-A': '1', 'x-a': '2' } }),

@@ -71,6 +71,11 @@ const principals: Row[] = [
   taken('Principals may be null, which means none', { principals: null }, names()),
   taken('Host names are shown in lower case', names('WEB-1.Example.com'), names('web-1.example.com')),
   taken('Addresses are shown in canonical form', names('2001:DB8:0:0::0001'), names('2001:db8::1')),
+  taken(
+    'An IPv4 address mapped into IPv6 is shown in dots, which is how ssh looks for it',
+    names('::FFFF:c000:0201'),
+    names('::ffff:192.0.2.1'),
+  ),
   {
     rule: 'A host certificate may have 256 principals and no more',
     given,
@@ -178,6 +183,11 @@ const refusals: Row[] = [
   wrongKey('A public key of another type than it says is refused', '{ssh.mislabelled}', /another type/),
   wrongKey('Options before a public key are refused', 'no-pty {ssh.ed25519}', /without options/),
   wrongKey('Two public keys are not one', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
+  wrongKey(
+    'The comment of a public key has no control characters',
+    '{ssh.ed25519} \u001b[2Jroot',
+    /control characters/,
+  ),
   wrongKey('A line of a public key may have 8192 characters', `{ssh.ed25519} ${'x'.repeat(8192)}`, /8192 characters/),
   wrongPrincipal('A principal with a wildcard is refused', '*.example.com', /wildcards/),
   wrongPrincipal('A principal with a port is refused', 'web-1.example.com:22', /./),

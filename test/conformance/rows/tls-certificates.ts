@@ -117,6 +117,12 @@ const refusals: Row[] = [
     '{pem.chain_key}',
   ),
   wrongChain('A chain with a gap is refused', '{pem.chain_with_gap}', /not signed by/, '{pem.chain_key}'),
+  wrongChain(
+    'A chain with an issuer that is no CA is refused, also with a good signature of it',
+    '{pem.chain_by_no_authority}',
+    /not signed by/,
+    '{pem.chain_by_no_authority_key}',
+  ),
   wrongChain('A private key in the chain is refused', '{pem.leaf}{pem.leaf_key}', /private key/),
   wrongChain('Text around the certificates of a chain is refused', '{pem.leaf}and more', /outside/),
   wrongChain('What is not PEM is no chain', 'garbage', /not PEM/),

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { canonicalPrincipal } from '../../src/resources/ssh-principal.ts';
+
+describe('a principal', () => {
+  // What `ssh -G <address>` says is the hostname, which is what it looks for in a certificate (OpenSSH 9.2 with glibc).
+  test.each([
+    ['::ffff:1.2.3.4', '::ffff:1.2.3.4'],
+    ['::FFFF:0102:304', '::ffff:1.2.3.4'],
+    ['0:0:0:0:0:ffff:1.2.3.4', '::ffff:1.2.3.4'],
+    ['::ffff:0:0', '::ffff:0.0.0.0'],
+    ['::1.2.3.4', '::1.2.3.4'],
+    ['64:ff9b::1.2.3.4', '64:ff9b::102:304'],
+    ['::ffff:0:1.2.3.4', '::ffff:0:102:304'],
+    ['2001:DB8:0:0::0001', '2001:db8::1'],
+    ['1:0:0:2:0:0:0:3', '1:0:0:2::3'],
+    ['1:0:2:0:3:0:4:0', '1:0:2:0:3:0:4:0'],
+    ['::5', '::5'],
+    ['::', '::'],
+    ['192.0.2.1', '192.0.2.1'],
+    ['WEB-1.Example.com', 'web-1.example.com'],
+  ])('%s is what ssh calls %s', (input, principal) => {
+    expect(canonicalPrincipal(input)).toEqual({ principal });
+  });
+
+  test.each([
+    '::1.2.3',
+    '::1.2.3.04',
+    '1::2::3',
+    'fe80::1%eth0',
+    '::ffff:1.2.3.256',
+    '::1 ',
+    '[::1]',
+    '1.2.3.04',
+    '1.2.3',
+  ])('cannot be %s', (input) => {
+    expect(canonicalPrincipal(input)).toHaveProperty('reason');
+  });
+});

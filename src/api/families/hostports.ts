@@ -19,10 +19,13 @@ export function listening(resource: Pick<Resource, 'name'>) {
   return {
     refers: true,
     async beforeCreate(change: Change, edge: Edge) {
-      if (edge.hostports.length > 0) await listen(change, resource, edge);
+      if (edge.hostports.length === 0) return;
+      await takeTurn(change.tx, edge.hostports);
+      await listen(change, resource, edge);
     },
     async beforeUpdate(change: Change, before: Edge, after: Edge) {
       if (before.hostports.join() === after.hostports.join()) return;
+      await takeTurn(change.tx, moving(before.hostports, after.hostports));
       const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
       await change.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
       await listen(change, resource, after);
@@ -34,6 +37,26 @@ export function listening(resource: Pick<Resource, 'name'>) {
 export async function freeHostports(tx: Executor, edgeIds: readonly string[]): Promise<void> {
   const text = 'delete from edge_hostports where edge_id = any($1)';
   await tx.query({ name: 'edge_hostports.free', text, values: [edgeIds] });
+}
+
+/** What an edge leaves or comes to; what it keeps, nobody else waits for. */
+const moving = (before: readonly string[], after: readonly string[]) => [
+  ...new Set(before).symmetricDifference(new Set(after)),
+];
+
+/** The first half of the keys of our locks: those of hostports. */
+const LOCKS = 1_211_004_328;
+
+/**
+ * Waits until nobody else moves any of these, whichever kinds of edges they are. An edge frees some hostports and takes
+ * others; two that swap theirs would each wait for what the other one has freed but not committed. In the order of the
+ * hashes, which are what is locked.
+ */
+async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<void> {
+  const text = `
+    select pg_advisory_xact_lock($1, key) from (
+      select distinct hashtext(h) as key from unnest($2::text[]) h order by 1) k`;
+  await tx.query({ name: 'edge_hostports.take_turn', text, values: [LOCKS, hostports] });
 }
 
 async function listen({ tx }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
@@ -67,9 +90,8 @@ async function coveringDomains(tx: Executor, hostports: readonly string[]): Prom
 
 /** Throws CONFLICT naming every hostport that another edge has. */
 async function claim(tx: Executor, id: string, hostports: readonly string[]): Promise<void> {
-  // In order, so that two edges that ask for the same ones do not wait for each other.
   const add = `
-    insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h order by h
+    insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h
     on conflict do nothing returning 1`;
   const claimed = await tx.query({ name: 'edge_hostports.claim', text: add, values: [id, hostports] });
   if (claimed.length === hostports.length) return;

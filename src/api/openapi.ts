@@ -6,7 +6,7 @@ import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from 
 import { exampleOf } from './openapi-examples.ts';
 import { linksOf } from './openapi-links.ts';
 import { components, inline, type Json, nameOf, ref } from './openapi-schemas.ts';
-import type { AnyOperation } from './operation.ts';
+import { type AnyOperation, conditionOf } from './operation.ts';
 
 const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
@@ -90,7 +90,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
 function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
   const { success, body, method, tagged, creates } = operation;
-  const own = method === 'GET' ? 'IfNoneMatch' : 'IfMatch';
+  const condition = conditionOf(operation);
   const parameters = [
     ...Object.entries(operation.params).map(([name, { schema, description }]) => ({
       name,
@@ -101,7 +101,7 @@ function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas
     })),
     ...queryParameters(operation.query),
     ...(creates ? [ref('parameters', 'IdempotencyKey')] : []),
-    ...(tagged && !creates ? [ref('parameters', own)] : []),
+    ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
     ref('parameters', 'ServiceVersion'),
     ref('parameters', 'RequestId'),
   ];

@@ -42,6 +42,7 @@ const certificatePolicyInput = z
     authority: text().max(64).meta(authorityAbout),
     private_key_type: privateKeyType.nullish().meta({ description: 'Default `rsa`.' }),
   })
+  .meta({ id: 'ReservedDomainCertPolicyInput', description: 'Automatic certificates to ask for.' })
   .transform(({ authority, private_key_type }) => ({ authority, private_key_type: private_key_type ?? 'rsa' }));
 
 export const certificateJob = z

@@ -11,7 +11,7 @@ import type { Platform } from './platform.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
-import { parse, parseBody } from './validation.ts';
+import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -124,7 +124,7 @@ function parseParams<P extends string>(
   given: Record<string, string>,
 ): Record<P, string> {
   for (const [name, { schema }] of Object.entries<PathParameter>(expected)) {
-    const result = schema.safeParse(given[name]);
+    const result = schema.safeParse(given[name], IN_OUR_WORDS);
     if (result.success) continue;
     const reason = result.error.issues[0]?.message ?? 'does not fit';
     throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
@@ -135,7 +135,7 @@ function parseParams<P extends string>(
 
 function parseKey(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  const result = idempotencyKey.safeParse(value);
+  const result = idempotencyKey.safeParse(value, IN_OUR_WORDS);
   if (result.success) return result.data;
   throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
 }

@@ -59,7 +59,10 @@ const paths: Row[] = [
     answer: created({ match: '/a', match_type: 'exact_path' }),
     later: [
       [post(path, { match: '/a', match_type: 'path_prefix' }), created({ match_type: 'path_prefix' })],
-      [post(path, { match: '/a', match_type: 'regex' }), invalid({ '/match_type': /exact_path/ })],
+      [
+        post(path, { match: '/a', match_type: 'regex' }),
+        invalid({ '/match_type': 'must be "exact_path" or "path_prefix"' }),
+      ],
     ],
   },
   {

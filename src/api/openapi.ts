@@ -107,7 +107,7 @@ function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas
   ];
   const errors = new Set([
     ...COMMON,
-    ...(body ? WITH_BODY : []),
+    ...(method === 'GET' ? [] : WITH_BODY),
     ...(operation.access === 'admin' || creates ? (['PERMISSION_DENIED'] as const) : []),
     ...(Object.keys(operation.params).length > 0 ? (['NOT_FOUND'] as const) : []),
     ...(operation.errors ?? []),

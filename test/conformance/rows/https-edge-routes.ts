@@ -52,6 +52,7 @@ const paths: Row[] = [
   wrong('The path of a route has no query', '/api?x=1', /no query/),
   wrong('Other characters in the path of a route are percent-encoded', '/é', /percent-encoded/),
   wrong('The path of a route has no dot segments', '/a/../b', /segment/),
+  wrong('Dots in the path of a route are dots in percent-encoding, too', '/%2e%2E/b', /segment/),
   {
     rule: 'A route matches a whole path or the beginning of one',
     given,

@@ -77,6 +77,7 @@ export const apiKeys: Section = {
       later: [
         [post(path, { owner_id: '{user.id}' }), created({ owner_id: '{user.id}' })],
         [post(path, { owner_id: '{bot.id}' }, { as: 'bot' }), created({ owner_id: '{bot.id}' })],
+        [post(path, { owner_id: null }, { as: 'bot' }), created({ owner_id: '{bot.id}' })],
         [
           post(path, { owner_id: '{user.id}' }, { as: 'bot' }),
           refused('PERMISSION_DENIED', { '/owner_id': '{user.id}' }),

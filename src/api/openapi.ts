@@ -67,7 +67,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
     info: {
       title: 'Tunnel management API',
       version,
-      summary: 'Configuration of a tunnelling and ingress platform.',
+      summary: 'What tunnels, edges and domains there are, and who may use them.',
       description:
         'Requests carry `Authorization: Bearer <API key>`. Lists are newest first and paged by `before_id`. ' +
         'Every error has the same body, whose `details` name what is wrong.',

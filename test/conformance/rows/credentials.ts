@@ -102,7 +102,7 @@ const owners: readonly Row[] = [
     later: [[post(path, { owner_id: null }, { as: 'bot' }), created({ owner_id: '{bot.id}' })]],
   },
   {
-    rule: 'The owner of a credential is a user or a bot',
+    rule: 'A credential belongs to a user or to a bot',
     ask: post(path, { owner_id: '{user.id}' }),
     answer: created({ owner_id: '{user.id}' }),
     later: [

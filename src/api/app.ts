@@ -2,7 +2,13 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { addAccessLog } from './access-log.ts';
 import { addDocs } from './docs.ts';
-import { answerClientError, answerError, answerUnrouted, unsupportedMediaType } from './error-handler.ts';
+import {
+  answerClientError,
+  answerError,
+  answerUnrouted,
+  unsupportedCoding,
+  unsupportedMediaType,
+} from './error-handler.ts';
 import { invalidRequest } from './errors.ts';
 import { addOperations } from './families/all.ts';
 import { addHealth } from './health.ts';
@@ -133,6 +139,8 @@ function readJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType();
+    const { 'content-encoding': coding = 'identity' } = request.headers;
+    if (!/^\s*identity(?:\s*,\s*identity)*\s*$/i.test(coding)) throw unsupportedCoding();
     const parsed = parseJson(body);
     if ('problem' in parsed) throw invalidRequest({ body: parsed.problem });
     return parsed.value;

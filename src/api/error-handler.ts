@@ -67,6 +67,15 @@ function fromFastify(error: FastifyError): ApiError | undefined {
 export const unsupportedMediaType = () =>
   new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Bodies are JSON in UTF-8: "Content-Type: application/json".');
 
+/** RFC 9110, sections 12.5.3 and 15.5.16: the header tells apart what was wrong. */
+export const unsupportedCoding = () =>
+  new ApiError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Bodies are read as they are: without a Content-Encoding, or with "identity".',
+    {},
+    { 'accept-encoding': 'identity' },
+  );
+
 /** 404, or 405 with the methods of a path that exists. */
 export function answerUnrouted(known: KnownMethods) {
   return (request: FastifyRequest, reply: FastifyReply): void => {

@@ -13,7 +13,7 @@ const MEANING: Record<ErrorCode, string> = {
   RESOURCE_IN_USE: 'Other resources, which `details` name, refer to this one.',
   PRECONDITION_FAILED: 'The resource has changed since the revision in If-Match.',
   PAYLOAD_TOO_LARGE: 'The body is too large.',
-  UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON in UTF-8.',
+  UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON in UTF-8, or is compressed.',
   IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for another request; `details.resource_id` is what that made.',
   RATE_LIMITED: 'Too many requests; ask again after the time in Retry-After.',
   INTERNAL_ERROR: 'A fault of the service; `details.request_id` identifies it.',

@@ -6,7 +6,7 @@ import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from 
 import { exampleOf } from './openapi-examples.ts';
 import { linksOf } from './openapi-links.ts';
 import { components, inline, type Json, nameOf, ref } from './openapi-schemas.ts';
-import type { AnyOperation } from './operation.ts';
+import { type AnyOperation, conditionOf } from './operation.ts';
 
 const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
@@ -67,7 +67,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
     info: {
       title: 'Tunnel management API',
       version,
-      summary: 'Configuration of a tunnelling and ingress platform.',
+      summary: 'What tunnels, edges and domains there are, and who may use them.',
       description:
         'Requests carry `Authorization: Bearer <API key>`. Lists are newest first and paged by `before_id`. ' +
         'Every error has the same body, whose `details` name what is wrong.',
@@ -90,7 +90,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
 function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
   const { success, body, method, tagged, creates } = operation;
-  const own = method === 'GET' ? 'IfNoneMatch' : 'IfMatch';
+  const condition = conditionOf(operation);
   const parameters = [
     ...Object.entries(operation.params).map(([name, { schema, description }]) => ({
       name,
@@ -101,13 +101,13 @@ function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas
     })),
     ...queryParameters(operation.query),
     ...(creates ? [ref('parameters', 'IdempotencyKey')] : []),
-    ...(tagged && !creates ? [ref('parameters', own)] : []),
+    ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
     ref('parameters', 'ServiceVersion'),
     ref('parameters', 'RequestId'),
   ];
   const errors = new Set([
     ...COMMON,
-    ...(body ? WITH_BODY : []),
+    ...(method === 'GET' ? [] : WITH_BODY),
     ...(operation.access === 'admin' || creates ? (['PERMISSION_DENIED'] as const) : []),
     ...(Object.keys(operation.params).length > 0 ? (['NOT_FOUND'] as const) : []),
     ...(operation.errors ?? []),

@@ -56,11 +56,21 @@ export interface Operation<P extends string, Query extends z.ZodType, Body exten
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key. */
   creates?: boolean;
-  /** Answers with an ETag; a GET takes If-None-Match, anything else If-Match. */
+  /** Answers with an ETag. */
   tagged?: boolean;
   /** Beside those that every operation may answer with. */
   errors?: readonly ErrorCode[];
   handle(call: Call<P, z.output<Query>, z.output<Body>>): Promise<Answer>;
+}
+
+/** The header that makes an operation conditional: a GET that has an ETag, and what may fail because of another one. */
+export function conditionOf({
+  method,
+  tagged,
+  errors,
+}: Pick<AnyOperation, 'method' | 'tagged' | 'errors'>): 'If-Match' | 'If-None-Match' | undefined {
+  if (method === 'GET') return tagged ? 'If-None-Match' : undefined;
+  return errors?.includes('PRECONDITION_FAILED') ? 'If-Match' : undefined;
 }
 
 /** An operation of any shape, as the OpenAPI document reads it. */

@@ -6,12 +6,12 @@ import { authenticate, type Caller, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
 import { pathOf } from './methods.ts';
-import type { Answer, Api, Call, Operation, PathParameter } from './operation.ts';
+import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
 import type { Platform } from './platform.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
-import { parse, parseBody } from './validation.ts';
+import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -59,6 +59,7 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
   const takesBody = operation.method !== 'GET';
+  const condition = conditionOf(operation);
 
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
@@ -75,7 +76,6 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
   function read(request: FastifyRequest<PathParams>): Call<P, z.output<Query>, z.output<Body>> {
     if (request.caller === null) throw new Error('a route without authentication');
     const params = parseParams(operation, request.params);
-    const tags = operation.tagged === true;
     return {
       caller: request.caller,
       params,
@@ -83,8 +83,8 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
       query: parse(query, request.query, 'query') as z.output<Query>,
       body: (takesBody ? parseBody(body, request.body, params) : {}) as z.output<Body>,
       sent: request.body,
-      ifMatch: tags && takesBody ? parseTags('If-Match', header(request, 'if-match')) : undefined,
-      ifNoneMatch: tags && !takesBody ? parseTags('If-None-Match', header(request, 'if-none-match')) : undefined,
+      ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
+      ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
       idempotencyKey: operation.creates ? parseKey(header(request, IDEMPOTENCY_KEY_HEADER)) : undefined,
       base: baseOf(request),
       method: operation.method,
@@ -124,7 +124,7 @@ function parseParams<P extends string>(
   given: Record<string, string>,
 ): Record<P, string> {
   for (const [name, { schema }] of Object.entries<PathParameter>(expected)) {
-    const result = schema.safeParse(given[name]);
+    const result = schema.safeParse(given[name], IN_OUR_WORDS);
     if (result.success) continue;
     const reason = result.error.issues[0]?.message ?? 'does not fit';
     throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
@@ -135,7 +135,7 @@ function parseParams<P extends string>(
 
 function parseKey(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  const result = idempotencyKey.safeParse(value);
+  const result = idempotencyKey.safeParse(value, IN_OUR_WORDS);
   if (result.success) return result.data;
   throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
 }

@@ -10,7 +10,7 @@ type Place = 'body' | 'query';
 
 /** The parsed value. Throws INVALID_REQUEST naming every bad field. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, place: Place): z.output<T> {
-  const result = schema.safeParse(value, { reportInput: true });
+  const result = schema.safeParse(value, IN_OUR_WORDS);
   if (result.success) return result.data;
   throw invalidRequest(problems(result.error.issues, place));
 }
@@ -46,7 +46,8 @@ function problems(issues: readonly z.core.$ZodIssue[], place: Place): Details {
   };
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[place]);
-    else add(issue.path, reasonOf(issue, place));
+    // All values of a parameter that a query has more than once.
+    else add(issue.path, place === 'query' && Array.isArray(issue.input) ? 'must be given once' : issue.message);
   }
   return found;
 }
@@ -60,15 +61,66 @@ function nameOf(path: readonly PropertyKey[], place: Place): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-function reasonOf(issue: z.core.$ZodIssue, place: Place): string {
-  // All values of a parameter that a query has more than once.
-  if (place === 'query' && Array.isArray(issue.input)) return 'must be given once';
-  if (issue.code !== 'invalid_type') return issue.message;
-  if (issue.input === undefined) return 'is required';
-  if (issue.expected === 'never') return 'is set by the service';
-  if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
-  return `must be ${article(issue.expected)}, is ${kindOf(issue.input)}`;
+/** What to parse with, so that no issue has a message of zod's: those of our schemas come first, then these. */
+export const IN_OUR_WORDS = { error: reasonOf, reportInput: true } satisfies z.core.ParseContext<z.core.$ZodIssue>;
+
+function reasonOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeProblem(issue.expected, issue.input);
+    case 'invalid_value':
+      return valueProblem(issue.values, issue.input);
+    case 'too_big':
+      return sizeProblem(issue.origin, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most');
+    case 'too_small':
+      return issue.origin === 'string' && issue.minimum === 1
+        ? 'must not be empty'
+        : sizeProblem(issue.origin, Number(issue.minimum), issue.inclusive === false ? 'more than' : 'at least');
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return issue.pattern === undefined || issue.format !== 'regex'
+        ? `must be a valid ${issue.format}`
+        : `must match ${issue.pattern.replace(/^\/(.*)\/\w*$/, '$1')}`;
+    case 'invalid_key':
+      return `the name: ${innerReason(issue.issues)}`;
+    case 'invalid_element':
+      return innerReason(issue.issues);
+    case 'invalid_union':
+      return 'fits none of the forms that are possible here';
+    case 'unrecognized_keys':
+      return `unknown fields: ${issue.keys.join(', ')}`;
+    case 'custom':
+      return 'is not valid';
+    default:
+      return issue satisfies never;
+  }
 }
+
+function typeProblem(expected: string, input: unknown): string {
+  if (input === undefined) return 'is required';
+  if (expected === 'never') return 'is set by the service';
+  if (expected === 'int' && typeof input === 'number') return 'must be a whole number';
+  if (expected === 'number' && typeof input === 'number') return 'must be a finite number';
+  return `must be ${article(expected === 'record' ? 'object' : expected)}, is ${kindOf(input)}`;
+}
+
+function valueProblem(values: readonly unknown[], input: unknown): string {
+  if (input === undefined) return 'is required';
+  const said = values.map((value) => JSON.stringify(value));
+  const choices = [said.slice(0, -1).join(', '), ...said.slice(-1)].filter(Boolean).join(' or ');
+  return values.some((value) => typeof value === typeof input)
+    ? `must be ${choices}`
+    : `must be ${choices}, is ${kindOf(input)}`;
+}
+
+function sizeProblem(origin: string, bound: number, relation: string): string {
+  if (origin === 'string') return `must be ${relation} ${bound} character${bound === 1 ? '' : 's'}`;
+  return `must ${origin === 'number' || origin === 'int' ? 'be' : 'have'} ${relation} ${bound}`;
+}
+
+/** What is wrong inside, which has been put in our words already. */
+const innerReason = (issues: readonly { message?: string | undefined }[]) => issues[0]?.message ?? 'is not valid';
 
 const article = (type: string) => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
 

@@ -1,6 +1,6 @@
 /** API keys (extension): bearer tokens for this API, each owned by a user or a bot. */
 import { z } from 'zod';
-import { ownerId } from './credential.ts';
+import { owner } from './credential.ts';
 import { derived, described, field, resource } from './resource.ts';
 import { instant, timestamp } from './text.ts';
 
@@ -21,7 +21,7 @@ export const apiKey = resource({
         .meta({ description: 'In the creation response; null ever after.', examples: ['tnl_ak_…'] }),
       'none',
     ),
-    owner_id: field(ownerId, ownerId, 'optional', false, null),
+    owner_id: owner,
     expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
   },
 });

@@ -8,7 +8,16 @@ import { text } from './text.ts';
 import { user } from './user.ts';
 
 /** A user or a bot. */
-export const ownerId = idOf(user.prefix, botUser.prefix);
+const ownerId = idOf(user.prefix, botUser.prefix);
+
+/** Whose a token is; a request that leaves it out, or has null, means the caller. */
+export const owner = field(
+  ownerId.meta({ description: 'The user or bot whose it is.' }),
+  z.nullable(ownerId.meta({ description: 'A user or bot; the caller unless an admin names another.' })),
+  'optional',
+  false,
+  null,
+);
 
 export const credential = resource({
   name: 'credential',
@@ -28,13 +37,7 @@ export const credential = resource({
       'none',
     ),
     acl: field(z.array(z.string()).meta({ examples: [['bind:*.example.com']] }), z.nullable(acl), 'optional', true, []),
-    owner_id: field(
-      ownerId.meta({ description: 'A user or bot; the caller unless an admin names another.' }),
-      ownerId,
-      'optional',
-      false,
-      null,
-    ),
+    owner_id: owner,
   },
 });
 

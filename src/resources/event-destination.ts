@@ -5,10 +5,12 @@ import { derived, described, field, required, resource } from './resource.ts';
 import { pattern, text } from './text.ts';
 
 const webhookUrl = { description: 'Where deliveries are posted.', examples: ['https://hooks.example.com/tunnels'] };
-const target = z.strictObject({ webhook: z.strictObject({ url: httpsUrl.meta(webhookUrl) }) });
+const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput' });
+const target = z.strictObject({ webhook }).meta({ id: 'EventTargetInput', description: 'Exactly one kind of target.' });
+const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook' });
 const shownTarget = z
-  .object({ webhook: z.object({ url: z.url().meta(webhookUrl) }) })
-  .meta({ description: 'Exactly one kind of target.' });
+  .object({ webhook: shownWebhook })
+  .meta({ id: 'EventTarget', description: 'Exactly one kind of target.' });
 
 export const SIGNING_SECRET_PREFIX = 'whsec_';
 

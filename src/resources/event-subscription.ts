@@ -14,7 +14,7 @@ const eventType = text()
   .max(128, 'must be at most 128 characters')
   .meta({ description: 'A type of events, of those at `/event_types`.', examples: ['ip_policy_created.v0'] });
 
-/** Body of `POST /event_subscriptions/{subscription_id}/sources`. */
+/** Body of `POST /event_subscriptions/{subscription_id}/sources`, and each of `sources` of a subscription. */
 export const eventSourceCreate = z.strictObject({ type: eventType }).meta({ id: 'EventSourceCreate' });
 
 /** Body of `PATCH` of a source: there is nothing in it to change. */
@@ -34,7 +34,7 @@ export function showSource(type: string, subscriptionUri: string): z.output<type
 }
 
 const sourcesInput = z
-  .array(z.strictObject({ type: eventType }))
+  .array(eventSourceCreate)
   .max(MAX_SOURCES, `must have at most ${MAX_SOURCES} sources`)
   .superRefine((sources, context) => {
     const types = sources.map(({ type }) => type);

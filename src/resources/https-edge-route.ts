@@ -10,11 +10,15 @@ import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 
 /** Characters of a path (RFC 3986, section 3.3). */
 const PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
-const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
+/** Encoded or not: a dot is an unreserved character (RFC 3986, section 2.3), so that both spellings are one path. */
+const DOT_SEGMENT = /\/(?:\.|%2[Ee]){1,2}(?:\/|$)/;
 
 const match = bytes(1024)
   .refine((path) => PATH.test(path), 'must be a path: "/" first, no query, other characters percent-encoded')
-  .refine((path) => !DOT_SEGMENT.test(path), 'must not have "." or ".." as a segment: no request arrives with them')
+  .refine(
+    (path) => !DOT_SEGMENT.test(path),
+    'must not have "." or ".." as a segment, nor as %2e: no request arrives with them',
+  )
   .meta({ description: 'The path, or what it starts with.', examples: ['/api'], ...pattern(PATH) });
 
 export const httpsEdgeRoute = resource({

@@ -42,6 +42,7 @@ const certificatePolicyInput = z
     authority: text().max(64).meta(authorityAbout),
     private_key_type: privateKeyType.nullish().meta({ description: 'Default `rsa`.' }),
   })
+  .meta({ id: 'ReservedDomainCertPolicyInput', description: 'Automatic certificates to ask for.' })
   .transform(({ authority, private_key_type }) => ({ authority, private_key_type: private_key_type ?? 'rsa' }));
 
 export const certificateJob = z
@@ -80,7 +81,7 @@ export const reservedDomain = resource({
   tag: 'Reserved domains',
   description: 'A host name, or all below one, that is yours to serve endpoints on.',
   fields: {
-    ...described('What the domain is used for.'),
+    ...described('What is served on the domain.'),
     domain: field(shownDomain, domainInput, 'required', false, null),
     region: field(region.nullable().meta(regionAbout), region.nullable().meta(regionAbout), 'optional', false, null),
     cname_target: cname('Where a CNAME record of the domain must point; null below a domain of the service.'),

@@ -55,10 +55,23 @@ export function timestamp() {
   return z.iso.datetime({ offset: true }).meta({ examples: ['2026-11-21T10:00:00.000Z'] });
 }
 
+/** RFC 3339, section 5.6: its letters may be in lower case. */
+const INSTANT = new RegExp(
+  z.regexes.datetime({ offset: true }).source.replaceAll(/[TZ]/g, (letter) => `[${letter}${letter.toLowerCase()}]`),
+);
+const LEAP_SECOND = /:60(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+const noInstant = (input: unknown) =>
+  LEAP_SECOND.test(String(input))
+    ? 'must not be a leap second, which clocks here do not have: give second 59, or 00 of the next minute'
+    : 'must be a date and time that exists, with an offset from UTC, as in 2026-11-21T10:00:00Z (RFC 3339)';
+
 /** A timestamp as requests carry it, with any offset; stored and shown like every other. */
 export function instant() {
-  return timestamp()
-    .transform((value) => new Date(value).toISOString())
+  return z
+    .string()
+    .regex(INSTANT, { error: ({ input }) => noInstant(input) })
+    .transform((value) => new Date(value.toUpperCase()).toISOString())
     .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 0001 to 9999 UTC')
-    .meta({ examples: ['2026-11-21T10:00:00Z'] });
+    .meta({ examples: ['2026-11-21T10:00:00Z'], ...form({ format: 'date-time' }) });
 }

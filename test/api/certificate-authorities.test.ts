@@ -14,6 +14,7 @@ const made: Record<string, Made> = {
   other: await makeCertificate({ subject: 'CN=Other' }),
   leaf: await makeCertificate({ subject: 'CN=leaf', ca: false }),
   silent: await makeCertificate({ subject: 'CN=silent', ca: null }),
+  weak: await makeCertificate({ algorithm: 'rsa1024' }),
   unsigning: await makeCertificate({ usages: KeyUsageFlags.digitalSignature }),
 };
 
@@ -94,6 +95,14 @@ describe('a certificate authority', () => {
   });
 });
 
+/** The same certificate with a key by another object identifier than that of elliptic curves. */
+function withUnknownKey(der: Buffer): Buffer {
+  const ecPublicKey = Buffer.from('06072a8648ce3d0201', 'hex');
+  const changed = Buffer.from(der);
+  changed[changed.indexOf(ecPublicKey) + ecPublicKey.length - 1] = 0x7f;
+  return changed;
+}
+
 describe('what is no certificate authority is refused with the reason', () => {
   const pem = (name: string) => made[name]?.pem ?? '';
   const key = (name: string) => made[name]?.keyPem ?? '';
@@ -109,6 +118,8 @@ describe('what is no certificate authority is refused with the reason', () => {
     ['an end entity', pem('leaf'), /is not a CA/],
     ['a certificate without basic constraints', pem('silent'), /is not a CA/],
     ['a CA that may not sign', pem('unsigning'), /lacks keyCertSign/],
+    ['a CA with a short RSA key', pem('weak'), /its key is an RSA key of 1024 bits; it must have at least 2048/],
+    ['a CA with a key of an unknown type', encoded(withUnknownKey(der)), /public key of an unknown type/],
     ['two authorities', pem('authority') + pem('other'), /has 2 certificates/],
     ['a chain', pem('leaf') + pem('authority'), /has 2 certificates/],
     ['a private key', key('authority'), /is a private key/],

@@ -64,12 +64,31 @@ describe.each([
     const { error } = await admin.post(path, { hostports });
     expect(error.error_code).toBe('INVALID_REQUEST');
     expect(error.details).not.toHaveProperty(['/hostports/0']);
-    expect(error.details['/hostports/1']).toMatch(/reserve example\.org or \*\.org/);
+    expect(error.details['/hostports/1']).toBe('is below no reserved domain; reserve example.org');
     expect(error.details['/hostports/2']).toBe('is below no reserved domain; reserve a.example.net or *.example.net');
     expect(error.details).toHaveProperty(['/hostports/3']);
     const { id } = await create(path, []);
     const { error: later } = await admin.patch(`${path}/${id}`, { hostports: ['a.example.net:443'] });
     expect(later.details).toHaveProperty(['/hostports/0']);
+  });
+
+  test.each([
+    ['a.b.example.net', 'reserve a.b.example.net or *.b.example.net'],
+    ['*.example.net', 'reserve *.example.net'],
+    ['example.net', 'reserve example.net'],
+    ['app.tunnels.internal', 'reserve app.tunnels.internal'],
+    ['a.b.tunnels.internal', 'reserve a.b.tunnels.internal or *.b.tunnels.internal'],
+    ['tunnels.internal', 'it belongs to the service; reserve a name below it, such as app.tunnels.internal'],
+    ['x.cname.tunnels.internal', 'it belongs to the service'],
+  ])('at %s is told to reserve only what may be', async (host, hint) => {
+    const { error } = await admin.post(path, { hostports: [`${host}:443`] });
+    expect(error.details['/hostports/0']).toBe(`is below no reserved domain; ${hint}`);
+    for (const domain of hint
+      .replace(/^reserve |^it belongs.*$/, '')
+      .split(' or ')
+      .filter(Boolean)) {
+      await admin.delete(`/reserved_domains/${await reserve(domain)}`);
+    }
   });
 
   test('keeps the reserved domain that covers it best', async () => {

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { errorBody } from '../../src/resources/errors.ts';
 import { newId } from '../../src/resources/id.ts';
@@ -128,6 +129,34 @@ describe('an error', () => {
   ])('of the media type %s is 415', async (type, body) => {
     const { error } = await admin.post('/ip_policies', body, { 'content-type': type });
     expect(error.error_code).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test.each([
+    ['gzip', gzipSync('{}')],
+    ['gzip', '{}'],
+    ['GZIP, identity', '{}'],
+    ['nonsense', '{}'],
+    ['', '{}'],
+  ])('of a body in the coding "%s" is 415', async (coding, body) => {
+    const reply = await admin.post('/ip_policies', body, { 'content-encoding': coding });
+    expect(reply.error).toMatchObject({
+      error_code: 'UNSUPPORTED_MEDIA_TYPE',
+      msg: expect.stringContaining('Content-Encoding'),
+    });
+    expect(reply.headers['accept-encoding']).toBe('identity');
+  });
+
+  test.each(['identity', 'Identity', 'identity, identity'])('does not come from the coding %s', async (coding) => {
+    expect((await admin.post('/ip_policies', {}, { 'content-encoding': coding })).status).toBe(201);
+  });
+
+  test('of a body of another type is 415 also where none is expected', async () => {
+    const id = newId('ipp');
+    const reply = await admin.send('DELETE', `/ip_policies/${id}`, {
+      body: 'x',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(reply.error.error_code).toBe('UNSUPPORTED_MEDIA_TYPE');
   });
 
   test.each(['application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'APPLICATION/JSON'])(

@@ -94,6 +94,21 @@ describe('a route of an HTTPS edge', () => {
     },
   );
 
+  test.each(['/%2e', '/%2E%2e/b', '/.%2e', '/a/%2e./b', '/%2E/'])(
+    'may not match %s: servers read dots there',
+    async (match) => {
+      const { error } = await admin.post(routesOf(edge), { match, match_type: 'path_prefix' });
+      expect(error.details['/match']).toMatch(/segment.*%2e/);
+    },
+  );
+
+  test.each(['/%2e%2e%2e', '/a%2e', '/%2ewell-known', '/...'])(
+    'may match %s, which is no dot segment',
+    async (match) => {
+      expect((await create(await newEdge(), { match })).match).toBe(match);
+    },
+  );
+
   test.each(['', 'api', '/a b', '/a?b', '/a#b', '/é', '/%zz', '/a/../b', '/.', '/a\n', `/${'x'.repeat(1024)}`])(
     'may not match %j',
     async (match) => {

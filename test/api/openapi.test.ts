@@ -7,6 +7,7 @@ import formats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { FAMILIES } from '../../src/api/families/all.ts';
+import { canonicalJson } from '../../src/api/json.ts';
 import { startTestApi } from './harness.ts';
 import { document } from './openapi-check.ts';
 
@@ -40,6 +41,15 @@ describe('the OpenAPI document', () => {
     const bodies = [...text.matchAll(/"application\/json":\{"schema":(\{[^}]*\})/g)].map(([, schema]) => schema);
     expect(bodies.length).toBeGreaterThan(50);
     for (const schema of bodies) expect(schema).toMatch(/^\{"\$ref":"#\/components\/schemas\/\w+"\}$/);
+  });
+
+  test('defines each object once: no two that are inline are the same, nor is one the same as a component', () => {
+    const shapes = [...objectsOf(document)];
+    expect(shapes.filter(({ at }) => isInline(at))).not.toEqual([]);
+    const repeated = shapes.filter(
+      ({ at, shape }) => isInline(at) && shapes.some((other) => other.at !== at && other.shape === shape),
+    );
+    expect(repeated.map(({ at }) => at)).toEqual([]);
   });
 
   test('refers to nothing that is missing, and has nothing that is not referred to', () => {
@@ -107,6 +117,20 @@ describe('GET /docs', () => {
     expect(JSON.parse((await api.anonymous.get('/docs/json')).text)).toEqual(document);
   });
 });
+
+const isInline = (at: string) => !/^\/components\/schemas\/\w+$/.test(at);
+
+/** Every schema of an object with members, and what it allows: what it says of it does not count. */
+function* objectsOf(node: unknown, at = ''): Generator<{ at: string; shape: string }> {
+  if (node === null || typeof node !== 'object') return;
+  if ('properties' in node && !at.endsWith('/properties')) {
+    yield { at, shape: canonicalJson(JSON.parse(JSON.stringify(node, allowing))) };
+  }
+  for (const [name, member] of Object.entries(node)) yield* objectsOf(member, `${at}/${name}`);
+}
+
+const allowing = (key: string, value: unknown) =>
+  (key === 'description' && typeof value === 'string') || key === 'examples' ? undefined : value;
 
 function* collect(node: unknown): Generator<{ ref: string; example: unknown }> {
   if (node === null || typeof node !== 'object') return;

@@ -12,7 +12,7 @@ export async function certificates() {
 }
 
 async function authorities() {
-  const [ca, bare, old, future, allUsages, purposes, noSigning] = await Promise.all([
+  const [ca, bare, old, future, allUsages, purposes, noSigning, short] = await Promise.all([
     makeCertificate({ subject: 'CN=Device CA', usages: keyCertSign | cRLSign, purposes: [CLIENT_AUTH] }),
     makeCertificate({ subject: 'O=No common name' }),
     makeCertificate({ notBefore: new Date('2001-02-03T04:05:06Z'), notAfter: new Date('2002-03-04T05:06:07Z') }),
@@ -22,6 +22,7 @@ async function authorities() {
       purposes: ['2.5.29.37.0', ...[1, 2, 3, 4, 8, 9].map((last) => `${PKIX}.${last}`), '1.3.6.1.4.1.311.20.2.2'],
     }),
     makeCertificate({ usages: digitalSignature }),
+    makeCertificate({ algorithm: 'rsa1024' }),
   ]);
   const intermediate = await makeCertificate({ subject: 'CN=Below the device CA', issuer: ca });
   const withTail = Buffer.concat([Buffer.from(ca.certificate.rawData), Buffer.from([0])]);
@@ -35,6 +36,7 @@ async function authorities() {
     ca_with_all_usages: allUsages.pem,
     ca_with_all_purposes: purposes.pem,
     ca_without_signing: noSigning.pem,
+    ca_with_short_key: short.pem,
     ca_with_tail: `-----BEGIN CERTIFICATE-----\n${withTail.toString('base64')}\n-----END CERTIFICATE-----\n`,
     intermediate_ca: intermediate.pem,
   };

@@ -57,6 +57,20 @@ describe('a timestamp in a request', () => {
   });
 
   test.each([
+    ['2026-11-21t10:00:00z', '2026-11-21T10:00:00.000Z'],
+    ['2026-11-21t10:00:00.5+01:00', '2026-11-21T09:00:00.500Z'],
+  ])('may be in lower case: %s', (value, shown) => expect(instant().parse(value)).toBe(shown));
+
+  test.each([
+    ['2016-12-31T23:59:60Z', /^must not be a leap second.* 59.* 00/],
+    ['2016-12-31t23:59:60.5+00:00', /leap second/],
+    ['2026-11-21T10:00:00', /offset.*, as in 2026-11-21T10:00:00Z/],
+    ['tomorrow', /, as in 2026-11-21T10:00:00Z/],
+  ])('is not "%s", and the message says what would be', (value, message) =>
+    expect(instant().safeParse(value).error?.issues[0]?.message).toMatch(message),
+  );
+
+  test.each([
     '',
     'now',
     '2026-02-29T00:00:00Z',

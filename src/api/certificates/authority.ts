@@ -1,4 +1,5 @@
 /** What a certificate must be to validate others by it. */
+import { shortRsaKey } from './chain.ts';
 import type { Read } from './pem.ts';
 import { type Certificate, readCertificates } from './x509.ts';
 
@@ -19,5 +20,18 @@ export function readAuthority(pem: string): Read<Certificate> {
   if (certificate.keyUsages && !certificate.keyUsages.includes('keyCertSign')) {
     return { reason: 'may not sign certificates: its key usage lacks keyCertSign' };
   }
-  return { value: certificate };
+  const reason = keyProblem(certificate);
+  return reason === undefined ? { value: certificate } : { reason };
+}
+
+/** What it signs is as trustworthy as its key. */
+function keyProblem({ x509 }: Certificate): string | undefined {
+  try {
+    const { publicKey } = x509;
+    if (!publicKey.asymmetricKeyType?.startsWith('rsa')) return undefined;
+    const problem = shortRsaKey(publicKey);
+    return problem && `its key ${problem}`;
+  } catch {
+    return 'has a public key of an unknown type';
+  }
 }

@@ -58,13 +58,19 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
 const MIN_RSA_BITS = 2048;
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 
-function typeOf({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): Read<KeyType> {
-  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails;
+/** Why an RSA key is too short to be trusted, if it is. */
+export function shortRsaKey({ asymmetricKeyDetails: { modulusLength = 0 } = {} }: KeyObject): string | undefined {
+  if (modulusLength >= MIN_RSA_BITS) return undefined;
+  return `is an RSA key of ${modulusLength} bits; it must have at least ${MIN_RSA_BITS}`;
+}
+
+function typeOf(key: KeyObject): Read<KeyType> {
+  const { asymmetricKeyType, asymmetricKeyDetails: { namedCurve = '' } = {} } = key;
   switch (asymmetricKeyType) {
-    case 'rsa':
-      return modulusLength >= MIN_RSA_BITS
-        ? { value: 'rsa' }
-        : { reason: `is an RSA key of ${modulusLength} bits; it must have at least ${MIN_RSA_BITS}` };
+    case 'rsa': {
+      const reason = shortRsaKey(key);
+      return reason === undefined ? { value: 'rsa' } : { reason };
+    }
     case 'ec':
       return CURVES.has(namedCurve)
         ? { value: 'ecdsa' }

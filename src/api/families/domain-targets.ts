@@ -1,5 +1,5 @@
 /** The CNAME targets of a reserved domain. */
-import { isBelow } from '../../resources/domain-name.ts';
+import { canonicalDomain, isBelow } from '../../resources/domain-name.ts';
 import type { Platform } from '../platform.ts';
 
 type ServiceDomains = Platform['serviceDomains'];
@@ -16,6 +16,10 @@ export function reservedByService(domain: string, services: ServiceDomains): str
   const internal = [CNAME, ACME].map((label) => `${label}.${services[0]}`);
   return internal.some((own) => name === own || isBelow(name, own)) ? 'belongs to the service' : undefined;
 }
+
+/** Whether this name, in canonical form, may be reserved by anyone. */
+export const isReservable = (domain: string, services: ServiceDomains) =>
+  'domain' in canonicalDomain(domain) && reservedByService(domain, services) === undefined;
 
 /**
  * Targets are made of the id, so that each domain has its own and none tells of another. Below a domain of the service

@@ -29,6 +29,9 @@ export const sourceId = (subscriptionId: string, type: string) => `${subscriptio
 /** The types of a stored subscription. */
 export const typesOf = (row: Row) => z.array(z.string()).parse(row.sources);
 
+/** The answer to a create as its record keeps it: with the revision that it made, which is not always the first. */
+const kept = eventSource.extend({ revision: z.number().optional() });
+
 const PARAMETER = 'subscription_id';
 
 /** A call about a subscription as the operations of its family see it. */
@@ -70,10 +73,11 @@ export function addSources(api: Api, subscriptions: Subscriptions, catalogue: Ca
     method: 'POST',
     operationId: 'createEventSource',
     summary: 'Add a source to an event subscription',
+    description: 'The last of its sources. The ETag is the subscription’s.',
     body: eventSourceCreate,
     success: { status: 201, description: 'The new source.', schema: eventSource },
     creates: true,
-    errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED'],
+    errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_FAILED'],
     async handle(call) {
       const problem = catalogue.problem(call.body.type);
       if (problem) throw invalidRequest({ '/type': problem });
@@ -83,15 +87,17 @@ export function addSources(api: Api, subscriptions: Subscriptions, catalogue: Ca
       return api.db.transaction(async (tx) => {
         const earlier = await claim(tx, tried);
         if (earlier) {
-          const { status, body } = earlier;
-          return { status, body, headers: { [IDEMPOTENCY_REPLAYED_HEADER]: 'true', ...locationOf(body) } };
+          const { revision, ...body } = kept.parse(earlier.body);
+          const headers = { [IDEMPOTENCY_REPLAYED_HEADER]: 'true', location: body.uri };
+          return { status: earlier.status, body, ...(revision === undefined ? {} : { revision }), headers };
         }
         const answer = await add(tx, call);
         const made = {
           resourceId: sourceId(call.params[PARAMETER], call.body.type),
           path: `${call.path}/${call.body.type}`,
         };
-        await complete(tx, tried, { ...made, status: 201, body: eventSource.parse(answer.body), token: null });
+        const body = { ...eventSource.parse(answer.body), revision: answer.revision };
+        await complete(tx, tried, { ...made, status: 201, body, token: null });
         return answer;
       });
     },
@@ -155,8 +161,4 @@ export function addSources(api: Api, subscriptions: Subscriptions, catalogue: Ca
         return {};
       }),
   });
-}
-
-function locationOf(body: object): Record<string, string> {
-  return 'uri' in body && typeof body.uri === 'string' ? { location: body.uri } : {};
 }

@@ -6,8 +6,11 @@ import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { conflict, invalidRequest } from '../errors.ts';
 import type { Change } from '../hooks.ts';
+import type { Api } from '../operation.ts';
+import type { Platform } from '../platform.ts';
 import { setReferences } from '../references.ts';
 import type { Executor } from '../store/database.ts';
+import { isReservable, reservedByService } from './domain-targets.ts';
 
 interface Edge {
   id: string;
@@ -15,17 +18,20 @@ interface Edge {
 }
 
 /** Hooks of a family of edges. */
-export function listening(resource: Pick<Resource, 'name'>) {
+export function listening(api: Api, resource: Pick<Resource, 'name'>) {
   return {
     refers: true,
     async beforeCreate(change: Change, edge: Edge) {
-      if (edge.hostports.length > 0) await listen(change, resource, edge);
+      if (edge.hostports.length === 0) return;
+      await takeTurn(change.tx, edge.hostports);
+      await listen(api, change, resource, edge);
     },
     async beforeUpdate(change: Change, before: Edge, after: Edge) {
       if (before.hostports.join() === after.hostports.join()) return;
+      await takeTurn(change.tx, moving(before.hostports, after.hostports));
       const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
       await change.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
-      await listen(change, resource, after);
+      await listen(api, change, resource, after);
     },
   };
 }
@@ -36,8 +42,33 @@ export async function freeHostports(tx: Executor, edgeIds: readonly string[]): P
   await tx.query({ name: 'edge_hostports.free', text, values: [edgeIds] });
 }
 
-async function listen({ tx }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
-  const domains = await coveringDomains(tx, hostports);
+/** What an edge leaves or comes to; what it keeps, nobody else waits for. */
+const moving = (before: readonly string[], after: readonly string[]) => [
+  ...new Set(before).symmetricDifference(new Set(after)),
+];
+
+/** The first half of the keys of our locks: those of hostports. */
+const LOCKS = 1_211_004_328;
+
+/**
+ * Waits until nobody else moves any of these, whichever kinds of edges they are. An edge frees some hostports and takes
+ * others; two that swap theirs would each wait for what the other one has freed but not committed. In the order of the
+ * hashes, which are what is locked.
+ */
+async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<void> {
+  const text = `
+    select pg_advisory_xact_lock($1, key) from (
+      select distinct hashtext(h) as key from unnest($2::text[]) h order by 1) k`;
+  await tx.query({ name: 'edge_hostports.take_turn', text, values: [LOCKS, hostports] });
+}
+
+async function listen(
+  { platform }: Api,
+  { tx }: Change,
+  referrer: Pick<Resource, 'name'>,
+  { id, hostports }: Edge,
+): Promise<void> {
+  const domains = await coveringDomains(tx, hostports, platform);
   const pointers = hostports.map((_, index) => ({
     id: domains[index] ?? '',
     at: `/hostports/${index}`,
@@ -48,7 +79,7 @@ async function listen({ tx }: Change, referrer: Pick<Resource, 'name'>, { id, ho
 }
 
 /** The most specific reserved domain for each. Throws INVALID_REQUEST naming every hostport without one. */
-async function coveringDomains(tx: Executor, hostports: readonly string[]): Promise<string[]> {
+async function coveringDomains(tx: Executor, hostports: readonly string[], platform: Platform): Promise<string[]> {
   const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
   const text = 'select id, domain from reserved_domains where domain = any($1)';
   const found = z
@@ -57,19 +88,26 @@ async function coveringDomains(tx: Executor, hostports: readonly string[]): Prom
   const byDomain = new Map(found.map(({ id, domain }) => [domain, id]));
   const covering = names.map((candidates) => candidates.map((name) => byDomain.get(name)).find(Boolean));
   const problems = covering.flatMap((id, index) => {
-    const [own = '', above] = names[index] ?? [];
-    const remedy = above === undefined ? own : `${own} or ${above}`;
-    return id === undefined ? [[`/hostports/${index}`, `is below no reserved domain; reserve ${remedy}`] as const] : [];
+    if (id !== undefined) return [];
+    const reason = `is below no reserved domain; ${remedyFor(names[index] ?? [], platform)}`;
+    return [[`/hostports/${index}`, reason] as const];
   });
   if (problems.length > 0) throw invalidRequest(Object.fromEntries(problems));
   return covering.flatMap((id) => id ?? []);
 }
 
+/** What to reserve of the names that would cover a hostport, or why none of them can be. */
+function remedyFor(names: readonly string[], { serviceDomains }: Platform): string {
+  // Those further above would cover far more than was asked for.
+  const near = names.slice(0, 2).filter((name) => isReservable(name, serviceDomains));
+  if (near.length > 0) return `reserve ${near.join(' or ')}`;
+  return `it ${reservedByService(names[0] ?? '', serviceDomains) ?? 'cannot be reserved'}`;
+}
+
 /** Throws CONFLICT naming every hostport that another edge has. */
 async function claim(tx: Executor, id: string, hostports: readonly string[]): Promise<void> {
-  // In order, so that two edges that ask for the same ones do not wait for each other.
   const add = `
-    insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h order by h
+    insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h
     on conflict do nothing returning 1`;
   const claimed = await tx.query({ name: 'edge_hostports.claim', text: add, values: [id, hostports] });
   if (claimed.length === hostports.length) return;

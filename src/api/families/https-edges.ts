@@ -12,7 +12,7 @@ import { freeHostports, listening } from './hostports.ts';
 
 export function httpsEdges(api: Api): void {
   const edges = mount(api, httpsEdge, {
-    ...listening(httpsEdge),
+    ...listening(api, httpsEdge),
     beforeDelete: (change, { id }) => removeWhere(change, routes, 'edge_id', id),
   });
   edges.onRemoval(freeHostports);

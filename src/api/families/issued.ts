@@ -10,7 +10,8 @@ export function issued(prefix: string) {
   return {
     columns: ['token_hash'],
     onlyOwnedBy: (caller: Caller) => (caller.admin ? undefined : caller.id),
-    draft(caller: Caller, { owner_id = caller.id }: { owner_id?: string | undefined }): Draft {
+    draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {
+      const owner_id = input.owner_id ?? caller.id;
       if (owner_id !== caller.id && !caller.admin) {
         throw permissionDenied('Only admins may name an owner other than themselves.', { '/owner_id': owner_id });
       }

@@ -7,7 +7,7 @@ import type { Api } from '../operation.ts';
 import { freeHostports, listening } from './hostports.ts';
 
 export function tlsEdges(api: Api): void {
-  const edges = mount(api, tlsEdge, listening(tlsEdge));
+  const edges = mount(api, tlsEdge, listening(api, tlsEdge));
   edges.onRemoval(freeHostports);
   mountModule(api, edges, tlsEdgeIpRestriction);
   mountModule(api, edges, tlsEdgeMutualTls);

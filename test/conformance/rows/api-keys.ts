@@ -21,12 +21,12 @@ const TOKEN = /^tnl_ak_[0-9A-Za-z]{43}$/;
 const bot = { owner: post('/bot_users', { name: 'a bot' }) };
 const FAR = '2999-01-01T00:00:00.000Z';
 
-const refusedExpiry = (expires_at: unknown, why: string): Row => ({
+const refusedExpiry = (expires_at: unknown, why: string, message = /as in 2026-11-21T10:00:00Z/): Row => ({
   rule: `An API key does not expire at ${JSON.stringify(expires_at)}: ${why}`,
   given: { made: post(path, {}) },
   ask: post(path, { expires_at }),
-  answer: invalid({ '/expires_at': /./ }),
-  later: [[patch(`${path}/{made.id}`, { expires_at }), invalid({ '/expires_at': /./ })]],
+  answer: invalid({ '/expires_at': message }),
+  later: [[patch(`${path}/{made.id}`, { expires_at }), invalid({ '/expires_at': message })]],
 });
 
 export const apiKeys: Section = {
@@ -77,6 +77,7 @@ export const apiKeys: Section = {
       later: [
         [post(path, { owner_id: '{user.id}' }), created({ owner_id: '{user.id}' })],
         [post(path, { owner_id: '{bot.id}' }, { as: 'bot' }), created({ owner_id: '{bot.id}' })],
+        [post(path, { owner_id: null }, { as: 'bot' }), created({ owner_id: '{bot.id}' })],
         [
           post(path, { owner_id: '{user.id}' }, { as: 'bot' }),
           refused('PERMISSION_DENIED', { '/owner_id': '{user.id}' }),
@@ -124,6 +125,11 @@ export const apiKeys: Section = {
       answer: created({ expires_at: FAR }),
     },
     {
+      rule: 'The letters of a time may be in lower case',
+      ask: post(path, { expires_at: '2999-01-01t00:00:00z' }),
+      answer: created({ expires_at: FAR }),
+    },
+    {
       rule: 'The expiry of an API key can be moved, also to the past, and taken away',
       given: { ...bot, key: post(path, { owner_id: '{owner.id}', expires_at: FAR }) },
       ask: patch(`${path}/{key.id}`, { expires_at: '2001-01-01T00:00:00Z' }),
@@ -138,6 +144,7 @@ export const apiKeys: Section = {
     refusedExpiry('2999-01-01', 'that is a day'),
     refusedExpiry('2999-02-30T00:00:00Z', 'there is no such day'),
     refusedExpiry('2999-01-01T00:00:00', 'that has no offset'),
-    refusedExpiry(5, 'that is a number'),
+    refusedExpiry('2998-12-31T23:59:60Z', 'clocks here have no leap seconds', /leap second/),
+    refusedExpiry(5, 'that is a number', /must be a string, is a number/),
   ],
 };

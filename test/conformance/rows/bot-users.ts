@@ -164,7 +164,7 @@ export const botUsers: Section = {
       ],
     },
     {
-      rule: 'Of many things that a bot owns the error names five',
+      rule: 'Of many things that a bot owns the error names the five newest',
       given: {
         ...made,
         ...Object.fromEntries(
@@ -172,7 +172,7 @@ export const botUsers: Section = {
         ),
       },
       ask: del(`${path}/{made.id}`),
-      answer: refused('RESOURCE_IN_USE', { credentials: /^{a.id}, {b.id}, {c.id}, {d.id}, {e.id}, …$/ }),
+      answer: refused('RESOURCE_IN_USE', { credentials: /^{f.id}, {e.id}, {d.id}, {c.id}, {b.id}, …$/ }),
     },
     onlyForAdmins('user'),
     onlyForAdmins('bot'),

@@ -88,6 +88,7 @@ const wrong = (rule: string, ca_pem: unknown, reason: RegExp): Row => ({
 const refusals: Row[] = [
   wrong('What is no CA by its basic constraints is refused', '{pem.leaf}', /not a CA/),
   wrong('A CA whose key usage leaves out signing is refused', '{pem.ca_without_signing}', /keyCertSign/),
+  wrong('The RSA key of a CA has at least 2048 bits', '{pem.ca_with_short_key}', /1024 bits/),
   wrong('A certificate authority is one certificate, not a chain', '{pem.intermediate_ca}{pem.ca}', /2 certificates/),
   wrong('A private key is refused where a CA belongs', '{pem.ca_key}', /private key/),
   wrong('A private key after the CA is refused', '{pem.ca}{pem.ca_key}', /private key/),

@@ -130,6 +130,21 @@ export const conditionalRequests: Section = {
     malformed('If-Match', patch(one, {}, match('1'))),
     malformed('If-None-Match', get(one, unless('1'))),
     {
+      rule: 'A create is not conditional: it ignores both headers, whatever they say',
+      ask: post('/ip_policies', {}, { headers: { 'if-match': '7', 'if-none-match': '*' } }),
+      answer: { status: 201, headers: { etag: '"1"' } },
+    },
+    {
+      rule: 'A change ignores If-None-Match, and reading ignores If-Match',
+      given: made,
+      ask: patch(one, { description: 'b' }, unless('*')),
+      answer: ok({ description: 'b' }),
+      later: [
+        [put(set, { rules: [] }, unless('*')), ok({ ip_policy_rules: [] })],
+        [get(one, match('"7"')), ok({ description: 'b' })],
+      ],
+    },
+    {
       rule: 'The tag of an IP policy covers its rules',
       given: made,
       ask: post('/ip_policy_rules', rule),

@@ -99,9 +99,10 @@ const owners: readonly Row[] = [
     rule: 'The owner of a credential is whoever creates it, unless they say otherwise',
     ask: post(path, { description: 'mine' }),
     answer: created({ owner_id: '{admin.id}' }),
+    later: [[post(path, { owner_id: null }, { as: 'bot' }), created({ owner_id: '{bot.id}' })]],
   },
   {
-    rule: 'The owner of a credential is a user or a bot',
+    rule: 'A credential belongs to a user or to a bot',
     ask: post(path, { owner_id: '{user.id}' }),
     answer: created({ owner_id: '{user.id}' }),
     later: [

@@ -35,7 +35,7 @@ export const endpointConfigurations: Section = {
       rule: 'An endpoint configuration has no other type, nor the same in capitals',
       ask: post(path, { type: 'udp' }),
       answer: invalid({ '/type': /http/ }),
-      later: [[post(path, { type: 'HTTP' }), invalid({ '/type': /http/ })]],
+      later: [[post(path, { type: 'HTTP' }), invalid({ '/type': 'must be "http", "https", "tcp" or "tls"' })]],
     },
     {
       rule: 'An endpoint configuration keeps its type for life',

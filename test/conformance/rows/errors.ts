@@ -116,13 +116,17 @@ export const errors: Section = {
       answer: refused('PAYLOAD_TOO_LARGE'),
     },
     {
-      rule: 'UNSUPPORTED_MEDIA_TYPE, 415: a body is not announced as JSON in UTF-8',
+      rule: 'UNSUPPORTED_MEDIA_TYPE, 415: a body is not announced as JSON in UTF-8, or as compressed',
       ask: post('/ip_policies', 'description=x', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
       answer: refused('UNSUPPORTED_MEDIA_TYPE'),
       later: [
         [
           post('/ip_policies', {}, { headers: { 'content-type': 'application/json; charset=latin1' } }),
           refused('UNSUPPORTED_MEDIA_TYPE'),
+        ],
+        [
+          post('/ip_policies', {}, { headers: { 'content-encoding': 'gzip' } }),
+          { ...refused('UNSUPPORTED_MEDIA_TYPE'), headers: { 'accept-encoding': 'identity' } },
         ],
       ],
     },

@@ -181,6 +181,19 @@ const rules: Row[] = [
     ],
   },
   {
+    rule: 'With If-Match, a source is added only at the revision of its subscription',
+    given: { ...given, second: add(UPDATED) },
+    ask: post(path, { type: DELETED }, { headers: { 'if-match': '"1"' } }),
+    answer: refused('PRECONDITION_FAILED', { etag: '"2"' }),
+    later: [
+      [post(path, { type: DELETED }, { headers: { 'if-match': '2' } }), invalid({ 'If-Match': /double quotes/ })],
+      [
+        post(path, { type: DELETED }, { headers: { 'if-match': '"2"' } }),
+        { ...created({ type: DELETED }), ...etag(3) },
+      ],
+    ],
+  },
+  {
     rule: 'The body of a new source may repeat the id of its subscription, and name no other',
     given,
     ask: post(path, { subscription_id: '{made.id}', type: UPDATED }),
@@ -196,8 +209,21 @@ const rules: Row[] = [
     rule: 'The same source under the same key is added once',
     given: { ...given, second: post(path, { type: UPDATED }, { headers: { 'idempotency-key': 'once-{unique}' } }) },
     ask: post(path, { type: UPDATED }, { headers: { 'idempotency-key': 'once-{unique}' } }),
-    answer: { ...created(source(UPDATED)), headers: { 'idempotency-replayed': 'true' } },
+    answer: {
+      ...created(source(UPDATED)),
+      headers: { 'idempotency-replayed': 'true', location: `{base}${path}/${UPDATED}`, etag: '"2"' },
+    },
     later: [[get(path), ok({ sources: [source(CREATED), source(UPDATED)] })]],
+  },
+  {
+    rule: 'The ETag under the same key is that of the first answer, whatever the subscription is by then',
+    given: {
+      ...given,
+      second: post(path, { type: UPDATED }, { headers: { 'idempotency-key': 'then-{unique}' } }),
+      third: add(DELETED),
+    },
+    ask: post(path, { type: UPDATED }, { headers: { 'idempotency-key': 'then-{unique}' } }),
+    answer: { ...created({ type: UPDATED, revision: undefined }), ...etag(2) },
   },
   {
     rule: 'Only admins may see and manage sources',

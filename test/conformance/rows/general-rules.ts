@@ -114,7 +114,7 @@ export const generalRules: Section = {
       later: [[get('/tls_certificates/{certificate.id}'), ok({ id: '{certificate.id}', uri: '{certificate.uri}' })]],
     },
     {
-      rule: 'Optional fields that were never set are null',
+      rule: 'An optional field is null until it is set',
       ask: post('/reserved_domains', { domain: '{unique}.example.net' }),
       answer: created({
         description: null,

@@ -52,6 +52,7 @@ const paths: Row[] = [
   wrong('The path of a route has no query', '/api?x=1', /no query/),
   wrong('Other characters in the path of a route are percent-encoded', '/é', /percent-encoded/),
   wrong('The path of a route has no dot segments', '/a/../b', /segment/),
+  wrong('Dots in the path of a route are dots in percent-encoding, too', '/%2e%2E/b', /segment/),
   {
     rule: 'A route matches a whole path or the beginning of one',
     given,
@@ -59,7 +60,10 @@ const paths: Row[] = [
     answer: created({ match: '/a', match_type: 'exact_path' }),
     later: [
       [post(path, { match: '/a', match_type: 'path_prefix' }), created({ match_type: 'path_prefix' })],
-      [post(path, { match: '/a', match_type: 'regex' }), invalid({ '/match_type': /exact_path/ })],
+      [
+        post(path, { match: '/a', match_type: 'regex' }),
+        invalid({ '/match_type': 'must be "exact_path" or "path_prefix"' }),
+      ],
     ],
   },
   {

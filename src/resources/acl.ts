@@ -11,7 +11,7 @@
  * Host names compare without regard to case, labels exactly.
  */
 import { z } from 'zod';
-import { hostnameProblem, PORT } from './hostname.ts';
+import { hostnameProblem, lowerCase, PORT } from './hostname.ts';
 import { parseIpv6 } from './ipv6.ts';
 import { pattern, text } from './text.ts';
 
@@ -55,7 +55,7 @@ export function parseTarget(target: string, { wildcards = false } = {}): Parsed<
   if (/\s/.test(target)) return { reason: 'must not contain white space' };
   if (target.includes('=')) return parseLabel(target, wildcards);
   if (target.includes(':')) return parseAddress(target);
-  return parseDomain(target.toLowerCase());
+  return parseDomain(lowerCase(target));
 }
 
 function parseLabel(target: string, wildcards: boolean): Parsed<Target> {
@@ -89,7 +89,7 @@ function parseAddress(target: string): Parsed<Target> {
     if (!parsed) return { reason: `"${v6}" is no IPv6 address` };
     return { value: { form: 'address', host: parsed.toRFC5952String(), port } };
   }
-  const host = (name ?? '').toLowerCase();
+  const host = lowerCase(name ?? '');
   if (host.includes('*'))
     return { reason: 'an address rule takes no wildcard; use a domain rule such as *.example.com' };
   const problem = hostnameProblem(host);

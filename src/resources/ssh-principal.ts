@@ -1,7 +1,7 @@
 /** Principals of SSH host certificates: the names under which clients may know the host. */
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { z } from 'zod';
-import { hostnameProblem } from './hostname.ts';
+import { hostnameProblem, lowerCase } from './hostname.ts';
 import { distinct } from './reference.ts';
 import { pattern, text } from './text.ts';
 
@@ -15,7 +15,7 @@ export type PrincipalResult = { principal: string } | { reason: string };
  * OpenSSH compares the principals of a host certificate as they are, so that one would match nothing.
  */
 export function canonicalPrincipal(input: string): PrincipalResult {
-  const name = input.toLowerCase();
+  const name = lowerCase(input);
   if (name.includes(':')) return addressOf(name);
   if (name.includes('*')) {
     return { reason: 'SSH clients know no wildcards in host certificates; list every name, or none for any host' };

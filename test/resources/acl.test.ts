@@ -183,6 +183,7 @@ describe('the grammar', () => {
     ['bind:a*=b', /only as a whole/],
     ['bind:a=b*', /only as a whole/],
     ['bind:ü=b', /letters, digits/],
+    ['bind:\u212a8s.example.com', /in ASCII \("k8s.example.com"\)/],
   ])('refuses %s', (text, reason) => {
     const parsed = parseRule(text);
     expect('reason' in parsed && parsed.reason).toMatch(reason);

@@ -32,6 +32,7 @@ describe('a principal', () => {
     '[::1]',
     '1.2.3.04',
     '1.2.3',
+    'host.\u212aube.example',
   ])('cannot be %s', (input) => {
     expect(canonicalPrincipal(input)).toHaveProperty('reason');
   });

@@ -7,6 +7,7 @@ import { ApiError, errorBody, internalError, invalidRequest, notFound, resourceI
 import { type KnownMethods, pathOf } from './methods.ts';
 import { newRequestId } from './request-id.ts';
 import { isTransient, violation } from './store/trouble.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
 
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -20,7 +21,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
   const { id } = request;
   reply
     .code(error.status)
-    .headers({ 'x-request-id': id, ...error.headers })
+    .headers({ 'x-request-id': id, [SERVICE_VERSION_HEADER]: SERVICE_VERSION, ...error.headers })
     .type('application/json; charset=utf-8')
     .send(errorBody(error, id));
 }
@@ -107,6 +108,7 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     'x-request-id': id,
+    [SERVICE_VERSION_HEADER]: SERVICE_VERSION,
     connection: 'close',
     ...answer.headers,
   };

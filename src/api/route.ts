@@ -12,6 +12,7 @@ import type { RateLimiter } from './rate-limit.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,8 +25,6 @@ declare module 'fastify' {
     documentedPath?: string;
   }
 }
-
-export const SERVICE_VERSION = '2';
 
 export interface RouteOptions {
   db: Database;
@@ -64,8 +63,8 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
     request.documentedPath = operation.path;
-    reply.header('service-version', SERVICE_VERSION);
-    checkVersion(header(request, 'service-version'));
+    reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
+    checkVersion(header(request, SERVICE_VERSION_HEADER));
     request.caller = await rateLimiter.authenticate(request, reply, () =>
       authenticate(db, header(request, 'authorization')),
     );

@@ -211,6 +211,10 @@ describe('an error', () => {
 describe('the version in Service-Version', () => {
   test('may be absent or 2, and is echoed', async () => {
     expect((await admin.get('/ip_policies')).headers['service-version']).toBe('2');
+    expect((await admin.send('DELETE', '/ip_policies')).headers['service-version']).toBe('2');
+    expect((await admin.get('/nothing')).headers['service-version']).toBe('2');
+    expect((await admin.get('/ip_policies/%zz')).headers['service-version']).toBe('2');
+    expect((await raw('nonsense\r\n\r\n')).head).toMatch(/^service-version: 2$/m);
     expect((await admin.get('/ip_policies', { 'service-version': '2' })).headers['service-version']).toBe('2');
   });
 

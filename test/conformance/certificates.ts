@@ -43,7 +43,7 @@ async function authorities() {
 }
 
 async function servers() {
-  const [leaf, other, rsa, rsa1024, ed25519, p384, p521, unnamed, root] = await Promise.all([
+  const [leaf, other, allUsages, rsa, rsa1024, ed25519, p384, p521, unnamed, root] = await Promise.all([
     makeCertificate({
       subject: 'CN=app.example.com',
       ca: false,
@@ -59,6 +59,7 @@ async function servers() {
       notAfter: new Date('2002-03-04T05:06:07Z'),
     }),
     makeCertificate({ subject: 'CN=other.example.com', ca: false }),
+    makeCertificate({ subject: 'CN=all.example.com', ca: false, usages: ALL_USAGES }),
     makeCertificate({ subject: 'CN=rsa.example.com', ca: false, algorithm: 'rsa' }),
     makeCertificate({ subject: 'CN=short.example.com', ca: false, algorithm: 'rsa1024' }),
     makeCertificate({ subject: 'CN=ed25519.example.com', ca: false, algorithm: 'ed25519' }),
@@ -80,6 +81,8 @@ async function servers() {
     leaf_at_limit: leaf.pem.padEnd(65_536),
     leaf_key_at_limit: leaf.keyPem.padEnd(16_384),
     other_key: other.keyPem,
+    leaf_with_all_usages: allUsages.pem,
+    leaf_with_all_usages_key: allUsages.keyPem,
     rsa: rsa.pem,
     rsa_key: rsa.keyPem,
     rsa_key_pkcs1: String(createPrivateKey(rsa.keyPem).export({ type: 'pkcs1', format: 'pem' })),

@@ -34,7 +34,7 @@ export interface Documented {
 
 export interface Contract {
   readonly operations: readonly Documented[];
-  /** `IPPolicy.description`, `listIpPolicies?limit`. */
+  /** `IPPolicy.description`, `listIpPolicies?limit`; of those with a choice of values, each: `User.admin: true`. */
   readonly fields: ReadonlySet<string>;
   operationOf(step: Pick<Step, 'method' | 'path'>): Documented | undefined;
   /** What this row covers: fields that are sent with success, and those that the answer is held to. */
@@ -79,6 +79,7 @@ export function readContract(document: unknown): Contract {
     }
     const own = at.split('>').at(-1) ?? at;
     for (const branch of branches(schema)) walk(branch, at, found, value);
+    for (const choice of choicesOf(schema)) if (!value || value.of === choice) found.add(`${own}: ${choice}`);
     for (const [name, member] of Object.entries(json.safeParse(schema.properties).data ?? {})) {
       if (value && !has(value.of, name)) continue;
       found.add(`${own}.${name}`);
@@ -125,6 +126,12 @@ export function readContract(document: unknown): Contract {
     },
   };
 }
+
+const choicesOf = (schema: Schema): unknown[] => {
+  if ('const' in schema) return [schema.const];
+  if (schema.type === 'boolean') return [true, false];
+  return z.array(z.unknown()).safeParse(schema.enum).data ?? [];
+};
 
 const branches = ({ anyOf, oneOf, allOf }: Schema): Schema[] =>
   [anyOf, oneOf, allOf].flatMap((list) => z.array(json).safeParse(list).data ?? []);

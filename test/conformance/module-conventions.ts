@@ -72,7 +72,10 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       given,
       ask: make,
       answer: ok({ enabled: true }),
-      later: [[put(address, { ...least, enabled: null }), ok({ enabled: true })]],
+      later: [
+        [put(address, { ...least, enabled: null }), ok({ enabled: true })],
+        [put(address, { ...least, enabled: true }), ok({ enabled: true })],
+      ],
     },
     {
       rule: `${capital(one)} can be switched off, and keeps its settings`,

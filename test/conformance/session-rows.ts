@@ -43,6 +43,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
       answer: ok({ options_passthrough: false }),
       later: [
         [take({ options_passthrough: true }), ok({ options_passthrough: true })],
+        [take({ options_passthrough: false }), ok({ options_passthrough: false })],
         [take({ options_passthrough: 'yes' }), invalid({ '/options_passthrough': /boolean/ })],
       ],
     },

@@ -55,7 +55,10 @@ const targets: Row[] = [
     rule: 'The format of a destination is json unless that is said otherwise',
     ask: post(path, least),
     answer: created({ format: 'json' }),
-    later: [[post(path, { ...least, format: null }), created({ format: 'json' })]],
+    later: [
+      [post(path, { ...least, format: null }), created({ format: 'json' })],
+      [post(path, { ...least, format: 'json' }), created({ format: 'json' })],
+    ],
   },
   {
     rule: 'There is no format of deliveries but json',

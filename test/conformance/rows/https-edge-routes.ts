@@ -71,6 +71,7 @@ const paths: Row[] = [
     given: made,
     ask: patch(address, { match: '/b', match_type: 'exact_path' }),
     answer: ok({ match: '/b', match_type: 'exact_path' }),
+    later: [[patch(address, { match_type: 'path_prefix' }), ok({ match: '/b', match_type: 'path_prefix' })]],
   },
   {
     rule: 'An edge has one route for a path and a way of matching; the answer names it',

@@ -71,6 +71,7 @@ const single: readonly Row[] = [
     given: { ...policy, made: make({}) },
     ask: patch(`${path}/{made.id}`, { cidr: '10.1.0.0/16', action: 'deny' }),
     answer: ok({ cidr: '10.1.0.0/16', action: 'deny', ip_policy_id: '{policy.id}' }),
+    later: [[patch(`${path}/{made.id}`, { action: 'allow' }), ok({ cidr: '10.1.0.0/16', action: 'allow' })]],
   },
   {
     rule: 'A rule stays with its policy',

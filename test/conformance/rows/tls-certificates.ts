@@ -46,6 +46,23 @@ const derived: Row[] = [
       subject_alternative_names: { dns_names: [], ips: [] },
     },
   ),
+  takes(
+    'The key usages of a TLS certificate have the names of RFC 5280',
+    pair('{pem.leaf_with_all_usages}', '{pem.leaf_with_all_usages_key}'),
+    {
+      key_usages: [
+        'digitalSignature',
+        'nonRepudiation',
+        'keyEncipherment',
+        'dataEncipherment',
+        'keyAgreement',
+        'keyCertSign',
+        'cRLSign',
+        'encipherOnly',
+        'decipherOnly',
+      ],
+    },
+  ),
   takes('A TLS certificate that was uploaded was not issued here: the time of that is null', least, {
     issued_at: null,
   }),

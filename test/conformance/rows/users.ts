@@ -36,6 +36,11 @@ export const users: Section = {
       answer: created({ admin: true, active: false }),
     },
     {
+      rule: 'That a user is active and no admin may be said, too',
+      ask: post(path, { name: 'Ada', admin: false, active: true }),
+      answer: created({ admin: false, active: true }),
+    },
+    {
       rule: 'A user can be made an admin and a plain user again, which counts from the next request on',
       given: { ...made, key: post('/api_keys', { owner_id: '{made.id}' }) },
       ask: patch(`${path}/{made.id}`, { admin: true }),

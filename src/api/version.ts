@@ -1,0 +1,3 @@
+/** The version of this API, which requests may name and answers do. */
+export const SERVICE_VERSION = '2';
+export const SERVICE_VERSION_HEADER = 'service-version';

@@ -1,9 +1,12 @@
+import { X509Certificate } from 'node:crypto';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { readCertificates } from '../../src/api/certificates/x509.ts';
 import { certificateAuthority, MAX_CA_PEM_BYTES } from '../../src/resources/certificate-authority.ts';
 import { KEY_USAGES } from '../../src/resources/x509-names.ts';
 import { BASE, startTestApi } from './harness.ts';
-import { KeyUsageFlags, type Made, makeCertificate, type Wanted } from './x509.ts';
+import { altered, KeyUsageFlags, type Made, makeCertificate, type Wanted } from './x509.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -18,6 +21,9 @@ const made: Record<string, Made> = {
   unsigning: await makeCertificate({ usages: KeyUsageFlags.digitalSignature }),
 };
 
+const never = (): never => {
+  throw new Error('it is there');
+};
 const create = async (ca_pem: string) => (await admin.post(path, { ca_pem })).as(certificateAuthority.view);
 const created = async (wanted: Wanted) => create((await makeCertificate(wanted)).pem);
 const refused = async (ca_pem: unknown) => {
@@ -77,6 +83,14 @@ describe('a certificate authority', () => {
     await created({ notBefore: new Date('2101-01-01'), notAfter: new Date('2102-01-01') });
   });
 
+  test('may have its own name as issuer, and be signed by the key that it had before', async () => {
+    const issuer = await makeCertificate({ subject: 'CN=New key' });
+    const wanted = { subject: 'CN=New key', issuer, authorityKey: '0123456789abcdef' };
+    expect((await created(wanted)).subject_common_name).toBe('New key');
+    const { pem } = await makeCertificate({ subject: 'CN=New key', issuer });
+    expect(await refused(pem)).toMatch(/does not verify with its own key/);
+  });
+
   test('is kept as it was sent, with any white space around and Windows line ends', async () => {
     const { pem } = await makeCertificate({});
     const sent = `\r\n${pem.replaceAll('\n', '\r\n')}\n\n`;
@@ -103,7 +117,7 @@ function withUnknownKey(der: Buffer): Buffer {
   return changed;
 }
 
-describe('what is no certificate authority is refused with the reason', () => {
+describe('what is no certificate authority is refused with the reason', async () => {
   const pem = (name: string) => made[name]?.pem ?? '';
   const key = (name: string) => made[name]?.keyPem ?? '';
   const der = Buffer.from(pem('authority').replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64');
@@ -142,6 +156,90 @@ describe('what is no certificate authority is refused with the reason', () => {
     ['nesting without end', encoded(Buffer.alloc(20_000, Buffer.from([0x30, 0x80]))), /no readable X\.509/],
   ])('%s', async (_, sent, reason) => {
     expect(await refused(sent)).toMatch(reason);
+  });
+
+  const dated = await makeCertificate({
+    subject: 'CN=Below',
+    issuer: made.other ?? never(),
+    notBefore: new Date('2024-02-29T12:00:00Z'),
+    notAfter: new Date('2099-12-31T23:59:59Z'),
+  });
+  test.each([
+    ['notAfter', '20991231235959Z', '20231332000000Z', /notAfter is no date/],
+    ['notAfter', '20991231235959Z', '20230230000000Z', /notAfter is no date/],
+    ['notAfter', '20991231235959Z', '20230101240000Z', /notAfter is no date/],
+    ['notAfter', '20991231235959Z', '202301010000+01', /notAfter is no date/],
+    ['notAfter', '20991231235959Z', '2023010100000aZ', /notAfter is no date/],
+    ['notAfter', '20991231235959Z', '00010101000000Z', /notAfter .* different dates: 0001-01-01T.* and 1901-01-01T/],
+    ['notAfter', '20991231235959Z', '00000101000000Z', /notAfter .* different dates/],
+    ['notBefore', '240229120000Z', '241301000000Z', /notBefore is no date/],
+    ['notBefore', '240229120000Z', '230229000000Z', /notBefore is no date/],
+    ['notBefore', '240229120000Z', '240229120060Z', /notBefore is no date/],
+  ])('a %s of %s that is %s', async (_, was, is, reason) => {
+    expect(await refused(altered(dated, was, is))).toMatch(reason);
+  });
+
+  test.each([
+    ['20991231235959Z', '99991231235959Z', '9999-12-31T23:59:59.000Z'],
+    ['20991231235959Z', '20240229000000Z', '2024-02-29T00:00:00.000Z'],
+    ['20991231235959Z', '18990101000000Z', '1899-01-01T00:00:00.000Z'],
+  ])('but not a notAfter of %s that is %s', async (was, is, notAfter) => {
+    expect((await create(altered(dated, was, is))).not_after).toBe(notAfter);
+  });
+
+  test('one that is signed by itself, but not with its own key', async () => {
+    const notAfter = new Date('2099-12-31T23:59:59Z');
+    for (const wanted of [{}, { usages: KeyUsageFlags.keyCertSign }, { algorithm: 'rsa' }] as const) {
+      const self = await makeCertificate({ ...wanted, notAfter });
+      expect(await refused(altered(self, '20991231235959Z', '20981231235959Z'))).toMatch(
+        /does not verify with its own key/,
+      );
+    }
+  });
+
+  test.each<[string, (pem: string) => string]>([
+    ['all in one line', (pem) => pem.replaceAll('\n', '')],
+    ['its BEGIN and base64 in one line', (pem) => pem.replace('CERTIFICATE-----\n', 'CERTIFICATE-----')],
+    ['its END and base64 in one line', (pem) => pem.replace('\n-----END', '-----END')],
+    ['space before its BEGIN', (pem) => `  ${pem}`],
+    ['space before its END', (pem) => pem.replace('-----END', ' -----END')],
+    ['indented lines', (pem) => pem.replaceAll('\n', '\n  ')],
+    ['blank lines in its base64', (pem) => pem.replaceAll('\n', '\n\n')],
+    ['old Mac line ends', (pem) => pem.replaceAll('\n', '\r')],
+    ['two blocks without a line end between', (pem) => pem.trimEnd() + pem],
+  ])('%s, which OpenSSL cannot read', async (_, spoil) => {
+    expect(() => new X509Certificate(spoil(pem('authority')))).toThrow();
+    expect(await refused(spoil(pem('authority')))).toMatch(/lines of their own|blank line/);
+  });
+
+  test('but whatever is taken, however its lines are, OpenSSL reads', () => {
+    const lines = pem('authority').trimEnd().split('\n');
+    const ends = fc.constantFrom(
+      '\n',
+      '\n',
+      '\n',
+      '\r\n',
+      ' \n',
+      '\n ',
+      '\n\n',
+      '\r',
+      '\t\r\n',
+      '',
+      '\f\n',
+      '\n\t',
+      '\u00a0\n',
+    );
+    let taken = 0;
+    fc.assert(
+      fc.property(fc.array(ends, { minLength: lines.length, maxLength: lines.length }), ends, (after, before) => {
+        const text = before + lines.map((line, index) => line + after[index]).join('');
+        if ('reason' in readCertificates(text)) return;
+        taken++;
+        new X509Certificate(text);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(taken).toBeGreaterThan(50);
   });
 
   test('and the reason does not show a private key', async () => {

@@ -4,7 +4,7 @@ import { TLS_PRIVATE_KEY } from '../../src/api/families/tls-certificates.ts';
 import { createSecrets } from '../../src/api/secrets.ts';
 import { tlsCertificate } from '../../src/resources/tls-certificate.ts';
 import { startTestApi } from './harness.ts';
-import { KeyUsageFlags, type Made, makeCertificate } from './x509.ts';
+import { altered, KeyUsageFlags, type Made, makeCertificate } from './x509.ts';
 
 const secrets = createSecrets([{ id: 'k', bytes: Buffer.alloc(32, 1) }]);
 const api = await startTestApi({ secrets });
@@ -37,6 +37,11 @@ const below = (ca: false | null) =>
       private_key_pem: keyPem,
     })),
   );
+const falseRoot = altered(
+  await makeCertificate({ ca: false, notAfter: new Date('2099-12-31T23:59:59Z') }),
+  '2099',
+  '2098',
+);
 const selfSigned = (made: Made) => ({ certificate_pem: made.pem, private_key_pem: made.keyPem });
 
 describe('a TLS certificate', () => {
@@ -135,6 +140,12 @@ describe('what does not belong together is refused with the reason', async () =>
     ['/certificate_pem', 'an issuer that is no CA', await below(false), /1 is not signed by .* 2/],
     ['/certificate_pem', 'an issuer that does not say that it is a CA', await below(null), /1 is not signed by .* 2/],
     ['/certificate_pem', 'itself twice', { certificate_pem: leaf.pem + leaf.pem }, /1 is not signed/],
+    [
+      '/certificate_pem',
+      'a root that is not its own',
+      { certificate_pem: falseRoot },
+      /does not verify with its own key/,
+    ],
     ['/certificate_pem', 'very many', { certificate_pem: many }, /more than 10/],
     ['/certificate_pem', 'a key', { certificate_pem: leaf.keyPem }, /is a private key/],
     ['/certificate_pem', 'both', { certificate_pem: leaf.pem + leaf.keyPem }, /block 2 is a private key/],

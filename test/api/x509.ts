@@ -43,6 +43,8 @@ export interface Wanted {
   ca?: boolean | null;
   /** Undefined: no such extension. */
   usages?: number;
+  /** Whose key signs, by its identifier (hex). */
+  authorityKey?: string;
   purposes?: string[];
   names?: x509.JsonGeneralNames;
   notBefore?: Date;
@@ -70,6 +72,7 @@ export async function makeCertificate(wanted: Wanted = {}): Promise<Made> {
     extensions: [
       ...(ca === null ? [] : [new x509.BasicConstraintsExtension(ca, undefined, true)]),
       ...(usages === undefined ? [] : [new x509.KeyUsagesExtension(usages, true)]),
+      ...(wanted.authorityKey === undefined ? [] : [new x509.AuthorityKeyIdentifierExtension(wanted.authorityKey)]),
       ...(purposes === undefined ? [] : [new x509.ExtendedKeyUsageExtension(purposes)]),
       ...(names === undefined ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
     ],
@@ -77,6 +80,17 @@ export async function makeCertificate(wanted: Wanted = {}): Promise<Made> {
   const der = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   const keyPem = `${x509.PemConverter.encode(der, 'PRIVATE KEY')}\n`;
   return { pem: `${certificate.toString('pem')}\n`, keyPem, certificate, keys };
+}
+
+export const pemOf = (der: Buffer) => `${x509.PemConverter.encode(der, 'CERTIFICATE')}\n`;
+
+/** The certificate with something in it, such as a date, replaced by what is as long. Its signature is not good any more. */
+export function altered({ certificate }: Pick<Made, 'certificate'>, was: string, is: string): string {
+  const der = Buffer.copyBytesFrom(new Uint8Array(certificate.rawData));
+  const at = der.indexOf(was, 0, 'latin1');
+  if (at === -1 || was.length !== is.length) throw new Error(`cannot replace ${was} by ${is}`);
+  der.write(is, at, 'latin1');
+  return pemOf(der);
 }
 
 async function generate(algorithm: AlgorithmName): Promise<webcrypto.CryptoKeyPair> {

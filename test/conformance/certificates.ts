@@ -1,6 +1,6 @@
 /** Certificates and keys that rows name as `{pem.ca}` and so on; made anew, so that none expires. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { KeyUsageFlags, makeCertificate } from '../api/x509.ts';
+import { altered, KeyUsageFlags, makeCertificate } from '../api/x509.ts';
 
 const { keyCertSign, cRLSign, digitalSignature } = KeyUsageFlags;
 const ALL_USAGES = 0b1_1111_1111;
@@ -24,7 +24,12 @@ async function authorities() {
     makeCertificate({ usages: digitalSignature }),
     makeCertificate({ algorithm: 'rsa1024' }),
   ]);
-  const intermediate = await makeCertificate({ subject: 'CN=Below the device CA', issuer: ca });
+  const notAfter = new Date('2099-12-31T23:59:59Z');
+  const [intermediate, dated, self] = await Promise.all([
+    makeCertificate({ subject: 'CN=Below the device CA', issuer: ca }),
+    makeCertificate({ subject: 'CN=Dated', issuer: ca, notAfter }),
+    makeCertificate({ notAfter }),
+  ]);
   const withTail = Buffer.concat([Buffer.from(ca.certificate.rawData), Buffer.from([0])]);
   return {
     ca: ca.pem,
@@ -39,6 +44,11 @@ async function authorities() {
     ca_with_short_key: short.pem,
     ca_with_tail: `-----BEGIN CERTIFICATE-----\n${withTail.toString('base64')}\n-----END CERTIFICATE-----\n`,
     intermediate_ca: intermediate.pem,
+    ca_in_one_line: ca.pem.replaceAll('\n', ''),
+    ca_in_three_lines: ca.pem.replaceAll(/(?<=[A-Za-z0-9+/=])\n(?=[A-Za-z0-9+/=])/g, ''),
+    ca_until_february_30: altered(dated, '20991231235959Z', '20990230000000Z'),
+    ca_until_the_year_1: altered(dated, '20991231235959Z', '00010101000000Z'),
+    ca_with_wrong_signature: altered(self, '20991231235959Z', '20981231235959Z'),
   };
 }
 

@@ -48,13 +48,72 @@ function readCertificate(block: PemBlock): Read<Certificate> {
   try {
     const certificate = new X509Certificate(block.der);
     if (certificate.raw.length !== block.der.length) return { reason: 'has trailing data after the certificate' };
-    const value = describe(certificate, new x509.X509Certificate(block.der));
+    const undated = DATES.find(({ printed }) => printed(certificate) === NO_DATE);
+    if (undated) return { reason: `has a validity whose ${undated.name} is no date` };
+    const parsed = new x509.X509Certificate(block.der);
+    const problem =
+      datesProblem(certificate, parsed) ?? keyProblem(certificate) ?? signatureProblem(certificate, parsed);
+    if (problem !== undefined) return { reason: problem };
+    const value = describe(certificate, parsed);
     const names = [value.commonName ?? '', ...value.dnsNames];
     if (names.some((name) => !text().safeParse(name).success)) return { reason: 'has a name that is no text' };
     return { value };
   } catch {
     return { reason: 'holds no readable X.509 certificate' };
   }
+}
+
+/** What OpenSSL prints for a date that is none; Node's `validFromDate` is then whatever the memory had. */
+const NO_DATE = 'Bad time value';
+
+const DATES = [
+  {
+    name: 'notBefore',
+    printed: ({ validFrom }: X509Certificate) => validFrom,
+    openssl: ({ validFromDate }: X509Certificate) => validFromDate,
+    parsed: ({ notBefore }: x509.X509Certificate) => notBefore,
+  },
+  {
+    name: 'notAfter',
+    printed: ({ validTo }: X509Certificate) => validTo,
+    openssl: ({ validToDate }: X509Certificate) => validToDate,
+    parsed: ({ notAfter }: x509.X509Certificate) => notAfter,
+  },
+];
+
+/** The library takes the year 1 for 1901, and reads forms that RFC 5280, section 4.1.2.5, forbids. */
+function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
+  for (const date of DATES) {
+    const [one, other] = [date.openssl(certificate), date.parsed(parsed)];
+    if (one.getTime() !== other.getTime()) {
+      return `has a ${date.name} that readers take for different dates: ${shown(one)} and ${shown(other)}`;
+    }
+  }
+  return undefined;
+}
+
+const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : date.toISOString());
+
+/** Node reads the key when it is asked for. */
+function keyProblem(certificate: X509Certificate): string | undefined {
+  try {
+    void certificate.publicKey;
+    return undefined;
+  } catch {
+    return 'has a public key of an unknown type';
+  }
+}
+
+/** Of one that is signed by itself, the signature is the one thing about it that can be checked here. */
+function signatureProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
+  if (certificate.subject !== certificate.issuer) return undefined;
+  // A CA that changes its key signs its own name with the old one, and names that (RFC 5280, sections 3.2 and 4.2.1.1).
+  const signer = parsed.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId;
+  const own = parsed.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
+  if (signer !== undefined && signer !== own) return undefined;
+  return certificate.verify(certificate.publicKey)
+    ? undefined
+    : 'is signed by itself, but the signature does not verify with its own key';
 }
 
 function describe(openssl: X509Certificate, parsed: x509.X509Certificate): Certificate {

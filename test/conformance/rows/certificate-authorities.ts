@@ -102,6 +102,11 @@ const refusals: Row[] = [
   wrong('A CA that is cut off is refused', '-----BEGIN CERTIFICATE-----\nAAAA', /cut off/),
   wrong('Text around the PEM of a CA is refused', '{pem.ca}and more', /outside/),
   wrong('Bytes after the certificate of a CA are refused', '{pem.ca_with_tail}', /trailing/),
+  wrong('A CA whose dates do not exist is refused', '{pem.ca_until_february_30}', /notAfter is no date/),
+  wrong('A CA whose dates readers take for different ones is refused', '{pem.ca_until_the_year_1}', /different dates/),
+  wrong('A CA signed by itself has a signature of its own key', '{pem.ca_with_wrong_signature}', /does not verify/),
+  wrong('BEGIN and END of a CA are on lines of their own', '{pem.ca_in_one_line}', /lines of their own/),
+  made('The lines of a CA may have any length', '{pem.ca_in_three_lines}', { ca_pem: '{pem.ca_in_three_lines}' }),
   wrong('An empty text is no CA', '', /empty/),
   wrong('Null is no CA', null, /string/),
   {

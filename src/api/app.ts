@@ -1,6 +1,7 @@
 /** The management API as a Fastify instance, without anything around it: no process, no listening, no set-up. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { addAccessLog } from './access-log.ts';
+import { addDeadlines } from './deadlines.ts';
 import { addDocs } from './docs.ts';
 import {
   answerClientError,
@@ -72,7 +73,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     requestTimeout: timeouts.request,
-    handlerTimeout: timeouts.handler,
     trustProxy: options.trustedProxies ?? false,
     http: {
       // Node takes the larger of the two for whole requests, whichever it is.
@@ -115,7 +115,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
     const rateLimiter = await addRateLimits(scope, { ...RATE_LIMITS, ...options.rateLimits });
-    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, baseOf: baseUrl(options.baseUrl) }));
+    const deadlines = addDeadlines(scope, timeouts.handler);
+    const baseOf = baseUrl(options.baseUrl);
+    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, deadlines, baseOf }));
   });
   await addDocs(app, openApiDocument());
   return app;

@@ -54,8 +54,6 @@ function fromFastify(error: FastifyError): ApiError | undefined {
       return invalidRequest({ 'Content-Length': 'differs from the length of the body' });
     case 'FST_ERR_BAD_URL':
       return invalidRequest({ path: 'has a malformed percent escape' });
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return unavailable('The request took too long; whether it took effect is unknown.');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('There is nothing at this path.');
     default:

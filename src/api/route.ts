@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency.ts';
 import { authenticate, type Caller, requireAdmin } from './auth.ts';
+import type { Deadlines } from './deadlines.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
 import { pathOf } from './methods.ts';
@@ -31,6 +32,7 @@ export interface RouteOptions {
   secrets: Secrets;
   platform: Platform;
   rateLimiter: RateLimiter;
+  deadlines: Deadlines;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -53,7 +55,7 @@ const NO_BODY = z.strictObject({});
 function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
   operation: Operation<P, Query, Body>,
-  { db, rateLimiter, baseOf }: RouteOptions,
+  { db, rateLimiter, deadlines, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
@@ -62,6 +64,7 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
 
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
+    deadlines.begin(request, reply);
     request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     checkVersion(header(request, SERVICE_VERSION_HEADER));
@@ -98,9 +101,13 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
     config: { documentedPath: operation.path },
     onRequest: admit,
     handler: async (request, reply) => {
-      const answer = await operation.handle(read(request));
-      // Who waited for longer than a handler may take has been answered.
-      return reply.sent ? undefined : send(reply, success.status, answer);
+      try {
+        const answer = await operation.handle(read(request));
+        // Who waited for longer than a request may take has been answered.
+        return reply.sent ? undefined : send(reply, success.status, answer);
+      } finally {
+        deadlines.end(request);
+      }
     },
   });
 }

@@ -59,8 +59,11 @@ describe('a lock between processes', () => {
   });
 
   it('lets one in at a time, too, when all find a dead holder', async () => {
-    await writeFile(path, holder(deadPid()));
-    expect(await mostAtOnce()).toBe(1);
+    for (let round = 0; round < 20; round++) {
+      await writeFile(path, holder(deadPid()));
+      expect(await mostAtOnce()).toBe(1);
+    }
+    expect(await readdir(directory)).toEqual([]);
   });
 
   it('breaks the lock of another host that has not been touched for long, and no fresher one', async () => {

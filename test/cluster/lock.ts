@@ -1,6 +1,6 @@
 /** A lock between processes, as a file: one of them builds, the others wait for it. */
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -72,6 +72,10 @@ async function readHolder(path: string): Promise<Holder | undefined> {
 
 async function isDead(path: string, holder: Holder): Promise<boolean> {
   if (holder.host === hostname() && !isAlive(holder.pid)) return true;
+  return isStale(path);
+}
+
+async function isStale(path: string): Promise<boolean> {
   const touched = await stat(path).catch(() => undefined);
   return touched !== undefined && Date.now() - touched.mtimeMs > STALE_MS;
 }
@@ -86,19 +90,24 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Takes the dead holder's lock away, and no other: between our look and our move somebody else may have broken it and
- * taken the lock, and then gets it back.
+ * Takes the dead holder's lock away, and no other. Only one at a time may: else one who looked earlier could take away what
+ * the next holder has just got.
  */
 async function breakLock(path: string, dead: Holder): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
+  const breaking = `${path}.breaking`;
   try {
-    await rename(path, aside);
+    await mkdir(breaking);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
+    // Of one that died in the middle of the few lines below.
+    if (await isStale(breaking)) await rm(breaking, { recursive: true, force: true });
+    return;
   }
-  if ((await readHolder(aside))?.token !== dead.token) await link(aside, path).catch(() => {});
-  await rm(aside, { force: true });
+  try {
+    if ((await readHolder(path))?.token === dead.token) await rm(path, { force: true });
+  } finally {
+    await rm(breaking, { recursive: true, force: true });
+  }
 }
 
 function hasCode(error: unknown, code: string): boolean {

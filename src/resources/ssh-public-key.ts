@@ -125,6 +125,11 @@ function importJwk(key: { kty: string } & Record<string, string>): void {
   }
 }
 
+/** What a schema can say of it: the type, base64, and a comment without control characters. */
+const LINE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a comment may not have
+  /^\s*(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa)[ \t]+[A-Za-z0-9+/]+=*(?:[ \t]+[^\u0000-\u0008\u000a-\u001f\u007f-\u009f]*)?\s*$/;
+
 /** A line as requests carry it, without white space around (the .pub file ends with a newline). */
 export const sshPublicKey = text()
   .max(MAX_PUBLIC_KEY_LENGTH, `must be at most ${MAX_PUBLIC_KEY_LENGTH} characters`)
@@ -133,4 +138,4 @@ export const sshPublicKey = text()
     const parsed = parseSshPublicKey(line);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
   })
-  .meta(pattern(/^\s*(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa)[ \t]+[A-Za-z0-9+/]+=*/));
+  .meta(pattern(LINE));

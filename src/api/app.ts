@@ -47,7 +47,7 @@ export interface AppOptions {
 export interface Timeouts {
   /** To receive a request. */
   request: number;
-  /** From its first bytes to its answer. */
+  /** From its headers to its answer. */
   handler: number;
   /** Of a connection without traffic. */
   connection: number;

@@ -137,7 +137,7 @@ const settings = {
   handlerTimeoutMs: {
     env: 'HANDLER_TIMEOUT_MS',
     flag: '--handler-timeout-ms <ms>',
-    description: 'longest time from the first bytes of a request to its answer, 0 for no limit',
+    description: 'longest time from the headers of a request to its answer, 0 for no limit',
     secret: false,
     schema: wholeNumber(0, 600_000).default(25_000),
   },

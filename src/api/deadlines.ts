@@ -1,6 +1,6 @@
 /**
  * An end for every request, also where its handler does not come to one. Fastify's `handlerTimeout` does the same with a
- * timer and an AbortController for each request, which cost a GET a tenth of its processor time.
+ * timer and an AbortController for each request.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerError } from './error-handler.ts';

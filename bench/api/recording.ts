@@ -1,5 +1,6 @@
 /** What an operation does to the database, taken down while it does it. */
-import type { Database, Executor, Statement } from '../../src/api/store/database.ts';
+import type { Database, Executor } from '../../src/api/store/database.ts';
+import type { Statement } from '../../src/api/store/statement.ts';
 
 /** One round trip. */
 export type Step =

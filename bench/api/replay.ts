@@ -1,5 +1,5 @@
 /** Follows a script for one request. What it does beside the statements is what a handler by hand would do. */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { newId } from '../../src/resources/id.ts';
 import type { Script, Source } from './script.ts';
@@ -82,9 +82,9 @@ function reader(source: Source): Read {
         return ids[source.index];
       };
     case 'caller':
-      return ({ secret }) => createHash('sha256').update(secret).digest();
+      return ({ secret }) => sha256(secret);
     case 'token':
-      return () => createHash('sha256').update(randomBytes(32)).digest();
+      return () => sha256(randomBytes(32));
     case 'serial':
       return () => String(randomBytes(8).readBigUInt64BE() >> 1n);
     case 'now':
@@ -120,3 +120,6 @@ function reader(source: Source): Read {
 function memberOf(value: unknown, key: string | number): unknown {
   return Object(value)[key];
 }
+
+/** As PostgreSQL reads a bytea. */
+const sha256 = (data: string | Buffer) => `\\x${hash('sha256', data, 'hex')}`;

@@ -8,7 +8,7 @@ export interface Observed {
   url: string;
   params: Readonly<Record<string, string>>;
   body: unknown;
-  callerHash: Buffer;
+  callerHash: string;
   steps: readonly Step[];
   status: number;
   answer: unknown;
@@ -17,7 +17,7 @@ export interface Observed {
 const ID = /[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}/g;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const SERIAL = /^\d{15,19}$/;
-const HASH_BYTES = 32;
+const HASH = /^\\x[0-9a-f]{64}$/;
 /** From here on, an array of an answer is rows of a statement. */
 const MANY = 10;
 
@@ -34,22 +34,17 @@ export function scriptOf({ method, url, params, body, callerHash, steps, status,
   let statements = 0;
 
   function sourceOf(value: unknown): Source {
-    if (Buffer.isBuffer(value)) return ofBytes(value);
     if (value === null || typeof value !== 'object') return typeof value === 'string' ? ofText(value) : constant(value);
     const known = isEmpty(value) ? undefined : traced(value);
     if (known) return known;
     if (Array.isArray(value)) return { from: 'array', items: value.map(sourceOf) };
     return { from: 'object', members: Object.entries(value).map(([name, member]) => [name, sourceOf(member)]) };
   }
-  function ofBytes(bytes: Buffer): Source {
-    if (bytes.equals(callerHash)) return { from: 'caller' };
-    if (bytes.length === HASH_BYTES) return { from: 'token' };
-    throw new Error('bytes of an unknown kind');
-  }
   function ofText(value: string): Source {
     const known = value === '' ? undefined : traced(value);
     if (known) return known;
     if (TIME.test(value)) return { from: 'now' };
+    if (HASH.test(value)) return { from: value === callerHash ? 'caller' : 'token' };
     if (SERIAL.test(value)) return { from: 'serial' };
     const json = value.startsWith('{') || value.startsWith('[') ? parsed(value) : undefined;
     if (json !== undefined) return { from: 'json', value: sourceOf(json) };
@@ -117,7 +112,7 @@ const isEmpty = (value: object) => Object.keys(value).length === 0;
 /** Everything in a value that another value could be a copy of. */
 function within(value: unknown, sourceAt: (at: readonly Key[]) => Source, at: readonly Key[] = []): Place[] {
   if (typeof value === 'string') return value === '' ? [] : [{ value, source: sourceAt(at) }];
-  if (value === null || typeof value !== 'object' || Buffer.isBuffer(value) || isEmpty(value)) return [];
+  if (value === null || typeof value !== 'object' || isEmpty(value)) return [];
   const members = Array.isArray(value) ? value.entries() : Object.entries(value);
   const own = at.length === 0 ? [] : [{ value, source: sourceAt(at) }];
   return [...own, ...[...members].flatMap(([key, member]) => within(member, sourceAt, [...at, key]))];

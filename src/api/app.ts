@@ -1,7 +1,6 @@
 /** The management API as a Fastify instance, without anything around it: no process, no listening, no set-up. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { addAccessLog } from './access-log.ts';
-import { addDeadlines } from './deadlines.ts';
 import { addDocs } from './docs.ts';
 import {
   answerClientError,
@@ -20,6 +19,7 @@ import { addMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { DEFAULT_PLATFORM, type Platform } from './platform.ts';
 import { addRateLimits, RATE_LIMITS, type RateLimits } from './rate-limit.ts';
+import { endRequests } from './request-ends.ts';
 import { requestId } from './request-id.ts';
 import { createApi } from './route.ts';
 import { createSecrets, type Secrets } from './secrets.ts';
@@ -114,10 +114,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   await app.register(async (scope) => {
     await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
-    const rateLimiter = await addRateLimits(scope, { ...RATE_LIMITS, ...options.rateLimits });
-    const deadlines = addDeadlines(scope, timeouts.handler);
+    const rateLimiter = await addRateLimits(scope, db, { ...RATE_LIMITS, ...options.rateLimits });
+    const requestEnds = endRequests(scope, timeouts.handler);
     const baseOf = baseUrl(options.baseUrl);
-    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, deadlines, baseOf }));
+    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, requestEnds, baseOf }));
   });
   await addDocs(app, openApiDocument());
   return app;

@@ -22,13 +22,6 @@ const AUTHENTICATE = `
     left join bot_users b on b.id = k.owner_bot_id
    where k.token_hash = $1`;
 
-/** The statement behind `authenticate`, for the benchmark's baseline. */
-export const authenticateStatement = (secret: string) => ({
-  name: 'authenticate',
-  text: AUTHENTICATE,
-  values: [tokenHash(secret)],
-});
-
 const row = z.object({
   id: z.string(),
   owner_id: z.string(),
@@ -37,15 +30,34 @@ const row = z.object({
   expired: z.boolean().nullable(),
 });
 
-/**
- * The caller of a request with this Authorization header. One query, and nothing is remembered: a deleted key, an
- * expired one or one of an inactive owner stops working at once. Throws UNAUTHENTICATED.
- */
-export async function authenticate(db: Executor, header: string | undefined): Promise<Caller> {
-  if (header === undefined) throw unauthenticated('An API key is needed: "Authorization: Bearer <key>".');
-  const secret = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header)?.[1];
-  if (secret === undefined) throw unauthenticated('The Authorization header must have the form "Bearer <key>".');
-  const [found] = await db.query(authenticateStatement(secret));
+/** What a request brings along to be known by, before anybody has looked whose it is. */
+export interface Credentials {
+  /** Tells keys apart, and says nothing about them; undefined when there is none. */
+  fingerprint: string | undefined;
+  /**
+   * One query, and nothing is remembered: a deleted key, an expired one or one of an inactive owner stops working at
+   * once. @throws UNAUTHENTICATED
+   */
+  caller(db: Executor): Promise<Caller>;
+}
+
+/** Reads an Authorization header. */
+export function credentialsOf(header: string | undefined): Credentials {
+  const secret = header === undefined ? undefined : BEARER.exec(header)?.[1];
+  if (secret === undefined) {
+    const problem = header === undefined ? MISSING : MALFORMED;
+    return { fingerprint: undefined, caller: () => Promise.reject(unauthenticated(problem)) };
+  }
+  const hash = tokenHash(secret);
+  return { fingerprint: hash, caller: (db) => authenticate(db, secret, hash) };
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
+const MISSING = 'An API key is needed: "Authorization: Bearer <key>".';
+const MALFORMED = 'The Authorization header must have the form "Bearer <key>".';
+
+async function authenticate(db: Executor, secret: string, hash: string): Promise<Caller> {
+  const [found] = await db.query({ name: 'authenticate', text: AUTHENTICATE, values: [hash] });
   if (!found) throw unauthenticated('The API key is unknown.');
   const { id: keyId, owner_id, admin, active, expired } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');

@@ -1,45 +1,67 @@
 /**
- * An end for every request, also where its handler does not come to one. Fastify's `handlerTimeout` does the same with a
- * timer and an AbortController for each request.
+ * An end for what may take forever, with one timer for all of it. A timer for each (Fastify's `handlerTimeout`, the
+ * `query_timeout` of pg) keeps what it holds alive for longer than it runs, and collecting that costs more than all the
+ * timers.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { answerError } from './error-handler.ts';
-import { unavailable } from './errors.ts';
-
-export interface Deadlines {
-  /** From now on the request has as long as requests have; after that it is answered 503, whatever its handler does. */
-  begin(request: FastifyRequest, reply: FastifyReply): void;
-  /** The request is answered, or about to be. */
-  end(request: FastifyRequest): void;
+export interface Deadlines<T> {
+  /** From now on it has as long as the limit says. */
+  begin(what: T): Deadline<T>;
+  /** It has come to its end by itself. Returns whether that was in time, and the first one. */
+  end(deadline: Deadline<T>): boolean;
+  stop(): void;
 }
 
-interface Running {
-  reply: FastifyReply;
-  since: number;
+export interface Deadline<T> {
+  readonly what: T;
+  readonly since: number;
+  /** Its place among those that are running; -1 when it is over. */
+  at: number;
 }
 
-/** @param limitMs 0 for no limit; a request may take up to a quarter, at most a second, longer. */
-export function addDeadlines(app: FastifyInstance, limitMs: number): Deadlines {
-  if (limitMs === 0) return { begin: () => undefined, end: () => undefined };
-  /** In the order of their beginning. */
-  const running = new Map<FastifyRequest, Running>();
+export interface DeadlineOptions<T> {
+  /** Milliseconds; it may take up to a quarter, at most a second, longer. */
+  limitMs: number;
+  /** Whether something that has not said so is over. */
+  isOver?(what: T): boolean;
+  onLate(what: T): void;
+}
+
+export function createDeadlines<T>({ limitMs, isOver, onLate }: DeadlineOptions<T>): Deadlines<T> {
+  // Not a Map or Set: each time they grow, an old table stays behind that holds what it held until a full collection.
+  const running: Deadline<T>[] = [];
+
+  function end(deadline: Deadline<T>): boolean {
+    const { at } = deadline;
+    if (at === -1) return false;
+    deadline.at = -1;
+    const last = running.pop();
+    if (last !== undefined && last !== deadline) {
+      running[at] = last;
+      last.at = at;
+    }
+    return true;
+  }
 
   function look(): void {
     const before = performance.now() - limitMs;
-    for (const [request, { reply, since }] of running) {
-      // What did not reach its handler, refused or broken off, has not said that it ended.
-      if (reply.sent || reply.raw.destroyed) running.delete(request);
+    for (const deadline of [...running]) {
+      const { what, since } = deadline;
+      if (isOver?.(what)) end(deadline);
       else if (since <= before) {
-        running.delete(request);
-        answerError(unavailable('The request took too long; whether it took effect is unknown.'), request, reply);
+        end(deadline);
+        onLate(what);
       }
     }
   }
 
   const timer = setInterval(look, Math.min(1_000, limitMs / 4)).unref();
-  app.addHook('onClose', async () => clearInterval(timer));
   return {
-    begin: (request, reply) => void running.set(request, { reply, since: performance.now() }),
-    end: (request) => void running.delete(request),
+    begin(what) {
+      const deadline = { what, since: performance.now(), at: running.length };
+      running.push(deadline);
+      return deadline;
+    },
+    end,
+    stop: () => clearInterval(timer),
   };
 }

@@ -28,4 +28,7 @@ export function collectMethods(app: FastifyInstance): KnownMethods {
 }
 
 /** The path of a request, without its query. */
-export const pathOf = ({ url }: { url: string }) => url.split('?', 1)[0] ?? url;
+export function pathOf({ url }: { url: string }): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}

@@ -1,9 +1,9 @@
 /** How often one may call: limits for each API key, and for each address that comes without a valid one. */
-import { hash } from 'node:crypto';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from './auth.ts';
+import type { Caller, Credentials } from './auth.ts';
 import { ApiError, rateLimited } from './errors.ts';
+import type { Executor } from './store/database.ts';
 
 export interface RateLimits {
   /** Requests of one API key in a window; 0 for no limit. */
@@ -18,10 +18,10 @@ export const RATE_LIMITS: RateLimits = { perKey: 1000, perAddress: 100, windowMs
 
 export interface RateLimiter {
   /**
-   * Makes the attempt to authenticate, unless too many from this address have failed. A key that was valid when last
-   * seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
+   * Looks up whose credentials these are, unless too many from this address were nobody's. A key that was valid when
+   * last seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
    */
-  authenticate(request: FastifyRequest, reply: FastifyReply, attempt: () => Promise<Caller>): Promise<Caller>;
+  authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request of this caller's key. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface RateLimiter {
 const KNOWN_KEYS = 5000;
 
 /** The counters are in memory: every process has its own. */
-export async function addRateLimits(app: FastifyInstance, limits: RateLimits): Promise<RateLimiter> {
+export async function addRateLimits(app: FastifyInstance, db: Executor, limits: RateLimits): Promise<RateLimiter> {
   const { perKey, perAddress, windowMs } = limits;
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
@@ -43,21 +43,20 @@ export async function addRateLimits(app: FastifyInstance, limits: RateLimits): P
   let lastFailure = Number.NEGATIVE_INFINITY;
 
   return {
-    async authenticate(request, reply, attempt) {
-      if (perAddress === 0) return attempt();
-      const credentials = hash('sha256', request.headers.authorization ?? '', 'base64');
-      if (performance.now() - lastFailure <= windowMs && !known.has(credentials)) {
+    async authenticate(request, reply, { fingerprint = '', caller }) {
+      if (perAddress === 0) return caller(db);
+      if (performance.now() - lastFailure <= windowMs && !known.has(fingerprint)) {
         const failures = await failuresOf(request, { increment: false });
         if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
       }
       try {
-        const caller = await attempt();
-        known.add(credentials);
+        const found = await caller(db);
+        known.add(fingerprint);
         if (known.size > KNOWN_KEYS) for (const oldest of known.keys().take(1)) known.delete(oldest);
-        return caller;
+        return found;
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
-          known.delete(credentials);
+          known.delete(fingerprint);
           lastFailure = performance.now();
           await failuresOf(request);
         }

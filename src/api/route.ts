@@ -2,14 +2,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency.ts';
-import { authenticate, type Caller, requireAdmin } from './auth.ts';
-import type { Deadlines } from './deadlines.ts';
+import { type Caller, credentialsOf, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';
 import { pathOf } from './methods.ts';
 import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
 import type { Platform } from './platform.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import type { RequestEnds } from './request-ends.ts';
 import type { Secrets } from './secrets.ts';
 import type { Database } from './store/database.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
@@ -32,7 +32,7 @@ export interface RouteOptions {
   secrets: Secrets;
   platform: Platform;
   rateLimiter: RateLimiter;
-  deadlines: Deadlines;
+  requestEnds: RequestEnds;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -55,29 +55,31 @@ const NO_BODY = z.strictObject({});
 function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
   app: FastifyInstance,
   operation: Operation<P, Query, Body>,
-  { db, rateLimiter, deadlines, baseOf }: RouteOptions,
+  { rateLimiter, requestEnds, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
   const takesBody = operation.method !== 'GET';
   const condition = conditionOf(operation);
+  const parameters = Object.entries<PathParameter>(operation.params);
 
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
-    deadlines.begin(request, reply);
+    requestEnds.begin(request, reply);
     request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     checkVersion(header(request, SERVICE_VERSION_HEADER));
-    request.caller = await rateLimiter.authenticate(request, reply, () =>
-      authenticate(db, header(request, 'authorization')),
-    );
+    const credentials = credentialsOf(header(request, 'authorization'));
+    request.caller = await rateLimiter.authenticate(request, reply, credentials);
     await rateLimiter.count(request, reply);
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
   function read(request: FastifyRequest<PathParams>): Call<P, z.output<Query>, z.output<Body>> {
     if (request.caller === null) throw new Error('a route without authentication');
-    const params = parseParams(operation, request.params);
+    checkParams(parameters, request.params);
+    // Every name in P was found to be there just now.
+    const params = request.params as Record<P, string>;
     return {
       caller: request.caller,
       params,
@@ -106,7 +108,7 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
         // Who waited for longer than a request may take has been answered.
         return reply.sent ? undefined : send(reply, success.status, answer);
       } finally {
-        deadlines.end(request);
+        requestEnds.end(request);
       }
     },
   });
@@ -125,18 +127,13 @@ function checkVersion(version: string | undefined): void {
   }
 }
 
-function parseParams<P extends string>(
-  { params: expected }: Pick<Operation<P, z.ZodType, z.ZodType>, 'params'>,
-  given: Record<string, string>,
-): Record<P, string> {
-  for (const [name, { schema }] of Object.entries<PathParameter>(expected)) {
+function checkParams(expected: readonly [string, PathParameter][], given: Record<string, string>): void {
+  for (const [name, { schema }] of expected) {
     const result = schema.safeParse(given[name], IN_OUR_WORDS);
     if (result.success) continue;
     const reason = result.error.issues[0]?.message ?? 'does not fit';
     throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
   }
-  // Every name in P was found to be there just now.
-  return given as Record<P, string>;
 }
 
 function parseKey(value: string | undefined): string | undefined {

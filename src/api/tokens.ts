@@ -13,9 +13,12 @@ export function newToken(prefix: string): string {
   return prefix + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
-/** What is stored of a token. Tokens have 256 random bits, so a plain hash cannot be searched backwards. */
-export function tokenHash(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
+/**
+ * What is stored of a token, as PostgreSQL reads a bytea. Tokens have 256 random bits, so a plain hash cannot be
+ * searched backwards. As text, since Node takes three times as long to make a Buffer of it.
+ */
+export function tokenHash(token: string): string {
+  return `\\x${hash('sha256', token, 'hex')}`;
 }
 
 /** A BOOTSTRAP_API_KEY that cannot be made the key of an admin; the message goes on after its name. */

@@ -1,6 +1,7 @@
 /** The plan of a statement as the API runs it: prepared, with its parameters. */
 import pg from 'pg';
-import type { Executor, Statement } from '../../src/api/store/database.ts';
+import type { Executor } from '../../src/api/store/database.ts';
+import type { Statement } from '../../src/api/store/statement.ts';
 
 type Query = (text: string) => Promise<{ rows: unknown[] }>;
 

@@ -2,8 +2,9 @@
 import type { Caller } from '../../src/api/auth.ts';
 import * as idempotency from '../../src/api/idempotency.ts';
 import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/references.ts';
-import type { Database, Statement } from '../../src/api/store/database.ts';
+import type { Database } from '../../src/api/store/database.ts';
 import { removeModules } from '../../src/api/store/modules.ts';
+import type { Statement } from '../../src/api/store/statement.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { statementsOf } from './explain.ts';
 import { fillTable, idOfRow } from './fill.ts';

@@ -1,5 +1,7 @@
 /** The connection pool: every wait has an end, and a transaction is a function. */
 import pg from 'pg';
+import { createDeadlines } from '../deadlines.ts';
+import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 import { mustRetry } from './trouble.ts';
 
 export interface DatabaseOptions {
@@ -14,16 +16,9 @@ export interface DatabaseOptions {
   onError?: (error: Error) => void;
 }
 
-/** A statement that is prepared once per connection under its name. */
-export interface Statement {
-  name?: string;
-  text: string;
-  values: unknown[];
-}
-
 /** What runs statements: the pool (each is a transaction of its own) or a transaction. */
 export interface Executor {
-  query(statement: Statement): Promise<Record<string, unknown>[]>;
+  query(statement: Statement): Promise<ResultRow[]>;
 }
 
 export interface Database extends Executor {
@@ -50,20 +45,50 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement_timeout: options.statementTimeoutMs,
     lock_timeout: options.statementTimeoutMs,
     idle_in_transaction_session_timeout: options.statementTimeoutMs * 2,
-    // The server ends a slow statement itself; this one is for a server that no longer answers at all.
-    query_timeout: options.statementTimeoutMs + 5_000,
     application_name: 'tunnel-operator',
     options: '-c TimeZone=UTC -c DateStyle=ISO',
-    types: { getTypeParser },
   });
   pool.on('error', (error) => options.onError?.(error));
   // While the pool ends, its connections have no listener of its own: one that the server cuts then would end the process.
   pool.on('connect', (client) => void client.on('error', () => {}));
 
-  const run = async (target: pg.Pool | pg.PoolClient, statement: Statement) => {
-    const result = await target.query<Record<string, unknown>>(statement);
-    return result.rows;
-  };
+  // The server ends a slow statement itself; this is for a server that no longer answers at all.
+  const deadlines = createDeadlines<Outcome>({
+    limitMs: options.statementTimeoutMs + 5_000,
+    onLate: ({ reject }) => reject(new NoAnswer()),
+  });
+
+  const shapes: Shapes = new Map();
+
+  function send(client: pg.PoolClient, statement: Statement, outcome: Outcome): void {
+    const deadline = deadlines.begin(outcome);
+    const run = new StatementRun(statement, shapes);
+    client.query(run, (failure: Error | null, result) => {
+      if (!deadlines.end(deadline)) return;
+      const error = failure ?? run.unreadable;
+      if (error) outcome.reject(error);
+      else outcome.resolve({ command: result.command, rows: run.found });
+    });
+  }
+
+  /** One promise for all of it, since nearly every request comes through here twice. */
+  function query(statement: Statement): Promise<ResultRow[]> {
+    return new Promise((resolve, reject) => {
+      pool.connect((noClient, client) => {
+        if (!client) return reject(noClient);
+        send(client, statement, {
+          resolve({ rows }) {
+            client.release();
+            resolve(rows);
+          },
+          reject(error) {
+            client.release(brokenBy(error));
+            reject(error);
+          },
+        });
+      });
+    });
+  }
 
   async function attempt<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     const client = await pool.connect();
@@ -73,23 +98,28 @@ export function openDatabase(options: DatabaseOptions): Database {
     };
     // Without a listener, a connection cut between two statements would end the process.
     client.on('error', onError);
-    // Without an answer of the server the connection is in an unknown state, and a rollback would wait as long again.
-    const answered = <R>(answer: Promise<R>) =>
-      answer.catch((error: Error) => {
-        if (!(error instanceof pg.DatabaseError)) onError(error);
-        throw error;
+    const run = (statement: Statement) =>
+      new Promise<Result>((resolve, reject) => {
+        send(client, statement, {
+          resolve,
+          reject(error) {
+            broken ??= brokenBy(error);
+            reject(error);
+          },
+        });
       });
     try {
       // Not sent together with the first statement (pipelined), which would save a round trip: if BEGIN alone failed, as
       // it can in a database that was frozen, that statement would be a transaction of its own.
-      await answered(client.query('begin'));
-      const result = await work({ query: (statement) => answered(run(client, statement)) });
-      const { command } = await answered(client.query('commit'));
+      await run(BEGIN);
+      const result = await work({ query: async (statement) => (await run(statement)).rows });
+      const { command } = await run(COMMIT);
       // Postgres answers COMMIT of a failed transaction with a silent ROLLBACK.
       if (command !== 'COMMIT') throw new Error('a statement failed unnoticed, so the transaction was rolled back');
       return result;
     } catch (error) {
-      if (!broken) await client.query('rollback').catch(onError);
+      // On a connection in an unknown state it would wait for as long again.
+      if (!broken) await run(ROLLBACK).catch(onError);
       throw error;
     } finally {
       client.off('error', onError);
@@ -99,7 +129,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    query: (statement) => run(pool, statement),
+    query,
     async transaction(work) {
       for (let tries = 1; ; tries++) {
         try {
@@ -110,22 +140,39 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     },
     usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => pool.end(),
+    async close() {
+      await pool.end();
+      deadlines.stop();
+    },
   };
 }
 
-const { builtins } = pg.types;
+const BEGIN: Statement = { text: 'begin', values: [] };
+const COMMIT: Statement = { text: 'commit', values: [] };
+const ROLLBACK: Statement = { text: 'rollback', values: [] };
 
-/** Timestamps as the API shows them, and counters as numbers (ours stay far below 2^53). */
-function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  if (oid === builtins.TIMESTAMPTZ) return rfc3339;
-  if (oid === builtins.INT8) return Number;
-  return pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text');
+interface Result {
+  /** INSERT, COMMIT and so on. */
+  command: string;
+  rows: ResultRow[];
 }
 
-/** `2026-11-21 10:40:00.9+00` as the API shows it. By hand, since of a list of 100 a Date for each is the larger part. */
-function rfc3339(text: string): string {
-  if (text.length < 22 || text.length > 29 || !text.endsWith('+00')) return new Date(text).toISOString();
-  const milliseconds = text.length === 22 ? '000' : text.slice(20, -3).padEnd(3, '0').slice(0, 3);
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`;
+/** Takes how a statement ended: one of both, once. */
+interface Outcome {
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+/** The error, unless it is the server's answer: then its connection is as good as before. */
+function brokenBy(error: Error): Error | undefined {
+  return error instanceof pg.DatabaseError && error.severity !== 'FATAL' ? undefined : error;
+}
+
+class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super('the database did not answer in time');
+  }
 }

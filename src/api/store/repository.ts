@@ -5,8 +5,9 @@
  * change that needs nothing else needs no BEGIN and COMMIT.
  */
 import type { Field, Resource } from '../../resources/resource.ts';
-import type { Executor, Statement } from './database.ts';
+import type { Executor } from './database.ts';
 import { eventCte, eventsCte, eventValues, type OutboxEvent } from './events.ts';
+import type { Statement } from './statement.ts';
 
 /** A stored resource: its fields, and what every table has. Timestamps are RFC 3339 in UTC. */
 export interface Row {
@@ -119,12 +120,16 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   }
 
   const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);
+  const row = async (db: Executor, statement: Statement) => {
+    const [found] = await db.query(statement);
+    return found && asRow(found);
+  };
   const columnValue = (row: Row, column: string) => encode(resource.fields[column], row[column]);
   const now = () => new Date().toISOString();
 
   return {
-    get: async (db, id) => (await rows(db, get(id)))[0],
-    lock: async (tx, id) => (await rows(tx, lock(id)))[0],
+    get: (db, id) => row(db, get(id)),
+    lock: (tx, id) => row(tx, lock(id)),
     page: (db, query) => rows(db, page(query)),
     where: (db, column, value) =>
       rows(db, prepared(`by_${column}`, `select ${shown} from ${table} where ${column} = $1 order by id`)(value)),

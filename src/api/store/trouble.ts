@@ -38,7 +38,7 @@ const TRANSIENT = new Set([
 
 /** The driver reports these without a code. */
 const TRANSIENT_MESSAGE =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
+  /connection terminated|timeout exceeded when trying to connect|not queryable|cannot use a pool after/i;
 
 export function mustRetry(error: unknown): boolean {
   const { code } = read(error);

@@ -76,16 +76,22 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
 /** The row of a new resource, and its one-time token. */
 async function drafted<R extends Resource>({ resource, hooks, initial }: Family<R>, call: CreateCall, id: string) {
   const input = call.body as z.output<R['create']>;
-  const drafts = [hooks.draft?.(call.caller, input) ?? {}, hooks.prepare ? await hooks.prepare(input, id) : {}];
+  const draft = hooks.draft?.(call.caller, input);
+  const prepared = hooks.prepare && (await hooks.prepare(input, id));
   const own = { id, created_at: new Date().toISOString(), revision: 1 };
-  const asked = { ...initial, ...given(resource.fields, call.body) };
-  const made: Record<string, unknown> = Object.assign(
-    {},
-    ...drafts.flatMap(({ fields, columns }) => [fields, columns]),
+  // Into one object, each part over those before it: a new one for each part would take longer than all else here.
+  const row: Row = Object.assign(
+    { ...initial },
+    given(resource.fields, call.body),
+    draft?.fields,
+    draft?.columns,
+    prepared?.fields,
+    prepared?.columns,
+    inside(resource, call),
+    own,
   );
-  const whole: Row = { ...asked, ...made, ...inside(resource, call), ...own };
-  const row: Row = { ...whole, ...hooks.derive?.(whole, undefined) };
-  return { row, token: drafts.find(({ token }) => token !== undefined)?.token ?? null };
+  Object.assign(row, hooks.derive?.(row, undefined));
+  return { row, token: draft?.token ?? prepared?.token ?? null };
 }
 
 export async function list<R extends Resource>(

@@ -37,16 +37,15 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
   });
 
   // Finding a labelled histogram costs more than observing it, so each is found once.
-  const found = new Map<string, Histogram.Internal<'method' | 'route' | 'status_code'>>();
+  const found = new Map<string, Map<string, Map<number, Observer>>>();
   app.addHook('onResponse', (request, reply, done) => {
-    const { documentedPath: route } = request;
-    const key = `${request.method} ${route} ${reply.statusCode}`;
-    let observed = found.get(key);
-    if (!observed) {
-      observed = duration.labels({ method: request.method, route, status_code: String(reply.statusCode) });
-      found.set(key, observed);
-    }
-    observed.observe(reply.elapsedTime / 1000);
+    const { method, documentedPath: route } = request;
+    const { statusCode } = reply;
+    const ofRoute = made(made(found, route, newMap), method, newMap);
+    const observer = made(ofRoute, statusCode, () =>
+      duration.labels({ method, route, status_code: String(statusCode) }),
+    );
+    observer.observe(reply.elapsedTime / 1000);
     done();
   });
 
@@ -55,4 +54,18 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
     const merged = Registry.merge([processMetrics(), register]);
     return reply.type(merged.contentType).send(await merged.metrics());
   });
+}
+
+type Observer = Histogram.Internal<string>;
+
+const newMap = () => new Map();
+
+/** What the map has under this key, made when it is asked for the first time. */
+function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
 }

@@ -18,7 +18,8 @@ import type { Script } from './script.ts';
 
 const CONNECTIONS = 32;
 const ROUNDS = 6;
-const DURATIONS = { warmUpMs: 2_000, roundMs: 600 };
+/** Long enough that coming out of idleness (a collected heap, cold caches) is no large part of a turn. */
+const DURATIONS = { warmUpMs: 2_000, roundMs: 1_500 };
 /** Of what all operations share; until it is compiled well, a request takes twice the time, and ours has more of it. */
 const FIRST_WARM_UP_MS = 12_000;
 /** Numbers of requests: all GETs, the recording of changes, their comparison and the load, far enough apart. */
@@ -27,7 +28,7 @@ const RECORDED = 100_000;
 const COMPARED = 200_000;
 const MEASURED = 1_000_000;
 
-/** Prints a row for each operation. Takes about 10 s for each, and half a minute to prepare. */
+/** Prints a row for each operation. Takes about 25 s for each, and half a minute to prepare. */
 export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const { seeds, cases } = await plan();
   const chosen = cases.filter(({ title }) => title.includes(only));

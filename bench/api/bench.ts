@@ -19,16 +19,14 @@ import type { Script } from './script.ts';
 const CONNECTIONS = 32;
 const ROUNDS = 6;
 /** Long enough that coming out of idleness (a collected heap, cold caches) is no large part of a turn. */
-const DURATIONS = { warmUpMs: 2_000, roundMs: 1_500 };
-/** Of what all operations share; until it is compiled well, a request takes twice the time, and ours has more of it. */
-const FIRST_WARM_UP_MS = 12_000;
+const ROUND_MS = 1_500;
 /** Numbers of requests: all GETs, the recording of changes, their comparison and the load, far enough apart. */
 const READ = 0;
 const RECORDED = 100_000;
 const COMPARED = 200_000;
 const MEASURED = 1_000_000;
 
-/** Prints a row for each operation. Takes about 25 s for each, and half a minute to prepare. */
+/** Prints a row for each operation. Takes about half a minute for each, and as long to prepare. */
 export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const { seeds, cases } = await plan();
   const chosen = cases.filter(({ title }) => title.includes(only));
@@ -41,14 +39,13 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
     out('');
     const columns = ['req/s', 'p99 ms', 'CPU µs'];
     out(tableHead(['operation', 'round trips', ...columns, ...columns.map((name) => `minimal ${name}`), 'ratio']));
-    for (const [index, { one, script }] of scripts.entries()) {
+    for (const { one, script } of scripts) {
       const order = orderOf(one, lists);
       await requireSameWork(processes, sides, { ...order, from: COMPARED }, one.title);
       // Plans that were made for nearly empty tables read all that the rows before this one have put there.
       for (const { databaseUrl } of sides) await runOnce(databaseUrl, 'analyze');
       const loaded = sides.map(({ server }) => ({ server, order: { ...order, from: MEASURED } }));
-      const warmUpMs = index === 0 ? FIRST_WARM_UP_MS : DURATIONS.warmUpMs;
-      const measured = await byTurns(processes, loaded, { ...DURATIONS, warmUpMs, rounds });
+      const measured = await byTurns(processes, loaded, { roundMs: ROUND_MS, rounds });
       const [ours, minimal] = measured;
       if (!ours || !minimal) throw new Error('two sides were measured');
       const cells = measured.flatMap(({ rate, p99, cpu }) => [rate.toFixed(0), p99.toFixed(1), cpu.toFixed(0)]);

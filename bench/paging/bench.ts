@@ -14,7 +14,7 @@ import { fillLists, type List, listsOf, makeOwners, pagesOf } from './lists.ts';
 const SIZES = [10_000, 100_000, 1_000_000];
 const LIMIT = 100;
 const ROUNDS = 7;
-const DURATIONS = { warmUpMs: 300, roundMs: 300 };
+const ROUND_MS = 300;
 const each = (cells: readonly string[]) => cells.join(' / ');
 const thousands = (rows: number) => rows.toLocaleString('en');
 
@@ -80,7 +80,7 @@ async function measure({ processes }: Stage, sizes: readonly Sized[], index: num
     const path = `${list.path}?limit=${LIMIT}${before === undefined ? '' : `&before_id=${before}`}`;
     return { list, before, server, session, order: { method: 'GET', path, key: list.key, connections: 1 } };
   });
-  const measured = await byTurns(processes, reads, { ...DURATIONS, rounds });
+  const measured = await byTurns(processes, reads, { roundMs: ROUND_MS, rounds });
   const plans: string[][] = [];
   for (const { list, before, session } of reads) {
     const query = { before, limit: LIMIT + 1, only: list.only };

@@ -18,6 +18,8 @@ import type { Row } from './store/repository.ts';
 import { fieldsViewer } from './view.ts';
 import { camel, words } from './words.ts';
 
+const moduleNames = z.array(z.string());
+
 export function mountModule<R extends Resource, F extends Fields>(
   api: Api,
   family: Family<R>,
@@ -58,10 +60,7 @@ export function mountModule<R extends Resource, F extends Fields>(
     }
   };
   const touch = (change: Change, row: Row, has: boolean) => {
-    const others = z
-      .array(z.string())
-      .parse(row.modules)
-      .filter((name) => name !== module.name);
+    const others = moduleNames.parse(row.modules).filter((name) => name !== module.name);
     return writeRow(change, family, { ...row, modules: has ? [...others, module.name].sort() : others });
   };
 

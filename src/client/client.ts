@@ -202,14 +202,17 @@ function sourcesClient(transport: Transport, subscriptionId: string) {
   };
 }
 
+const unknowns = z.array(z.unknown());
+const nextPage = z.string().nullable();
+
 function family<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;
   // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
   const view = (answer: Answer) => read(resource.view, answer) as View<R>;
   const item = (body: unknown) => resource.view.parse(body) as View<R>;
   const envelope = z.object({
-    [resource.collection]: z.array(z.unknown()),
-    next_page_uri: z.string().nullable(),
+    [resource.collection]: unknowns,
+    next_page_uri: nextPage,
   });
 
   async function page(options: CallOptions & { limit?: number; beforeId?: string | undefined } = {}) {
@@ -217,8 +220,8 @@ function family<R extends Resource>(transport: Transport, resource: R): FamilyCl
     const query = { limit, before_id: beforeId };
     const answer = await transport.send({ method: 'GET', path: resource.path, query, ...call });
     const list = envelope.parse(answer.body);
-    const items = z.array(z.unknown()).parse(list[resource.collection]).map(item);
-    const next = z.string().nullable().parse(list.next_page_uri);
+    const items = unknowns.parse(list[resource.collection]).map(item);
+    const next = nextPage.parse(list.next_page_uri);
     return { items, next: next === null ? undefined : (new URL(next).searchParams.get('before_id') ?? undefined) };
   }
 

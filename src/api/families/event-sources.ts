@@ -26,8 +26,10 @@ type Subscriptions = Family<typeof eventSubscription>;
 /** How the record of an idempotency key names a source. */
 export const sourceId = (subscriptionId: string, type: string) => `${subscriptionId}/${type}`;
 
+const types = z.array(z.string());
+
 /** The types of a stored subscription. */
-export const typesOf = (row: Row) => z.array(z.string()).parse(row.sources);
+export const typesOf = (row: Row) => types.parse(row.sources);
 
 /** The answer to a create as its record keeps it: with the revision that it made, which is not always the first. */
 const kept = eventSource.extend({ revision: z.number().optional() });

@@ -1,6 +1,5 @@
 /** Events: what happens here, the subscriptions that ask for it, and the destinations that get it. */
 import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
 import { eventDestination, SIGNING_SECRET_PREFIX } from '../../resources/event-destination.ts';
 import { eventSubscription } from '../../resources/event-subscription.ts';
 import { eventTypeList } from '../../resources/event-type.ts';
@@ -16,11 +15,9 @@ export const SIGNING_SECRETS = { table: eventDestination.table, column: 'sealed_
 
 export function events(api: Api, catalogue: Catalogue): void {
   const subscriptions = mount(api, eventSubscription, {
-    derive({ sources }, before) {
+    derive(after, before) {
       const known = new Set(before === undefined ? [] : typesOf(before));
-      const problems = z
-        .array(z.string())
-        .parse(sources)
+      const problems = typesOf(after)
         .map(
           (type, index) => [`/sources/${index}/type`, known.has(type) ? undefined : catalogue.problem(type)] as const,
         )

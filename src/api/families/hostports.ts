@@ -78,13 +78,14 @@ async function listen(
   await claim(tx, id, hostports);
 }
 
+const reserved = z.array(z.object({ id: z.string(), domain: z.string() }));
+
 /** The most specific reserved domain for each. Throws INVALID_REQUEST naming every hostport without one. */
 async function coveringDomains(tx: Executor, hostports: readonly string[], platform: Platform): Promise<string[]> {
   const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
   const text = 'select id, domain from reserved_domains where domain = any($1)';
-  const found = z
-    .array(z.object({ id: z.string(), domain: z.string() }))
-    .parse(await tx.query({ name: 'reserved_domains.covering', text, values: [[...new Set(names.flat())]] }));
+  const values = [[...new Set(names.flat())]];
+  const found = reserved.parse(await tx.query({ name: 'reserved_domains.covering', text, values }));
   const byDomain = new Map(found.map(({ id, domain }) => [domain, id]));
   const covering = names.map((candidates) => candidates.map((name) => byDomain.get(name)).find(Boolean));
   const problems = covering.flatMap((id, index) => {

@@ -1,4 +1,4 @@
-/** The API as it runs in production; its log is written, line by line, to nowhere. */
+/** The API as it runs in production; its log goes to nowhere. */
 import { startApi } from '../src/api/server.ts';
 import { createLogger } from '../src/log.ts';
 import { BENCH_KEY, ENCRYPTION_KEY } from './keys.ts';

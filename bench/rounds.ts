@@ -29,21 +29,6 @@ export interface Turn {
   order: Omit<LoadOrder, 'url' | 'ms'>;
 }
 
-const MOST_WARM_UPS = 20;
-
-/**
- * Until a request takes no less processor time than before: until what it runs is compiled well, it takes twice as much,
- * and who does more has more to compile.
- */
-async function untilSteady(load: () => Promise<number>): Promise<void> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let count = 0, noBetter = 0; noBetter < 3 && count < MOST_WARM_UPS; count++) {
-    const taken = await load();
-    noBetter = taken < 0.97 * least ? 0 : noBetter + 1;
-    least = Math.min(least, taken);
-  }
-}
-
 /** Medians over the rounds, for each server. */
 export async function byTurns({ load }: Processes, sides: readonly Turn[], turns: Turns): Promise<Measured[]> {
   const { rounds, roundMs } = turns;
@@ -54,12 +39,7 @@ export async function byTurns({ load }: Processes, sides: readonly Turn[], turns
     next[index] = (next[index] ?? 0) + result.requests;
     return { ...result, cpuUsed: (await server.cpu()) - before };
   };
-  for (const [index, side] of sides.entries()) {
-    await untilSteady(async () => {
-      const { cpuUsed, requests } = await run(index, side, roundMs);
-      return cpuUsed / requests;
-    });
-  }
+  for (const [index, side] of sides.entries()) await run(index, side, roundMs);
   const taken = sides.map(() => [] as Round[]);
   for (let round = 0; round < rounds; round++) {
     for (const [index, side] of sides.entries()) taken[index]?.push(await run(index, side, roundMs));

@@ -41,19 +41,25 @@ export function createLogger({ level, format }: LogOptions): Logger {
   });
 }
 
-/** Lines of one turn of the event loop are one write: a busy service logs several, and a write costs more than a line. */
+/** How long a line may wait for others, in milliseconds: to write costs more than a line. */
+const GATHERED_FOR_MS = 10;
+
+/** Never waits for who reads it, except at the end. */
 function stdout(): DestinationStream {
-  const out = pino.destination({ dest: 1, sync: true });
+  const out = pino.destination({ dest: 1, sync: false });
   let lines = '';
   const flush = () => {
-    const text = lines;
+    out.write(lines);
     lines = '';
-    if (text !== '') out.write(text);
   };
-  process.on('exit', flush);
+  process.on('exit', () => {
+    if (lines === '') return;
+    flush();
+    out.flushSync();
+  });
   return {
     write(line) {
-      if (lines === '') setImmediate(flush);
+      if (lines === '') setTimeout(flush, GATHERED_FOR_MS);
       lines += line;
     },
   };

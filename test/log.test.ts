@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 
 /** What a program that logs this way prints; the logger writes to its standard output. */
-function logged(statements: string, format: 'json' | 'pretty'): string {
+function logged(statements: string, format: 'json' | 'pretty' = 'json', quiet = true): string {
   const log = new URL('../src/log.ts', import.meta.url).href;
   const program = `
     import { createLogger } from ${JSON.stringify(log)};
@@ -11,11 +11,11 @@ function logged(statements: string, format: 'json' | 'pretty'): string {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
   });
-  expect(stderr).toBe('');
+  if (quiet) expect(stderr).toBe('');
   return stdout;
 }
 
-const lineOf = (statements: string): Record<string, unknown> => JSON.parse(logged(statements, 'json'));
+const lineOf = (statements: string): Record<string, unknown> => JSON.parse(logged(statements));
 
 describe('the log', () => {
   test('shows no value of a secret name, however deep and whatever it is', () => {
@@ -53,5 +53,16 @@ describe('the log', () => {
     expect(text).toContain('shown');
     expect(text).toContain('[redacted]');
     expect(text).not.toContain('hidden');
+  });
+
+  test.each([
+    ['that ends by itself', ''],
+    ['that is told to end', 'process.exit(3);'],
+    ['that an error ends', "throw new Error('unexpected');"],
+    ['that an error in another turn ends', "setImmediate(() => { throw new Error('unexpected'); });"],
+  ])('has all lines of a program %s', (_, end) => {
+    const lines = logged(`for (let n = 0; n < 5000; n++) log.info({ n }, 'a line'); ${end}`, 'json', false).split('\n');
+    expect(lines.pop()).toBe('');
+    expect(lines.map((line) => JSON.parse(line).n)).toEqual(Array.from({ length: 5000 }, (__, n) => n));
   });
 });

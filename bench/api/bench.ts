@@ -20,13 +20,19 @@ const CONNECTIONS = 32;
 const ROUNDS = 6;
 /** Long enough that coming out of idleness (a collected heap, cold caches) is no large part of a turn. */
 const ROUND_MS = 1_500;
+/**
+ * Of each server, over all rows: until what it runs is compiled well, and for all operations, a request takes twice the
+ * time, and who does more has more to compile.
+ */
+const WARM_UP_MS = 60_000;
 /** Numbers of requests: all GETs, the recording of changes, their comparison and the load, far enough apart. */
 const READ = 0;
 const RECORDED = 100_000;
 const COMPARED = 200_000;
+const WARMING = 300_000;
 const MEASURED = 1_000_000;
 
-/** Prints a row for each operation. Takes about half a minute for each, and as long to prepare. */
+/** Prints a row for each operation. Takes about 20 s for each, and three minutes to prepare. */
 export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const { seeds, cases } = await plan();
   const chosen = cases.filter(({ title }) => title.includes(only));
@@ -39,6 +45,11 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
     out('');
     const columns = ['req/s', 'p99 ms', 'CPU µs'];
     out(tableHead(['operation', 'round trips', ...columns, ...columns.map((name) => `minimal ${name}`), 'ratio']));
+    for (const { one } of scripts) {
+      const ms = WARM_UP_MS / scripts.length;
+      for (const { server } of sides)
+        await processes.load({ ...orderOf(one, lists), from: WARMING, url: server.url, ms });
+    }
     for (const { one, script } of scripts) {
       const order = orderOf(one, lists);
       await requireSameWork(processes, sides, { ...order, from: COMPARED }, one.title);

@@ -34,6 +34,7 @@ export function scriptOf({ method, url, params, body, callerHash, steps, status,
   let statements = 0;
 
   function sourceOf(value: unknown): Source {
+    if (Buffer.isBuffer(value)) throw new Error('bytes of an unknown kind');
     if (value === null || typeof value !== 'object') return typeof value === 'string' ? ofText(value) : constant(value);
     const known = isEmpty(value) ? undefined : traced(value);
     if (known) return known;

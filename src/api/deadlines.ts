@@ -47,10 +47,7 @@ export function createDeadlines<T>({ limitMs, isOver, onLate }: DeadlineOptions<
     for (const deadline of [...running]) {
       const { what, since } = deadline;
       if (isOver?.(what)) end(deadline);
-      else if (since <= before) {
-        end(deadline);
-        onLate(what);
-      }
+      else if (since <= before && end(deadline)) onLate(what);
     }
   }
 

@@ -58,10 +58,10 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
 
 type Observer = Histogram.Internal<string>;
 
-const newMap = () => new Map();
+const newMap = <K, V>() => new Map<K, V>();
 
 /** What the map has under this key, made when it is asked for the first time. */
-function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+function made<K, V>(map: Map<K, V>, key: K, make: () => NoInfer<V>): V {
   let value = map.get(key);
   if (value === undefined) {
     value = make();

@@ -37,11 +37,16 @@ describe('what a statement returns', () => {
       expect(await run(first, 'select * from things', 'things')).toEqual([{ a: 1, b: 'x' }]);
     });
     await run(db, "alter table things alter a type timestamptz using '2026-11-21Z', drop b, add c int");
-    await db.transaction(async () => {
-      // On a connection that has not prepared it yet, since the transaction holds the other one.
-      const [thing] = await run(db, 'select * from things', 'things');
-      expect(thing).toEqual({ a: '2026-11-21T00:00:00.000Z', c: null });
-    });
+    const changed = [{ a: '2026-11-21T00:00:00.000Z', c: null }];
+    await db
+      .transaction(async (first) => {
+        // On a connection that has not prepared it yet, since the transaction holds the other one.
+        expect(await run(db, 'select * from things', 'things')).toEqual(changed);
+        await expect(run(first, 'select * from things', 'things')).rejects.toMatchObject({ code: '0A000' });
+      })
+      .catch(() => undefined);
+    // The connection that knows it as it was is gone.
+    for (let time = 0; time < 3; time++) expect(await run(db, 'select * from things', 'things')).toEqual(changed);
   });
 
   test('and cannot be read is an error of that statement alone', async () => {
@@ -67,8 +72,9 @@ describe('a statement that Postgres refuses', () => {
     const db = await opened(1);
     const before = await processOf(db);
     const end = 'select pg_terminate_backend(pg_backend_pid())';
-    await expect(run(db, end)).rejects.toThrow();
-    await expect(db.transaction((tx) => run(tx, end))).rejects.toThrow();
+    const ended = { code: '57P01', statement: end };
+    await expect(run(db, end)).rejects.toMatchObject(ended);
+    await expect(db.transaction((tx) => run(tx, end))).rejects.toMatchObject(ended);
     const after = await processOf(db);
     expect(after).not.toBe(before);
     expect(db.usage()).toEqual({ total: 1, idle: 1, waiting: 0 });

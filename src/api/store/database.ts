@@ -66,7 +66,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     client.query(run, (failure: Error | null, result) => {
       if (!deadlines.end(deadline)) return;
       const error = failure ?? run.unreadable;
-      if (error) outcome.reject(error);
+      // The stack of the server's errors says nothing of where they come from.
+      if (error) outcome.reject(Object.assign(error, { statement: statement.name ?? statement.text }));
       else outcome.resolve({ command: result.command, rows: run.found });
     });
   }
@@ -163,9 +164,18 @@ interface Outcome {
   reject(error: Error): void;
 }
 
-/** The error, unless it is the server's answer: then its connection is as good as before. */
+/** After these a connection would refuse the same statement again and again, where a new one need not. */
+const SPOILS = new Set([
+  '0A000', // what a prepared statement returns has changed
+  '25006', // read-only, as after a failover
+  '26000', // the server has forgotten a prepared statement
+]);
+
+/** The error, unless it is the server's answer to the statement: then its connection is as good as before. */
 function brokenBy(error: Error): Error | undefined {
-  return error instanceof pg.DatabaseError && error.severity !== 'FATAL' ? undefined : error;
+  // In other languages severities have other names, and every error costs its connection.
+  const isAnswer = error instanceof pg.DatabaseError && error.severity === 'ERROR';
+  return isAnswer && !SPOILS.has(error.code ?? '') ? undefined : error;
 }
 
 class NoAnswer extends Error {

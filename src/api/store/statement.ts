@@ -89,7 +89,7 @@ function read({ columns, parsers, empty }: Shape, values: readonly (string | nul
     const value = values[index];
     const column = columns[index];
     const parse = parsers[index];
-    if (typeof value === 'string' && column && parse) row[column.name] = parse(value);
+    if (column && parse) row[column.name] = typeof value === 'string' ? parse(value) : null;
   }
   return row;
 }

@@ -43,8 +43,10 @@ const counter: Reporter = {
 try {
   await ensureControlPlaneBinaries();
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
-  const reporters = [options.reporters ?? options.reporter ?? 'default'].flat();
-  const vitest = await startVitest(filter, { ...options, watch: false, run: true, reporters: [...reporters, counter] });
+  // Given as `reporter`, as --reporter is, they would take the place of the one that counts.
+  const { reporter, reporters = reporter ?? 'default', ...others } = options;
+  const all = [reporters, counter].flat();
+  const vitest = await startVitest(filter, { ...others, watch: false, run: true, reporters: all });
   await vitest.close();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

@@ -25,7 +25,7 @@ const ROUND_MS = 1_500;
  * a request takes twice the time, and who does more has more to compile.
  */
 const WARM_UP_MS = 60_000;
-/** Numbers of requests: all GETs, the recording of changes, their comparison and the load, far enough apart. */
+/** Numbers of requests: all GETs, the recording of changes, their comparison, warm-up and load, far enough apart. */
 const READ = 0;
 const RECORDED = 100_000;
 const COMPARED = 200_000;
@@ -35,6 +35,9 @@ const MEASURED = 1_000_000;
 /** Prints a row for each operation. Takes about 20 s for each, and three minutes to prepare. */
 export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const { seeds, cases } = await plan();
+  if (!cases.some(({ title }) => title.includes(only))) {
+    throw new Error(`no operation has "${only}" in it; they are\n${cases.map(({ title }) => title).join('\n')}`);
+  }
   const stage = await startStage();
   const { processes } = stage;
   try {

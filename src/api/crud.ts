@@ -79,7 +79,7 @@ async function drafted<R extends Resource>({ resource, hooks, initial }: Family<
   const draft = hooks.draft?.(call.caller, input);
   const prepared = hooks.prepare && (await hooks.prepare(input, id));
   const own = { id, created_at: new Date().toISOString(), revision: 1 };
-  // Into one object, each part over those before it: a new one for each part would take longer than all else here.
+  // Each part over those before it.
   const row: Row = Object.assign(
     { ...initial },
     given(resource.fields, call.body),

@@ -12,7 +12,7 @@ import { API_KEY_PREFIX, newToken } from '../src/api/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { operatorSettings } from '../src/operator/config.ts';
 import { TunnelOperator } from '../src/operator/operator.ts';
-import { readSettings } from '../src/settings.ts';
+import { readSettings } from '../src/settings/settings.ts';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { formatProgress, type Progress } from '../test/cluster/progress.ts';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { BadEncryptionKey } from './api/keyring.ts';
 import { BadBootstrapKey } from './api/tokens.ts';
 import { createLogger } from './log.ts';
-import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings.ts';
+import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings/settings.ts';
 
 const logSettings = {
   logLevel: {

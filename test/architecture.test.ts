@@ -9,10 +9,11 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 /** What each part may import of ours, beside itself. The command line (`src/*.ts`) may import everything. */
 const ARROWS: Record<string, readonly string[]> = {
+  settings: [],
   resources: [],
   client: ['resources'],
-  api: ['resources'],
-  operator: ['resources', 'client'],
+  api: ['resources', 'settings'],
+  operator: ['resources', 'client', 'settings'],
 };
 
 interface Import {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { catalogue } from '../../src/api/events/catalogue.ts';
 import { FAMILIES } from '../../src/api/families/all.ts';
 import { lineOf, sshPublicOf } from '../../src/api/ssh/keys.ts';
-import type { Resource } from '../../src/resources/resource.ts';
+import type { Resource } from '../../src/resources/definition/resource.ts';
 import { makeCertificate } from '../../test/api/x509.ts';
 
 export interface Case {

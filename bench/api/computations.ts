@@ -11,7 +11,7 @@ import { createSecrets } from '../../src/api/secrets.ts';
 import { signHostCertificate } from '../../src/api/ssh/certificate.ts';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../../src/api/ssh/keys.ts';
 import { API_KEY_PREFIX, AUTHTOKEN_PREFIX, newToken } from '../../src/api/tokens.ts';
-import { parseSshPublicKey } from '../../src/resources/ssh-public-key.ts';
+import { parseSshPublicKey } from '../../src/resources/formats/ssh-public-key.ts';
 import { ENCRYPTION_KEY } from '../keys.ts';
 import type { Computation } from './replay.ts';
 

@@ -1,7 +1,7 @@
 /** Follows a script for one request. What it does beside the statements is what a handler by hand would do. */
 import { hash, randomBytes } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import type { Script, Source } from './script.ts';
 
 export interface Request {

@@ -1,9 +1,9 @@
 /** The lists that are measured, and the many rows in them. */
 import { z } from 'zod';
 import { credential } from '../../src/resources/credential.ts';
+import type { Resource } from '../../src/resources/definition/resource.ts';
 import { httpsEdgeRoute } from '../../src/resources/https-edge-route.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
-import type { Resource } from '../../src/resources/resource.ts';
 import { fillTable } from '../../test/api/fill.ts';
 import { BENCH_KEY } from '../keys.ts';
 

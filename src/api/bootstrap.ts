@@ -1,6 +1,6 @@
 /** The first admin and the first API key, without which nobody could make others. */
 import { apiKey } from '../resources/api-key.ts';
-import { newId } from '../resources/id.ts';
+import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
 import type { Database, Executor } from './store/database.ts';
 import { changed } from './store/events.ts';

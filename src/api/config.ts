@@ -1,7 +1,7 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { wholeNumber } from '../resources/whole-number.ts';
+import { wholeNumber } from '../settings/whole-number.ts';
 import { encryptionKeySetting } from './keyring.ts';
 import { LOAD_LIMITS } from './load-shedding.ts';
 import { acmeAuthoritySetting, DEFAULT_PLATFORM, serviceDomainsSetting } from './platform.ts';

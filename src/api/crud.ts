@@ -1,10 +1,10 @@
 /** What the five operations of every family do. */
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { newId } from '../resources/id.ts';
-import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/idempotency.ts';
-import { idsOf } from '../resources/reference.ts';
-import type { Fields, Resource } from '../resources/resource.ts';
+import { newId } from '../resources/definition/id.ts';
+import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/definition/idempotency.ts';
+import { idsOf } from '../resources/definition/reference.ts';
+import type { Fields, Resource } from '../resources/definition/resource.ts';
 import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';
 import { changeLocked, type Family, type SingleCall } from './family.ts';

@@ -1,5 +1,5 @@
 /** Errors as values: made where the fact is known, rendered in one place (error-handler.ts). */
-import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../resources/errors.ts';
+import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../resources/definition/errors.ts';
 
 export type Details = Readonly<Record<string, string>>;
 

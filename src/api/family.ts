@@ -1,5 +1,5 @@
 /** A mounted family: its definition, its hooks, its rows, and how they show. */
-import { type Fields, isShown, type Resource, type View } from '../resources/resource.ts';
+import { type Fields, isShown, type Resource, type View } from '../resources/definition/resource.ts';
 import { notFound } from './errors.ts';
 import { checkIfMatch } from './etag.ts';
 import type { Change, Hooks } from './hooks.ts';

@@ -1,6 +1,6 @@
 /** What a family may add to the generic operations; everything special hangs here. */
 import type { z } from 'zod';
-import type { Resource, View } from '../resources/resource.ts';
+import type { Resource, View } from '../resources/definition/resource.ts';
 import type { Caller } from './auth.ts';
 import type { ApiError } from './errors.ts';
 import type { Executor } from './store/database.ts';

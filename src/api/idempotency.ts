@@ -4,8 +4,8 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { sha256Hex } from '../resources/hash.ts';
-import { idempotencyDigest } from '../resources/idempotency.ts';
+import { idempotencyDigest } from '../resources/definition/idempotency.ts';
+import { sha256Hex } from '../resources/formats/sha256.ts';
 import type { Caller } from './auth.ts';
 import { ApiError, conflict, unavailable } from './errors.ts';
 import { canonicalJson } from './json.ts';

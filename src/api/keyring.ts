@@ -1,6 +1,6 @@
 /** The keys under which secrets are sealed, from the setting ENCRYPTION_KEY. */
 import { z } from 'zod';
-import { sha256Hex } from '../resources/hash.ts';
+import { sha256Hex } from '../resources/formats/sha256.ts';
 
 export const KEY_BYTES = 32;
 

@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { Module } from '../resources/module.ts';
-import type { Fields, Resource } from '../resources/resource.ts';
+import type { Module } from '../resources/definition/module.ts';
+import type { Fields, Resource } from '../resources/definition/resource.ts';
 import { given } from './crud.ts';
 import { notFound } from './errors.ts';
 import { isUnchanged } from './etag.ts';

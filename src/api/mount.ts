@@ -1,6 +1,6 @@
 /** The five operations of a family, from its definition: create, list, get, update, delete. */
 import type { z } from 'zod';
-import type { Resource } from '../resources/resource.ts';
+import type { Resource } from '../resources/definition/resource.ts';
 import { create, get, list, remove, update } from './crud.ts';
 import { createFamily, type Family, idParameter, singleParameters } from './family.ts';
 import type { Hooks } from './hooks.ts';

@@ -1,6 +1,6 @@
 /** The parts of the OpenAPI document that operations share: errors, parameters, headers. */
-import { ERROR_STATUS, type ErrorCode, errorBody } from '../resources/errors.ts';
-import { idempotencyKey } from '../resources/idempotency.ts';
+import { ERROR_STATUS, type ErrorCode, errorBody } from '../resources/definition/errors.ts';
+import { idempotencyKey } from '../resources/definition/idempotency.ts';
 import { inline, type Json, nameOf, ref } from './openapi-schemas.ts';
 
 const MEANING: Record<ErrorCode, string> = {

@@ -1,6 +1,6 @@
 /** From zod to the schemas of the OpenAPI document: each body once, under its name. */
 import { z } from 'zod';
-import { errorBody } from '../resources/errors.ts';
+import { errorBody } from '../resources/definition/errors.ts';
 import type { AnyOperation } from './operation.ts';
 
 /** A JSON document; its members are plain data. */

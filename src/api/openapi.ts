@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, from the same operations and schemas that serve the requests. */
 import { z } from 'zod';
-import { ERROR_STATUS, type ErrorCode } from '../resources/errors.ts';
+import { ERROR_STATUS, type ErrorCode } from '../resources/definition/errors.ts';
 import { addOperations } from './families/all.ts';
 import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './openapi-components.ts';
 import { exampleOf } from './openapi-examples.ts';

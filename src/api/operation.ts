@@ -1,6 +1,6 @@
 /** What an operation of the API is: one value holds what routing, validation and the OpenAPI document need. */
 import type { z } from 'zod';
-import type { ErrorCode } from '../resources/errors.ts';
+import type { ErrorCode } from '../resources/definition/errors.ts';
 import type { Caller } from './auth.ts';
 import type { Tags } from './etag.ts';
 import type { Platform } from './platform.ts';

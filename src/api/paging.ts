@@ -1,7 +1,7 @@
 /** Keyset paging: newest first, cut at an id, never at an offset. */
 import { z } from 'zod';
-import { idOf } from '../resources/id.ts';
-import type { Resource } from '../resources/resource.ts';
+import { idOf } from '../resources/definition/id.ts';
+import type { Resource } from '../resources/definition/resource.ts';
 
 export const MAX_LIMIT = 100;
 

@@ -1,6 +1,6 @@
 /** What this installation is: the domains that are its own, and who issues certificates for those of its users. */
 import { z } from 'zod';
-import { canonicalDomain } from '../resources/domain-name.ts';
+import { canonicalDomain } from '../resources/formats/domain-name.ts';
 
 export interface Platform {
   /** Domains of the service; the first one has the CNAME targets. At least one. */

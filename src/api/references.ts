@@ -1,6 +1,6 @@
 /** Which resource refers to which: one table for every family, so that nothing is deleted from under its referrer. */
-import { idsOf } from '../resources/reference.ts';
-import type { Fields, Resource, Target } from '../resources/resource.ts';
+import { idsOf } from '../resources/definition/reference.ts';
+import type { Fields, Resource, Target } from '../resources/definition/resource.ts';
 import { invalidRequest, resourceInUse } from './errors.ts';
 import type { Executor } from './store/database.ts';
 import { words } from './words.ts';

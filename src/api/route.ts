@@ -1,7 +1,7 @@
 /** From an operation to a Fastify route: the one way in which requests are authenticated, parsed and answered. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/idempotency.ts';
+import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../resources/definition/idempotency.ts';
 import { type Caller, credentialsOf, requireAdmin } from './auth.ts';
 import { invalidRequest, notFound } from './errors.ts';
 import { etagOf, parseTags } from './etag.ts';

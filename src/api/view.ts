@@ -1,5 +1,5 @@
 /** From a stored row to what the API shows. */
-import { type Address, type Fields, isShown, type Resource } from '../resources/resource.ts';
+import { type Address, type Fields, isShown, type Resource } from '../resources/definition/resource.ts';
 import type { Row } from './store/repository.ts';
 
 /** A resource as responses and events show it; one-time tokens are null. */

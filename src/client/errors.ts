@@ -1,5 +1,5 @@
 /** What a call of the management API can fail with. */
-import type { ErrorBody, ErrorCode } from '../resources/errors.ts';
+import type { ErrorBody, ErrorCode } from '../resources/definition/errors.ts';
 
 /** The API answered with an error of its catalogue. */
 export class ApiError extends Error {

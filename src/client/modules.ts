@@ -1,7 +1,7 @@
 /** The calls about one module of one resource. */
 import type { z } from 'zod';
-import type { Module } from '../resources/module.ts';
-import type { Fields } from '../resources/resource.ts';
+import type { Module } from '../resources/definition/module.ts';
+import type { Fields } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions } from './client.ts';
 import { read } from './etags.ts';
 import type { Transport } from './transport.ts';

@@ -1,8 +1,8 @@
 /** HTTP under the typed client: keep-alive, timeouts, retries where they are safe, errors as typed values. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, errors } from 'undici';
-import { errorBody } from '../resources/errors.ts';
-import { IDEMPOTENCY_KEY_HEADER } from '../resources/idempotency.ts';
+import { errorBody } from '../resources/definition/errors.ts';
+import { IDEMPOTENCY_KEY_HEADER } from '../resources/definition/idempotency.ts';
 import { ApiError, isNotFound, NoAnswerError, parseRetryAfter } from './errors.ts';
 
 export interface TransportOptions {

@@ -1,7 +1,7 @@
 /** Settings of the operator: one table from which the command line, its help and the validation come. */
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { wholeNumber } from '../resources/whole-number.ts';
+import { wholeNumber } from '../settings/whole-number.ts';
 import { DURATION_PATTERN, parseDuration } from './kinds/duration.ts';
 
 /** Of a length that makes sense: with none at all, loops would not pause, and calls be given up before they are made. */

@@ -1,8 +1,8 @@
 /** API keys (extension): bearer tokens for this API, each owned by a user or a bot. */
 import { z } from 'zod';
 import { owner } from './credential.ts';
-import { derived, described, field, resource } from './resource.ts';
-import { instant, timestamp } from './text.ts';
+import { derived, described, field, resource } from './definition/resource.ts';
+import { instant, timestamp } from './formats/text.ts';
 
 export const apiKey = resource({
   name: 'api_key',

@@ -1,7 +1,7 @@
 /** Bot users: identities of programs. While a bot is inactive, its API keys and authtokens do not work. */
 import { z } from 'zod';
-import { field, required, resource } from './resource.ts';
-import { bytes } from './text.ts';
+import { field, required, resource } from './definition/resource.ts';
+import { bytes } from './formats/text.ts';
 
 export const botUser = resource({
   name: 'bot_user',

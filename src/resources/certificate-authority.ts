@@ -1,7 +1,8 @@
 /** Certificate authorities: X.509 roots and intermediates against which client certificates are checked. */
-import { described, required, resource } from './resource.ts';
-import { bytes, pattern } from './text.ts';
-import { certificateFields } from './x509-names.ts';
+
+import { certificateFields } from './certificate-fields.ts';
+import { described, required, resource } from './definition/resource.ts';
+import { bytes, pattern } from './formats/text.ts';
 
 /** A certificate of a CA takes 1 to 3 KiB. */
 export const MAX_CA_PEM_BYTES = 32 * 1024;

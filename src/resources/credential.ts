@@ -1,10 +1,10 @@
 /** Tunnel credentials: authtokens for tunnel agents, and the bind rules that restrict them. */
 import { z } from 'zod';
-import { acl, bindTarget } from './acl.ts';
 import { botUser } from './bot-user.ts';
-import { idOf } from './id.ts';
-import { derived, described, field, resource } from './resource.ts';
-import { text } from './text.ts';
+import { idOf } from './definition/id.ts';
+import { derived, described, field, resource } from './definition/resource.ts';
+import { acl, bindTarget } from './formats/acl.ts';
+import { text } from './formats/text.ts';
 import { user } from './user.ts';
 
 /** A user or a bot. */

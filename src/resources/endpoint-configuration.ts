@@ -1,8 +1,8 @@
 /** Endpoint configurations (extension): what applies to the traffic of one kind of endpoint. */
 import { z } from 'zod';
+import { references } from './definition/reference.ts';
+import { described, required, resource } from './definition/resource.ts';
 import { ipPolicy } from './ip-policy.ts';
-import { references } from './reference.ts';
-import { described, required, resource } from './resource.ts';
 
 export const MAX_IP_POLICIES = 50;
 

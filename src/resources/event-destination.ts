@@ -1,8 +1,8 @@
 /** Event destinations (extension): where events are sent. */
 import { z } from 'zod';
-import { httpsUrl } from './https-url.ts';
-import { derived, described, field, required, resource } from './resource.ts';
-import { pattern, text } from './text.ts';
+import { derived, described, field, required, resource } from './definition/resource.ts';
+import { httpsUrl } from './formats/https-url.ts';
+import { pattern, text } from './formats/text.ts';
 
 const webhookUrl = { description: 'Where deliveries are posted.', examples: ['https://hooks.example.com/tunnels'] };
 const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput' });

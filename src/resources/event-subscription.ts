@@ -1,9 +1,9 @@
 /** Event subscriptions: which types of events go to which destinations. */
 import { z } from 'zod';
+import { references } from './definition/reference.ts';
+import { type Address, field, optional, resource } from './definition/resource.ts';
 import { eventDestination } from './event-destination.ts';
-import { references } from './reference.ts';
-import { type Address, field, optional, resource } from './resource.ts';
-import { chars, form, text } from './text.ts';
+import { chars, form, text } from './formats/text.ts';
 
 export const MAX_DESTINATIONS = 20;
 /** Far more than there are; a longer list cannot be one of distinct types. */

@@ -1,8 +1,8 @@
 /** HTTP response backends: one fixed answer, without anything behind it. */
 import { z } from 'zod';
-import { described, field, resource } from './resource.ts';
-import { headers } from './response-headers.ts';
-import { bytes } from './text.ts';
+import { described, field, resource } from './definition/resource.ts';
+import { headers } from './formats/response-headers.ts';
+import { bytes } from './formats/text.ts';
 
 /** Most bytes of a fixed body. A page of a list holds 100 of them. */
 export const MAX_RESPONSE_BODY = 65_536;

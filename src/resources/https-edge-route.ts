@@ -1,11 +1,11 @@
 /** Routes of HTTPS edges (extension): which paths of an edge go where, and who may use them (its modules). */
 import { z } from 'zod';
+import { moduleNames } from './definition/module.ts';
+import { optionalReference } from './definition/reference.ts';
+import { derived, described, required, resource } from './definition/resource.ts';
+import { bytes, pattern } from './formats/text.ts';
 import { httpResponseBackend } from './http-response-backend.ts';
 import { httpsEdge } from './https-edge.ts';
-import { moduleNames } from './module.ts';
-import { optionalReference } from './reference.ts';
-import { derived, described, required, resource } from './resource.ts';
-import { bytes, pattern } from './text.ts';
 import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 
 /** Characters of a path (RFC 3986, section 3.3). */

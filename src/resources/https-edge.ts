@@ -1,6 +1,7 @@
 /** HTTPS edges (extension): where HTTPS is served, by routes. */
-import { hostports } from './hostport.ts';
-import { described, resource } from './resource.ts';
+
+import { described, resource } from './definition/resource.ts';
+import { hostports } from './hostports.ts';
 
 export const httpsEdge = resource({
   name: 'https_edge',

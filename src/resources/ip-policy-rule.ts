@@ -1,10 +1,10 @@
 /** IP policy rules (extension): one CIDR block that a policy allows or denies. */
 import { z } from 'zod';
-import { canonicalCidr } from './cidr.ts';
-import { idOf } from './id.ts';
+import { idOf } from './definition/id.ts';
+import { described, field, required, resource } from './definition/resource.ts';
+import { canonicalCidr } from './formats/cidr.ts';
+import { form, pattern, text } from './formats/text.ts';
 import { ipPolicy } from './ip-policy.ts';
-import { described, field, required, resource } from './resource.ts';
-import { form, pattern, text } from './text.ts';
 
 /** Most rules that one policy may have. */
 export const MAX_RULES_PER_POLICY = 1000;

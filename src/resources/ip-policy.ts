@@ -1,5 +1,5 @@
 /** IP policies: named sets of rules about source addresses. */
-import { described, resource } from './resource.ts';
+import { described, resource } from './definition/resource.ts';
 
 export const ipPolicy = resource({
   name: 'ip_policy',

@@ -1,8 +1,8 @@
 /** The identity provider of an OAuth module, and whom it lets in: exactly one of eight. */
 import { z } from 'zod';
-import { canonicalDomain } from './domain-name.ts';
+import { canonicalDomain } from './formats/domain-name.ts';
+import { form, pattern, text } from './formats/text.ts';
 import { clientId, clientSecret, listOf, scopes } from './session-settings.ts';
-import { form, pattern, text } from './text.ts';
 
 const emailAddress = text()
   .regex(/^[^\s@]{1,64}@[^\s@]{1,190}$/, 'must be an email address')

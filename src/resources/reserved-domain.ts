@@ -1,10 +1,10 @@
 /** Reserved domains: host names that endpoints may use, and the certificates with which they are served. */
 import { z } from 'zod';
-import { canonicalDomain } from './domain-name.ts';
+import { laterReference, optionalReference } from './definition/reference.ts';
+import { derived, described, field, resource } from './definition/resource.ts';
 import { endpointConfiguration } from './endpoint-configuration.ts';
-import { laterReference, optionalReference } from './reference.ts';
-import { derived, described, field, resource } from './resource.ts';
-import { pattern, text, timestamp } from './text.ts';
+import { canonicalDomain } from './formats/domain-name.ts';
+import { pattern, text, timestamp } from './formats/text.ts';
 import { tlsCertificate } from './tls-certificate.ts';
 
 const domainInput = text()

@@ -1,8 +1,8 @@
 /** Settings that the modules for signing in share. */
 import { z } from 'zod';
-import { enabled, setting } from './module.ts';
-import { distinct } from './reference.ts';
-import { text } from './text.ts';
+import { enabled, setting } from './definition/module.ts';
+import { distinct } from './formats/distinct.ts';
+import { text } from './formats/text.ts';
 
 const UINT32_MAX = 4_294_967_295;
 

@@ -1,7 +1,7 @@
 /** SSH certificate authorities (extension): key pairs that sign SSH host certificates; the private half stays here. */
 import { z } from 'zod';
-import { derived, described, field, resource } from './resource.ts';
-import { ellipticCurve, sshKeyType } from './ssh-public-key.ts';
+import { derived, described, field, resource } from './definition/resource.ts';
+import { ellipticCurve, sshKeyType } from './formats/ssh-public-key.ts';
 
 /** RSA keys are made with this many bits. */
 export const RSA_BITS = 4096;

@@ -1,11 +1,11 @@
 /** SSH host certificates: a host's public key, signed by an SSH certificate authority. */
 import { z } from 'zod';
-import { idOf } from './id.ts';
-import { derived, described, field, required, resource } from './resource.ts';
+import { idOf } from './definition/id.ts';
+import { derived, described, field, required, resource } from './definition/resource.ts';
+import { principals } from './formats/ssh-principal.ts';
+import { sshKeyType, sshPublicKey } from './formats/ssh-public-key.ts';
+import { instant, timestamp } from './formats/text.ts';
 import { sshCertificateAuthority } from './ssh-certificate-authority.ts';
-import { principals } from './ssh-principal.ts';
-import { sshKeyType, sshPublicKey } from './ssh-public-key.ts';
-import { instant, timestamp } from './text.ts';
 
 /** Certificates count whole seconds from 1970 on, so the rest of a second is dropped. */
 const second = instant()

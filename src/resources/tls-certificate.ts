@@ -1,8 +1,8 @@
 /** TLS certificates (extension): a chain and its private key, with which endpoints are served. */
 import { z } from 'zod';
-import { derived, described, required, resource, writeOnly } from './resource.ts';
-import { bytes, pattern, timestamp } from './text.ts';
-import { certificateFields } from './x509-names.ts';
+import { certificateFields } from './certificate-fields.ts';
+import { derived, described, required, resource, writeOnly } from './definition/resource.ts';
+import { bytes, pattern, timestamp } from './formats/text.ts';
 
 export const MAX_CHAIN_BYTES = 64 * 1024;
 export const MAX_CHAIN_LENGTH = 10;

@@ -1,9 +1,9 @@
 /** Modules of TLS edges: who may connect, and what answers. */
 import { certificateAuthority } from './certificate-authority.ts';
+import { enabled, module } from './definition/module.ts';
+import { requiredReference, requiredReferences } from './definition/reference.ts';
 import { httpResponseBackend } from './http-response-backend.ts';
 import { ipPolicy } from './ip-policy.ts';
-import { enabled, module } from './module.ts';
-import { requiredReference, requiredReferences } from './reference.ts';
 import { tlsEdge } from './tls-edge.ts';
 import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 

@@ -1,7 +1,8 @@
 /** TLS edges (extension): where TLS is served. */
-import { hostports } from './hostport.ts';
-import { moduleNames } from './module.ts';
-import { described, resource } from './resource.ts';
+
+import { moduleNames } from './definition/module.ts';
+import { described, resource } from './definition/resource.ts';
+import { hostports } from './hostports.ts';
 
 export const tlsEdge = resource({
   name: 'tls_edge',

@@ -1,7 +1,7 @@
 /** Tunnel-group backends (extension): all tunnels whose agents have bound these labels. */
 import { z } from 'zod';
-import { described, required, resource } from './resource.ts';
-import { form } from './text.ts';
+import { described, required, resource } from './definition/resource.ts';
+import { form } from './formats/text.ts';
 
 export const MAX_LABELS = 20;
 

@@ -1,7 +1,7 @@
 /** Users (extension): people who own API keys and credentials. */
 import { z } from 'zod';
-import { field, required, resource } from './resource.ts';
-import { bytes } from './text.ts';
+import { field, required, resource } from './definition/resource.ts';
+import { bytes } from './formats/text.ts';
 
 export const user = resource({
   name: 'user',

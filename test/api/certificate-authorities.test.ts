@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readCertificates } from '../../src/api/certificates/x509.ts';
 import { certificateAuthority, MAX_CA_PEM_BYTES } from '../../src/resources/certificate-authority.ts';
-import { KEY_USAGES } from '../../src/resources/x509-names.ts';
+import { KEY_USAGES } from '../../src/resources/formats/x509-names.ts';
 import { BASE, startTestApi } from './harness.ts';
 import { altered, KeyUsageFlags, type Made, makeCertificate, type Wanted } from './x509.ts';
 

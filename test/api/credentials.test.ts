@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { authentication, credential } from '../../src/resources/credential.ts';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { BASE, type Caller, startTestApi } from './harness.ts';
 
 const api = await startTestApi();

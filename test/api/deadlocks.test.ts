@@ -1,7 +1,7 @@
 /** Many writes at once that take the same things in different orders: each waits its turn, none for one that waits for it. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eventTypes } from '../../src/resources/resource.ts';
+import { eventTypes } from '../../src/resources/definition/resource.ts';
 import { type Reply, startTestApi } from './harness.ts';
 
 const POOL = 10;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MAX_HOSTPORTS } from '../../src/resources/hostport.ts';
+import { newId } from '../../src/resources/definition/id.ts';
+import { MAX_HOSTPORTS } from '../../src/resources/hostports.ts';
 import { httpsEdge } from '../../src/resources/https-edge.ts';
-import { newId } from '../../src/resources/id.ts';
 import { tlsEdge } from '../../src/resources/tls-edge.ts';
 import { BASE, startTestApi } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/resources/definition/id.ts';
 import { endpointConfiguration, MAX_IP_POLICIES } from '../../src/resources/endpoint-configuration.ts';
-import { newId } from '../../src/resources/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { BASE, heldTransaction, startTestApi, untilWaiting } from './harness.ts';
 

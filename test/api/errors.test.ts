@@ -2,8 +2,8 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { errorBody } from '../../src/resources/errors.ts';
-import { newId } from '../../src/resources/id.ts';
+import { errorBody } from '../../src/resources/definition/errors.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { startTestApi } from './harness.ts';
 
 const api = await startTestApi({ timeouts: { request: 500 } });

@@ -14,7 +14,7 @@ import { type Database, type DatabaseOptions, openDatabase } from '../../src/api
 import { migrate } from '../../src/api/store/migrate.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
-import { type ErrorBody, errorBody } from '../../src/resources/errors.ts';
+import { type ErrorBody, errorBody } from '../../src/resources/definition/errors.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
 import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi-check.ts';

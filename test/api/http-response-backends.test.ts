@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { MAX_HEADER_BYTES, MAX_HEADERS } from '../../src/resources/formats/response-headers.ts';
 import { httpResponseBackend, MAX_RESPONSE_BODY } from '../../src/resources/http-response-backend.ts';
-import { MAX_HEADER_BYTES, MAX_HEADERS } from '../../src/resources/response-headers.ts';
 import { BASE, startTestApi } from './harness.ts';
 
 const api = await startTestApi();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { newId } from '../../src/resources/definition/id.ts';
 import { httpsEdgeRoute } from '../../src/resources/https-edge-route.ts';
-import { newId } from '../../src/resources/id.ts';
 import { BASE, heldTransaction, startTestApi, untilWaiting } from './harness.ts';
 
 const api = await startTestApi();
@@ -146,7 +146,7 @@ describe('a route of an HTTPS edge', () => {
     const again = await admin.post(routesOf(edge), body, headers);
     expect(again.headers['idempotency-replayed']).toBe('true');
     expect(again.as(httpsEdgeRoute.view)).toEqual(first);
-    const { idempotencyDigest } = await import('../../src/resources/idempotency.ts');
+    const { idempotencyDigest } = await import('../../src/resources/definition/idempotency.ts');
     const closed = await admin.put(`/idempotency_keys/${idempotencyDigest('a-route')}/closed`);
     expect(JSON.parse(closed.text)).toMatchObject({ resource_id: first.id, resource_uri: first.uri });
   });

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { rotateEncryption } from '../../src/api/encryption.ts';
 import { SEALED } from '../../src/api/families/all.ts';
 import { createSecrets } from '../../src/api/secrets.ts';
-import { httpsEdgeRouteOauth } from '../../src/resources/oauth-module.ts';
-import { httpsEdgeRouteOidc } from '../../src/resources/oidc-module.ts';
+import { httpsEdgeRouteOauth } from '../../src/resources/https-edge-route-oauth.ts';
+import { httpsEdgeRouteOidc } from '../../src/resources/https-edge-route-oidc.ts';
 import { startTestApi } from './harness.ts';
 
 const api = await startTestApi();

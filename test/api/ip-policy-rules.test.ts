@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../src/resources/ip-policy-rule.ts';
 import { BASE, startTestApi } from './harness.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { reservedDomain } from '../../src/resources/reserved-domain.ts';
 import { tlsCertificate } from '../../src/resources/tls-certificate.ts';
 import { BASE, startTestApi } from './harness.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../src/resources/ip-policy-rule.ts';
 import { BASE, heldTransaction, startTestApi, untilWaiting } from './harness.ts';

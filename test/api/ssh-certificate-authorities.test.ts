@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { SSH_PRIVATE_KEY } from '../../src/api/families/ssh-certificates.ts';
 import { createSecrets } from '../../src/api/secrets.ts';
 import { sshPublicOf } from '../../src/api/ssh/keys.ts';
+import { parseSshPublicKey } from '../../src/resources/formats/ssh-public-key.ts';
 import { sshCertificateAuthority } from '../../src/resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../../src/resources/ssh-host-certificate.ts';
-import { parseSshPublicKey } from '../../src/resources/ssh-public-key.ts';
 import { startTestApi } from './harness.ts';
 
 const secrets = createSecrets([{ id: 'k', bytes: Buffer.alloc(32, 1) }]);

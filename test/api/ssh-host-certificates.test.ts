@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../../src/api/ssh/keys.ts';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
+import { MAX_PRINCIPALS } from '../../src/resources/formats/ssh-principal.ts';
 import { sshCertificateAuthority } from '../../src/resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../../src/resources/ssh-host-certificate.ts';
-import { MAX_PRINCIPALS } from '../../src/resources/ssh-principal.ts';
 import { startTestApi } from './harness.ts';
 import { readCertificate } from './ssh-certificate-reader.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { BASE, startTestApi } from './harness.ts';
 import { makeCertificate } from './x509.ts';
 

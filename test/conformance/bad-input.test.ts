@@ -1,8 +1,8 @@
 /** What no client should send, to every operation: a clear 4xx, and nothing of it is stored. */
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { errorBody } from '../../src/resources/errors.ts';
-import { newId } from '../../src/resources/id.ts';
+import { errorBody } from '../../src/resources/definition/errors.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { document } from '../api/openapi-check.ts';
 import { badBodies } from './bad-bodies.ts';
 import { type Documented, readContract } from './coverage.ts';

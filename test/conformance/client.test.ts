@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { ApiError } from '../../src/client/errors.ts';
-import { newId } from '../../src/resources/id.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { atEnd } from '../api/harness.ts';
 import { document } from '../api/openapi-check.ts';
 import { readContract } from './coverage.ts';

@@ -2,8 +2,8 @@
  * The rows of the conformance table: plain data, so that they can be printed as well as played. A text may have
  * placeholders, which stand for what earlier steps answered (`{policy.id}`) or for what world.ts offers (`{unique}`).
  */
-import type { ErrorCode } from '../../src/resources/errors.ts';
-import { ERROR_STATUS } from '../../src/resources/errors.ts';
+import type { ErrorCode } from '../../src/resources/definition/errors.ts';
+import { ERROR_STATUS } from '../../src/resources/definition/errors.ts';
 
 export type Role = 'admin' | 'user' | 'bot' | 'anonymous';
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

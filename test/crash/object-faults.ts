@@ -2,7 +2,7 @@
  * One fault for each of many objects at a time: every object's calls go their way undisturbed, but for one kind of call,
  * which meets its fault the first time. So all calls can meet all faults in the time that a single retry takes.
  */
-import { idempotencyDigest } from '../../src/resources/idempotency.ts';
+import { idempotencyDigest } from '../../src/resources/definition/idempotency.ts';
 import { type Answer, type Call, CUT, type Fault } from './proxy.ts';
 
 const STATUS_HEADERS = { 'content-type': 'application/json' };

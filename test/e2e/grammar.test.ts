@@ -1,8 +1,8 @@
 /** The CRDs check ACL rules and CIDR blocks in CEL, the API in TypeScript: whatever people write, they must agree. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES, parseRule } from '../../src/resources/acl.ts';
-import { canonicalCidr } from '../../src/resources/cidr.ts';
+import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES, parseRule } from '../../src/resources/formats/acl.ts';
+import { canonicalCidr } from '../../src/resources/formats/cidr.ts';
 import { credential, type Manifest, policy, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'grammar', operators: 0 });

@@ -1,6 +1,6 @@
 /** SSH public keys for tests, as lines of a `.pub` file: good ones, and parts to make bad ones of. */
 import { generateKeyPairSync } from 'node:crypto';
-import { mpint, string } from '../../src/resources/ssh-wire.ts';
+import { mpint, string } from '../../src/resources/formats/ssh-wire.ts';
 
 export const b64 = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64url');
 export const line = (type: string, ...parts: Buffer[]) =>

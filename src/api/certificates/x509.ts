@@ -7,8 +7,8 @@ import { X509Certificate } from 'node:crypto';
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import ipaddr from 'ipaddr.js';
-import { text } from '../../resources/text.ts';
-import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/x509-names.ts';
+import { text } from '../../resources/formats/text.ts';
+import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 
 export interface Certificate {

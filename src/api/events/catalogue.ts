@@ -1,6 +1,6 @@
 /** Every type of events that there is: three per family. */
-import type { EventType } from '../../resources/event-type.ts';
-import { eventTypes, type Resource } from '../../resources/resource.ts';
+import type { EventType } from '../../resources/definition/event-type.ts';
+import { eventTypes, type Resource } from '../../resources/definition/resource.ts';
 import { withArticle } from '../words.ts';
 import { distance } from './distance.ts';
 

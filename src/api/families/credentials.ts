@@ -1,7 +1,7 @@
 /** Tunnel credentials, and the question of the data plane whether a token may bind something. */
 import { z } from 'zod';
-import { decide, parseTarget } from '../../resources/acl.ts';
 import { authenticate, authentication, credential } from '../../resources/credential.ts';
+import { decide, parseTarget } from '../../resources/formats/acl.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';
 import type { Executor } from '../store/database.ts';

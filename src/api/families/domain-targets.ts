@@ -1,5 +1,5 @@
 /** The CNAME targets of a reserved domain. */
-import { canonicalDomain, isBelow } from '../../resources/domain-name.ts';
+import { canonicalDomain, isBelow } from '../../resources/formats/domain-name.ts';
 import type { Platform } from '../platform.ts';
 
 type ServiceDomains = Platform['serviceDomains'];

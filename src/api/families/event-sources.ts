@@ -3,6 +3,7 @@
  * an event that says that it was updated.
  */
 import { z } from 'zod';
+import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
 import {
   eventSource,
   eventSourceCreate,
@@ -11,7 +12,6 @@ import {
   type eventSubscription,
   showSource,
 } from '../../resources/event-subscription.ts';
-import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/idempotency.ts';
 import { conflict, invalidRequest, notFound } from '../errors.ts';
 import { isUnchanged } from '../etag.ts';
 import type { Catalogue } from '../events/catalogue.ts';

@@ -1,8 +1,8 @@
 /** Events: what happens here, the subscriptions that ask for it, and the destinations that get it. */
 import { randomBytes } from 'node:crypto';
+import { eventTypeList } from '../../resources/definition/event-type.ts';
 import { eventDestination, SIGNING_SECRET_PREFIX } from '../../resources/event-destination.ts';
 import { eventSubscription } from '../../resources/event-subscription.ts';
-import { eventTypeList } from '../../resources/event-type.ts';
 import { invalidRequest } from '../errors.ts';
 import type { Catalogue } from '../events/catalogue.ts';
 import { forget } from '../idempotency.ts';

@@ -1,9 +1,9 @@
 /** The hostports of edges: below a reserved domain, and of one edge only, of whichever kind. */
 import { z } from 'zod';
-import { coveringNames } from '../../resources/domain-name.ts';
-import { hostOf } from '../../resources/hostport.ts';
+import type { Resource } from '../../resources/definition/resource.ts';
+import { coveringNames } from '../../resources/formats/domain-name.ts';
+import { hostOf } from '../../resources/formats/hostport.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
-import type { Resource } from '../../resources/resource.ts';
 import { conflict, invalidRequest } from '../errors.ts';
 import type { Change } from '../hooks.ts';
 import type { Api } from '../operation.ts';

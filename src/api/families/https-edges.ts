@@ -1,8 +1,8 @@
 /** HTTPS edges, their routes, and the modules of those. */
 import { httpsEdge } from '../../resources/https-edge.ts';
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
-import { httpsEdgeRouteOauth } from '../../resources/oauth-module.ts';
-import { httpsEdgeRouteOidc } from '../../resources/oidc-module.ts';
+import { httpsEdgeRouteOauth } from '../../resources/https-edge-route-oauth.ts';
+import { httpsEdgeRouteOidc } from '../../resources/https-edge-route-oidc.ts';
 import { conflict } from '../errors.ts';
 import { removeWhere } from '../family.ts';
 import { mount } from '../mount.ts';

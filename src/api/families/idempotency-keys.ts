@@ -1,5 +1,5 @@
 /** Closing an idempotency key, so that whoever used it knows for certain what exists under it. */
-import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/idempotency.ts';
+import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/definition/idempotency.ts';
 import { close } from '../idempotency.ts';
 import type { Api } from '../operation.ts';
 

@@ -1,8 +1,8 @@
 /** Reserved domains: their targets, certificate or policy, endpoint configurations, and the two ways to detach. */
 import { isDeepStrictEqual } from 'node:util';
+import type { View } from '../../resources/definition/resource.ts';
 import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
 import { certificatePolicy, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';
-import type { View } from '../../resources/resource.ts';
 import { update } from '../crud.ts';
 import { conflict, invalidRequest } from '../errors.ts';
 import { type Family, idParameter } from '../family.ts';

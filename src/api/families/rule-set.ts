@@ -1,7 +1,7 @@
 /** The whole rule set of an IP policy at once: read it, or make it exactly this in one transaction. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { newId } from '../../resources/id.ts';
+import { newId } from '../../resources/definition/id.ts';
 import type { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
 import { isUnchanged } from '../etag.ts';

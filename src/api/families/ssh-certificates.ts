@@ -1,9 +1,9 @@
 /** SSH certificate authorities, whose keys are made and kept here, and the host certificates that they sign. */
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { parseSshPublicKey } from '../../resources/formats/ssh-public-key.ts';
 import { DEFAULT_CURVE, DEFAULT_KEY_TYPE, sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
-import { parseSshPublicKey } from '../../resources/ssh-public-key.ts';
 import { invalidRequest } from '../errors.ts';
 import { mount } from '../mount.ts';
 import type { Api } from '../operation.ts';

@@ -1,8 +1,8 @@
 /** SSH host certificates, as OpenSSH's PROTOCOL.certkeys has them. */
 import { type KeyObject, randomBytes, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import { CURVES, type EllipticCurve } from '../../resources/ssh-public-key.ts';
-import { mpint, SshReader, string, uint32, uint64 } from '../../resources/ssh-wire.ts';
+import { CURVES, type EllipticCurve } from '../../resources/formats/ssh-public-key.ts';
+import { mpint, SshReader, string, uint32, uint64 } from '../../resources/formats/ssh-wire.ts';
 import { lineOf, sshPublicOf } from './keys.ts';
 
 export interface HostCertificate {

@@ -2,9 +2,9 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { CURVES, type EllipticCurve, ellipticCurve, type SshKeyType } from '../../resources/formats/ssh-public-key.ts';
+import { mpint, string } from '../../resources/formats/ssh-wire.ts';
 import { RSA_BITS } from '../../resources/ssh-certificate-authority.ts';
-import { CURVES, type EllipticCurve, ellipticCurve, type SshKeyType } from '../../resources/ssh-public-key.ts';
-import { mpint, string } from '../../resources/ssh-wire.ts';
 import { unavailable } from '../errors.ts';
 
 const generate = promisify(generateKeyPair);

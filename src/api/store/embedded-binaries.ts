@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { sha256Hex } from '../../resources/hash.ts';
+import { sha256Hex } from '../../resources/formats/sha256.ts';
 
 export interface Identity {
   uid: number;

@@ -1,6 +1,6 @@
 /** The outbox: what happened, written by the statement that makes it happen. Delivery reads it. */
-import { newId } from '../../resources/id.ts';
-import { eventTypes } from '../../resources/resource.ts';
+import { newId } from '../../resources/definition/id.ts';
+import { eventTypes } from '../../resources/definition/resource.ts';
 
 export interface OutboxEvent {
   id: string;

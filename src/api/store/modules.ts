@@ -1,6 +1,6 @@
 /** Modules in the database: plain settings as JSON, secret ones sealed. */
 import { z } from 'zod';
-import type { Module } from '../../resources/module.ts';
+import type { Module } from '../../resources/definition/module.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Executor } from './database.ts';
 

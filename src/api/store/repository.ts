@@ -4,7 +4,7 @@
  * Each write is one statement that also writes its event, so that neither exists without the other, and so that a
  * change that needs nothing else needs no BEGIN and COMMIT.
  */
-import type { Field, Resource } from '../../resources/resource.ts';
+import type { Field, Resource } from '../../resources/definition/resource.ts';
 import type { Executor } from './database.ts';
 import { eventCte, eventsCte, eventValues, type OutboxEvent } from './events.ts';
 import type { Statement } from './statement.ts';

@@ -1,5 +1,5 @@
 /**
- * The grammar of `src/resources/acl.ts` as the API server can check it. CEL has no parser for it, so a rule is checked
+ * The grammar of `src/resources/formats/acl.ts` as the API server can check it. CEL has no parser for it, so a rule is checked
  * by regular expressions (RE2): first its form, then, with a message of its own, what a form alone cannot say.
  */
 import type { CelRule } from '../runtime/kind.ts';

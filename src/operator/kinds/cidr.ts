@@ -1,4 +1,4 @@
-/** What `src/resources/cidr.ts` takes for a block, as the API server can check it. */
+/** What `src/resources/formats/cidr.ts` takes for a block, as the API server can check it. */
 import type { CelRule } from '../runtime/kind.ts';
 
 /**

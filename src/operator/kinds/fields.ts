@@ -1,5 +1,5 @@
 /** Spec fields that most kinds have. */
-import { bytes } from '../../resources/text.ts';
+import { bytes } from '../../resources/formats/text.ts';
 
 export const description = (about: string) => bytes(255).optional().meta({ description: about });
 

@@ -1,10 +1,10 @@
 /** `IPPolicy`: a named set of rules about source addresses, with the rules in its spec. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
-import { canonicalCidr } from '../../resources/cidr.ts';
+import type { View } from '../../resources/definition/resource.ts';
+import { canonicalCidr } from '../../resources/formats/cidr.ts';
 import type { ipPolicy } from '../../resources/ip-policy.ts';
 import { type ipPolicyRule, MAX_RULES_PER_POLICY, ruleAction } from '../../resources/ip-policy-rule.ts';
-import type { View } from '../../resources/resource.ts';
 import type { External } from '../runtime/external.ts';
 import { kind, type SpecOf } from '../runtime/kind.ts';
 import { closeKey, ifExists } from './calls.ts';

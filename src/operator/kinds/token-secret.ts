@@ -1,8 +1,8 @@
 /** The Secret that holds a credential's token: whose it is, what is in it, and when it must be written. */
 import { z } from 'zod';
 import type { credential } from '../../resources/credential.ts';
-import { sha256Hex } from '../../resources/hash.ts';
-import type { View } from '../../resources/resource.ts';
+import type { View } from '../../resources/definition/resource.ts';
+import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { ANNOTATION, API_VERSION, MANAGED_BY, SECRET_TYPE } from '../names.ts';
 import { REASON } from '../reasons.ts';
 import { Blocked, type Delivery } from '../runtime/external.ts';

@@ -1,9 +1,9 @@
 /** `TunnelCredential`: an authtoken for tunnel agents, delivered into a Secret and rotated there. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
-import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES } from '../../resources/acl.ts';
 import type { credential } from '../../resources/credential.ts';
-import type { View } from '../../resources/resource.ts';
+import type { View } from '../../resources/definition/resource.ts';
+import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES } from '../../resources/formats/acl.ts';
 import { ANNOTATION } from '../names.ts';
 import type { External } from '../runtime/external.ts';
 import { type CelRule, kind, type SpecOf } from '../runtime/kind.ts';

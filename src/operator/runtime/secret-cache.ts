@@ -1,7 +1,7 @@
 /** The Secrets of ours, watched so that one deleted or edited by hand is noticed. Holds digests, never tokens. */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { sha256Hex } from '../../resources/hash.ts';
+import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { MANAGED_BY } from '../names.ts';
 import type { CachedSecret } from './kind.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';

@@ -2,11 +2,11 @@
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import { authentication, credential } from '../../../src/resources/credential.ts';
+import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
 import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
-import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/idempotency.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';

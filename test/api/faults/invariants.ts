@@ -1,16 +1,16 @@
 /** What is true of every database of the API at rest, whatever has happened to it. */
 import { z } from 'zod';
 import { FAMILIES } from '../../../src/api/families/all.ts';
-import { coveringNames } from '../../../src/resources/domain-name.ts';
-import { hostOf } from '../../../src/resources/hostport.ts';
+import { idsOf } from '../../../src/resources/definition/reference.ts';
+import { eventTypes, type Fields, type Resource } from '../../../src/resources/definition/resource.ts';
+import { coveringNames } from '../../../src/resources/formats/domain-name.ts';
+import { hostOf } from '../../../src/resources/formats/hostport.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
+import { httpsEdgeRouteOauth } from '../../../src/resources/https-edge-route-oauth.ts';
+import { httpsEdgeRouteOidc } from '../../../src/resources/https-edge-route-oidc.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
-import { httpsEdgeRouteOauth } from '../../../src/resources/oauth-module.ts';
-import { httpsEdgeRouteOidc } from '../../../src/resources/oidc-module.ts';
-import { idsOf } from '../../../src/resources/reference.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
-import { eventTypes, type Fields, type Resource } from '../../../src/resources/resource.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../../../src/resources/tls-edge-modules.ts';
 

@@ -11,7 +11,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { startApi } from '../../../src/api/server.ts';
 import { migrations } from '../../../src/api/store/migrate.ts';
-import { idempotencyDigest } from '../../../src/resources/idempotency.ts';
+import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { startPostgres } from '../../postgres.ts';
 import { KeyUsageFlags, makeCertificate } from '../x509.ts';
 

@@ -2,8 +2,8 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { FAMILIES } from '../../../src/api/families/all.ts';
+import type { Resource } from '../../../src/resources/definition/resource.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
-import type { Resource } from '../../../src/resources/resource.ts';
 import type { TestApi } from '../harness.ts';
 
 const view = z.looseObject({ id: z.string(), uri: z.url() });

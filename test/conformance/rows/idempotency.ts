@@ -1,4 +1,4 @@
-import { idempotencyDigest } from '../../../src/resources/idempotency.ts';
+import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import {
   created,
   del,

@@ -3,7 +3,7 @@ import { ApiError, NoAnswerError } from '../../../src/client/errors.ts';
 import { Blocked, StaleObject } from '../../../src/operator/runtime/external.ts';
 import { classify, explain, specPath } from '../../../src/operator/runtime/failure.ts';
 import { KubeError, NoKubeAnswerError } from '../../../src/operator/runtime/kube-error.ts';
-import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/errors.ts';
+import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
 
 const apiError = (error_code: ErrorCode, details: Record<string, string> = {}, retryAfterMs?: number) =>
   new ApiError(

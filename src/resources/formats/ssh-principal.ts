@@ -1,8 +1,8 @@
 /** Principals of SSH host certificates: the names under which clients may know the host. */
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import { z } from 'zod';
+import { distinct } from './distinct.ts';
 import { hostnameProblem, lowerCase } from './hostname.ts';
-import { distinct } from './reference.ts';
 import { pattern, text } from './text.ts';
 
 /** What OpenSSH reads at most (SSHKEY_CERT_MAX_PRINCIPALS). */

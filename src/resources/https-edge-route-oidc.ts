@@ -1,7 +1,8 @@
 /** OpenID Connect on a route of an HTTPS edge. */
+
+import { module, neededSetting, setting } from './definition/module.ts';
+import { issuerUrl } from './formats/https-url.ts';
 import { httpsEdgeRoute } from './https-edge-route.ts';
-import { issuerUrl } from './https-url.ts';
-import { module, neededSetting, setting } from './module.ts';
 import { clientId, clientSecret, scopes, session } from './session-settings.ts';
 
 export const httpsEdgeRouteOidc = module({

@@ -1,8 +1,9 @@
 /** OAuth on a route of an HTTPS edge. */
+
+import { module } from './definition/module.ts';
+import { field } from './definition/resource.ts';
 import { httpsEdgeRoute } from './https-edge-route.ts';
-import { module } from './module.ts';
 import { providerInput, providerView } from './oauth-provider.ts';
-import { field } from './resource.ts';
 import { seconds, session } from './session-settings.ts';
 
 export const httpsEdgeRouteOauth = module({

@@ -3,8 +3,8 @@
  * types, the event types and the base of the custom resource's schema.
  */
 import { z } from 'zod';
+import { bytes, timestamp } from '../formats/text.ts';
 import { idOf } from './id.ts';
-import { bytes, timestamp } from './text.ts';
 
 /** Whether a create request must, may or must not carry the field. */
 export type Presence = 'required' | 'optional' | 'derived';

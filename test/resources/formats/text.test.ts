@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { byteLength, bytes, chars, instant, text } from '../../src/resources/text.ts';
+import { byteLength, bytes, chars, instant, text } from '../../../src/resources/formats/text.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 40 });
 const storable = (value: string) => value.isWellFormed() && !value.includes('\u0000');

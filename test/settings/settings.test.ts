@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { apiSettings } from '../src/api/config.ts';
-import { operatorSettings } from '../src/operator/config.ts';
-import { flagName, readSettings, type Settings } from '../src/settings.ts';
+import { apiSettings } from '../../src/api/config.ts';
+import { operatorSettings } from '../../src/operator/config.ts';
+import { flagName, readSettings, type Settings } from '../../src/settings/settings.ts';
 
-const MAIN = join(import.meta.dirname, '../src/main.ts');
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const failure = z.object({ code: z.number(), stderr: z.string() });
 
 const folder = await mkdtemp(join(tmpdir(), 'settings-'));

@@ -2,13 +2,9 @@
 import { z } from 'zod';
 import { canonicalDomain } from './domain-name.ts';
 import { PORT } from './hostname.ts';
-import { distinct } from './reference.ts';
-import { field } from './resource.ts';
 import { pattern, text } from './text.ts';
 
-export const MAX_HOSTPORTS = 100;
-
-const hostport = text()
+export const hostport = text()
   .max(1024, 'must be at most 1024 characters')
   .transform((input, context) => {
     const refuse = (message: string) => {
@@ -24,18 +20,3 @@ const hostport = text()
 
 /** The domain of a hostport. */
 export const hostOf = (stored: string) => stored.slice(0, stored.lastIndexOf(':'));
-
-const shown = z.array(z.string()).meta({ examples: [['app.example.com:443']] });
-
-/** The hostports of an edge; each must be covered by a reserved domain, and belong to no other edge. */
-export const hostports = field(
-  shown.meta({ description: 'Where the edge listens.', examples: [['app.example.com:443']] }),
-  z.nullable(
-    distinct(z.array(hostport).max(MAX_HOSTPORTS, `must have at most ${MAX_HOSTPORTS}`)).meta({
-      description: 'Each below a reserved domain, and of no other edge.',
-    }),
-  ),
-  'optional',
-  true,
-  [],
-);

@@ -1,37 +1,11 @@
-/** How certificate families name what an X.509 certificate may be used for: the words of RFC 5280. */
+/** The fields that every family of X.509 certificates derives from its PEM. */
 import { z } from 'zod';
-import { derived } from './resource.ts';
-import { timestamp } from './text.ts';
-
-/** Section 4.2.1.3, in the order of the bits. */
-export const KEY_USAGES = [
-  'digitalSignature',
-  'nonRepudiation',
-  'keyEncipherment',
-  'dataEncipherment',
-  'keyAgreement',
-  'keyCertSign',
-  'cRLSign',
-  'encipherOnly',
-  'decipherOnly',
-] as const;
-
-export type KeyUsage = (typeof KEY_USAGES)[number];
-
-/** Section 4.2.1.12. */
-export const EXTENDED_KEY_USAGES: Readonly<Record<string, string>> = {
-  '2.5.29.37.0': 'anyExtendedKeyUsage',
-  '1.3.6.1.5.5.7.3.1': 'serverAuth',
-  '1.3.6.1.5.5.7.3.2': 'clientAuth',
-  '1.3.6.1.5.5.7.3.3': 'codeSigning',
-  '1.3.6.1.5.5.7.3.4': 'emailProtection',
-  '1.3.6.1.5.5.7.3.8': 'timeStamping',
-  '1.3.6.1.5.5.7.3.9': 'OCSPSigning',
-};
+import { derived } from './definition/resource.ts';
+import { timestamp } from './formats/text.ts';
+import { EXTENDED_KEY_USAGES, KEY_USAGES } from './formats/x509-names.ts';
 
 const names = Object.values(EXTENDED_KEY_USAGES).join(', ');
 
-/** What every family of certificates derives from the PEM. */
 export const certificateFields = {
   subject_common_name: derived(
     z

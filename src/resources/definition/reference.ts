@@ -1,8 +1,8 @@
 /** Fields that hold ids of other resources: requests name them by id, responses show them as Refs. */
 import { z } from 'zod';
+import { distinct } from '../formats/distinct.ts';
 import { idOf } from './id.ts';
 import { type Address, type Field, field, type Presence, ref, type Target } from './resource.ts';
-import { form } from './text.ts';
 
 type Ref = z.output<typeof ref>;
 
@@ -106,18 +106,4 @@ const stored = z.array(z.string());
 export function idsOf(value: unknown): string[] {
   if (value === null || value === undefined) return [];
   return typeof value === 'string' ? [value] : stored.parse(value);
-}
-
-/** Refuses members that repeat an earlier one, each at its index. */
-export function distinct<T extends z.ZodType>(array: z.ZodArray<T>): z.ZodArray<T> {
-  return array
-    .superRefine((members, context) => {
-      members.forEach((member, index) => {
-        const first = members.indexOf(member);
-        if (first !== index) {
-          context.addIssue({ code: 'custom', path: [index], message: `is already at index ${first}`, input: member });
-        }
-      });
-    })
-    .meta(form({ uniqueItems: true }));
 }

@@ -1,7 +1,7 @@
 /** Idempotent create (extension): what a client may ask about a key that it used. */
 import { z } from 'zod';
-import { sha256Hex } from './hash.ts';
-import { text } from './text.ts';
+import { sha256Hex } from '../formats/sha256.ts';
+import { text } from '../formats/text.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
 export const IDEMPOTENCY_REPLAYED_HEADER = 'idempotency-replayed';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { canonicalPrincipal } from '../../src/resources/ssh-principal.ts';
+import { canonicalPrincipal } from '../../../src/resources/formats/ssh-principal.ts';
 
 describe('a principal', () => {
   // What `ssh -G <address>` says is the hostname, which is what it looks for in a certificate (OpenSSH 9.2 with glibc).

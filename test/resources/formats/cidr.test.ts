@@ -1,7 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalCidr } from '../../src/resources/cidr.ts';
+import { canonicalCidr } from '../../../src/resources/formats/cidr.ts';
 
 const v4 = fc.tuple(fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }), fc.integer({ min: 0, max: 32 }));
 const v6 = fc.tuple(fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), fc.integer({ min: 0, max: 128 }));

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { acl, decide, MAX_ACL_RULES, parseRule, parseTarget, permits, type Target } from '../../src/resources/acl.ts';
+import {
+  acl,
+  decide,
+  MAX_ACL_RULES,
+  parseRule,
+  parseTarget,
+  permits,
+  type Target,
+} from '../../../src/resources/formats/acl.ts';
 
 const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
 const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));

@@ -4,8 +4,8 @@ import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { type Database, openDatabase } from '../src/api/store/database.ts';
-import { startEmbeddedPostgres } from '../src/api/store/embedded.ts';
 import { migrate } from '../src/api/store/migrate.ts';
+import { startEmbeddedPostgres } from '../src/postgres/embedded.ts';
 import { createDatabase } from '../test/postgres.ts';
 import { type Processes, startProcesses } from './processes.ts';
 

@@ -1,7 +1,7 @@
 /** Writes the files that are generated from the definitions; with `--check`, only says which are out of date. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { openApiDocument } from '../src/api/openapi.ts';
+import { openApiDocument } from '../src/api/openapi/document.ts';
 import { crdFileName, crdYaml } from '../src/operator/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
 import { conformancePage } from '../test/conformance/page.ts';

@@ -4,8 +4,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { BadEncryptionKey } from './api/keyring.ts';
-import { BadBootstrapKey } from './api/tokens.ts';
+import { BadEncryptionKey } from './api/secrets/keyring.ts';
+import { BadBootstrapKey } from './api/secrets/tokens.ts';
 import { createLogger } from './log.ts';
 import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings/settings.ts';
 
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     .showHelpAfterError('(see --help)');
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
-  const { apiSettings, postgresUrl } = await import('./api/config.ts');
+  const { apiSettings, postgresUrl } = await import('./api/settings.ts');
   const { kubeconfigProblem, operatorSettings } = await import('./operator/config.ts');
 
   addSettings(program.command('api').description('serve the management API'), {
@@ -103,7 +103,7 @@ async function main(): Promise<void> {
     .command('openapi')
     .description('print the OpenAPI document of the management API')
     .action(async () => {
-      const { openApiDocument } = await import('./api/openapi.ts');
+      const { openApiDocument } = await import('./api/openapi/document.ts');
       print(JSON.stringify(openApiDocument(), null, 2));
     });
 
@@ -122,8 +122,8 @@ async function runApi(settings: Record<string, unknown>, log: Log): Promise<void
 }
 
 async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: string }): Promise<void> {
-  const { rotateEncryption } = await import('./api/encryption.ts');
-  const { parseKeyring } = await import('./api/keyring.ts');
+  const { rotateEncryption } = await import('./api/secrets/rotation.ts');
+  const { parseKeyring } = await import('./api/secrets/keyring.ts');
   const { openDatabase } = await import('./api/store/database.ts');
   const { SEALED } = await import('./api/families/all.ts');
   const parsed = parseKeyring(encryptionKey);

@@ -10,9 +10,10 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 /** What each part may import of ours, beside itself. The command line (`src/*.ts`) may import everything. */
 const ARROWS: Record<string, readonly string[]> = {
   settings: [],
+  postgres: [],
   resources: [],
   client: ['resources'],
-  api: ['resources', 'settings'],
+  api: ['resources', 'settings', 'postgres'],
   operator: ['resources', 'client', 'settings'],
 };
 

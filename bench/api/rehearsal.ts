@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
-import { openSecrets } from '../../src/api/encryption.ts';
-import { parseKeyring } from '../../src/api/keyring.ts';
-import { tokenHash } from '../../src/api/tokens.ts';
+import { parseKeyring } from '../../src/api/secrets/keyring.ts';
+import { openSecrets } from '../../src/api/secrets/rotation.ts';
+import { tokenHash } from '../../src/api/secrets/tokens.ts';
 import { BENCH_KEY, ENCRYPTION_KEY } from '../keys.ts';
 import { openPool } from '../stage.ts';
 import { fillTemplate, type Lists } from '../template.ts';

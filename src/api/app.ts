@@ -1,28 +1,28 @@
 /** The management API as a Fastify instance, without anything around it: no process, no listening, no set-up. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
-import { addAccessLog } from './access-log.ts';
-import { addDocs } from './docs.ts';
+import { invalidRequest } from './errors/errors.ts';
+import { addOperations } from './families/all.ts';
+import { addAccessLog } from './http/access-log.ts';
+import { collectMethods, pathOf } from './http/allowed-methods.ts';
 import {
   answerClientError,
   answerError,
   answerUnrouted,
   unsupportedCoding,
   unsupportedMediaType,
-} from './error-handler.ts';
-import { invalidRequest } from './errors.ts';
-import { addOperations } from './families/all.ts';
-import { addHealth } from './health.ts';
-import { parseJson } from './json.ts';
-import { LOAD_LIMITS, type LoadLimits, shedLoad } from './load-shedding.ts';
-import { collectMethods, pathOf } from './methods.ts';
-import { addMetrics } from './metrics.ts';
-import { openApiDocument } from './openapi.ts';
-import { DEFAULT_PLATFORM, type Platform } from './platform.ts';
-import { addRateLimits, RATE_LIMITS, type RateLimits } from './rate-limit.ts';
-import { endRequests } from './request-ends.ts';
-import { requestId } from './request-id.ts';
-import { createApi } from './route.ts';
-import { createSecrets, type Secrets } from './secrets.ts';
+} from './http/error-handler.ts';
+import { addHealth } from './http/health.ts';
+import { parseJson } from './http/json-body.ts';
+import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
+import { addMetrics } from './http/metrics.ts';
+import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
+import { addRateLimits, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
+import { endRequests } from './http/request-deadlines.ts';
+import { requestId } from './http/request-id.ts';
+import { createApi } from './http/route.ts';
+import { openApiDocument } from './openapi/document.ts';
+import { addDocs } from './openapi/page.ts';
+import { createSecrets, type Secrets } from './secrets/sealing.ts';
 import type { Database } from './store/database.ts';
 
 export interface AppOptions {

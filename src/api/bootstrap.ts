@@ -2,11 +2,11 @@
 import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
+import { viewer } from './crud/view.ts';
+import { API_KEY_PREFIX, BadBootstrapKey, newToken, tokenHash } from './secrets/tokens.ts';
 import type { Database, Executor } from './store/database.ts';
-import { changed } from './store/events.ts';
+import { changed } from './store/outbox.ts';
 import { repository } from './store/repository.ts';
-import { API_KEY_PREFIX, BadBootstrapKey, newToken, tokenHash } from './tokens.ts';
-import { viewer } from './view.ts';
 
 /** Serialises processes that start at the same moment. */
 const LOCK = 7_211_004_328;

@@ -1,15 +1,15 @@
 /** The API as a running server: database, schema, first key, listening, and the way back. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
-import { type ApiConfig, type ApiConfigInput, apiConfig } from './config.ts';
-import { keyFromFile, openSecrets } from './encryption.ts';
-import { sweep } from './idempotency.ts';
-import { parseKeyring } from './keyring.ts';
-import { type Platform, parseServiceDomains } from './platform.ts';
+import { sweep } from './crud/idempotency.ts';
+import { type Platform, parseServiceDomains } from './http/platform.ts';
+import { parseKeyring } from './secrets/keyring.ts';
+import { keyFromFile, openSecrets } from './secrets/rotation.ts';
+import { type ApiConfig, type ApiConfigInput, apiConfig } from './settings.ts';
 import { type Database, openDatabase } from './store/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded.ts';
 import { migrate } from './store/migrate.ts';
 
 export interface RunningApi {

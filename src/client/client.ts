@@ -31,14 +31,14 @@ import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
-import { read } from './etags.ts';
+import { read } from './entity-tags.ts';
 import { moduleClient } from './modules.ts';
 import { type Answer, createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 // What the package offers beside the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
+export { etagOf } from './entity-tags.ts';
 export { ApiError, isNotFound, NoAnswerError } from './errors.ts';
-export { etagOf } from './etags.ts';
 export type { ModuleClient } from './modules.ts';
 
 export type ClientOptions = TransportOptions;

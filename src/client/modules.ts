@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Module } from '../resources/definition/module.ts';
 import type { Fields } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions } from './client.ts';
-import { read } from './etags.ts';
+import { read } from './entity-tags.ts';
 import type { Transport } from './transport.ts';
 
 /** All throw ApiError or NoAnswerError. */

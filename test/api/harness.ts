@@ -9,7 +9,7 @@ import { afterAll } from 'vitest';
 import { z } from 'zod';
 import { type AppOptions, buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
-import { createSecrets } from '../../src/api/secrets.ts';
+import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/api/store/database.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
@@ -17,7 +17,7 @@ import { botUser } from '../../src/resources/bot-user.ts';
 import { type ErrorBody, errorBody } from '../../src/resources/definition/errors.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
-import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi-check.ts';
+import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi/openapi-check.ts';
 
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';

@@ -1,9 +1,10 @@
 /** Statements that writes of every family run on tables that all families share, and rows for those. */
-import type { Caller } from '../../src/api/auth.ts';
-import * as idempotency from '../../src/api/idempotency.ts';
-import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/references.ts';
+
+import * as idempotency from '../../src/api/crud/idempotency.ts';
+import { removeModules } from '../../src/api/crud/module-store.ts';
+import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/crud/references.ts';
+import type { Caller } from '../../src/api/http/authentication.ts';
 import type { Database } from '../../src/api/store/database.ts';
-import { removeModules } from '../../src/api/store/modules.ts';
 import type { Statement } from '../../src/api/store/statement.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { statementsOf } from './explain.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { errorBody } from '../../src/resources/definition/errors.ts';
 import { newId } from '../../src/resources/definition/id.ts';
-import { document } from '../api/openapi-check.ts';
+import { document } from '../api/openapi/openapi-check.ts';
 import { badBodies } from './bad-bodies.ts';
 import { type Documented, readContract } from './coverage.ts';
 import { fill, prepare } from './play.ts';

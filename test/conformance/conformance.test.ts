@@ -1,6 +1,6 @@
 /** Plays every row of the conformance table, and holds the table against the OpenAPI document. */
 import { afterAll, describe, expect, test } from 'vitest';
-import { document } from '../api/openapi-check.ts';
+import { document } from '../api/openapi/openapi-check.ts';
 import { CONTRACT_OPERATIONS } from './contract-operations.ts';
 import { readContract } from './coverage.ts';
 import { play } from './play.ts';

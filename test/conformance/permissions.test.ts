@@ -1,7 +1,7 @@
 /** Tries every cell of the table of permissions. */
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../api/harness.ts';
-import { document } from '../api/openapi-check.ts';
+import { document } from '../api/openapi/openapi-check.ts';
 import { type Documented, readContract } from './coverage.ts';
 import { CALLERS, type CallerKind, PERMISSIONS, type Verdict } from './permissions.ts';
 import { fill, prepare, send } from './play.ts';

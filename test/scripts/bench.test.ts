@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { plan } from '../../bench/api/cases.ts';
 import { BY_DEFAULT, PARTS } from '../../bench/parts.ts';
-import { openApiDocument } from '../../src/api/openapi.ts';
+import { openApiDocument } from '../../src/api/openapi/document.ts';
 
 const paths = z.record(z.string(), z.record(z.string(), z.unknown()));
 

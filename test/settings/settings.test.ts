@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { apiSettings } from '../../src/api/config.ts';
+import { apiSettings } from '../../src/api/settings.ts';
 import { operatorSettings } from '../../src/operator/config.ts';
 import { flagName, readSettings, type Settings } from '../../src/settings/settings.ts';
 

@@ -1,7 +1,7 @@
 /** Every type of events that there is: three per family. */
 import type { EventType } from '../../resources/definition/event-type.ts';
 import { eventTypes, type Resource } from '../../resources/definition/resource.ts';
-import { withArticle } from '../words.ts';
+import { withArticle } from '../errors/naming.ts';
 import { distance } from './distance.ts';
 
 export interface Catalogue {

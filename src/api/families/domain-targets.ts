@@ -1,6 +1,6 @@
 /** The CNAME targets of a reserved domain. */
 import { canonicalDomain, isBelow } from '../../resources/formats/domain-name.ts';
-import type { Platform } from '../platform.ts';
+import type { Platform } from '../http/platform.ts';
 
 type ServiceDomains = Platform['serviceDomains'];
 

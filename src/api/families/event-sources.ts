@@ -12,12 +12,12 @@ import {
   type eventSubscription,
   showSource,
 } from '../../resources/event-subscription.ts';
-import { conflict, invalidRequest, notFound } from '../errors.ts';
-import { isUnchanged } from '../etag.ts';
+import { changeLocked, changeLockedIn, type Family, idParameter, writeRow } from '../crud/family.ts';
+import { attempt, claim, complete, forget } from '../crud/idempotency.ts';
+import { conflict, invalidRequest, notFound } from '../errors/errors.ts';
 import type { Catalogue } from '../events/catalogue.ts';
-import { changeLocked, changeLockedIn, type Family, idParameter, writeRow } from '../family.ts';
-import { attempt, claim, complete, forget } from '../idempotency.ts';
-import type { Answer, Api, Call } from '../operation.ts';
+import { isUnchanged } from '../http/entity-tags.ts';
+import type { Answer, Api, Call } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 

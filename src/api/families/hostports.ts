@@ -4,11 +4,11 @@ import type { Resource } from '../../resources/definition/resource.ts';
 import { coveringNames } from '../../resources/formats/domain-name.ts';
 import { hostOf } from '../../resources/formats/hostport.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
-import { conflict, invalidRequest } from '../errors.ts';
-import type { Change } from '../hooks.ts';
-import type { Api } from '../operation.ts';
-import type { Platform } from '../platform.ts';
-import { setReferences } from '../references.ts';
+import type { Change } from '../crud/hooks.ts';
+import { setReferences } from '../crud/references.ts';
+import { conflict, invalidRequest } from '../errors/errors.ts';
+import type { Api } from '../http/operation.ts';
+import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
 import { isReservable, reservedByService } from './domain-targets.ts';
 

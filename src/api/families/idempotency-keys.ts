@@ -1,7 +1,7 @@
 /** Closing an idempotency key, so that whoever used it knows for certain what exists under it. */
 import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/definition/idempotency.ts';
-import { close } from '../idempotency.ts';
-import type { Api } from '../operation.ts';
+import { close } from '../crud/idempotency.ts';
+import type { Api } from '../http/operation.ts';
 
 /** Tables of the families whose creates take a key, by the prefix of their ids. */
 export type Tables = ReadonlyMap<string, string>;

@@ -3,12 +3,12 @@ import { apiKey } from '../../resources/api-key.ts';
 import { botUser } from '../../resources/bot-user.ts';
 import { credential } from '../../resources/credential.ts';
 import { user } from '../../resources/user.ts';
-import { conflict, resourceInUse } from '../errors.ts';
-import type { Change } from '../hooks.ts';
-import { mount } from '../mount.ts';
-import type { Api } from '../operation.ts';
+import type { Change } from '../crud/hooks.ts';
+import { mount } from '../crud/mount.ts';
+import { conflict, resourceInUse } from '../errors/errors.ts';
+import { words } from '../errors/naming.ts';
+import type { Api } from '../http/operation.ts';
 import { repository } from '../store/repository.ts';
-import { words } from '../words.ts';
 
 export function owners(api: Api): void {
   mount(api, botUser, { beforeDelete: ({ tx }, { id }) => refuseIfOwning(tx, id) });

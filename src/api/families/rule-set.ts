@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
 import type { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
-import { isUnchanged } from '../etag.ts';
-import { changeLocked, type Family, idParameter } from '../family.ts';
-import type { Answer, Api } from '../operation.ts';
-import { type ChangeKind, changed } from '../store/events.ts';
+import { changeLocked, type Family, idParameter } from '../crud/family.ts';
+import { isUnchanged } from '../http/entity-tags.ts';
+import type { Answer, Api } from '../http/operation.ts';
+import { type ChangeKind, changed } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 
 type Policies = Family<typeof ipPolicy>;

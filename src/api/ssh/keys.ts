@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { CURVES, type EllipticCurve, ellipticCurve, type SshKeyType } from '../../resources/formats/ssh-public-key.ts';
 import { mpint, string } from '../../resources/formats/ssh-wire.ts';
 import { RSA_BITS } from '../../resources/ssh-certificate-authority.ts';
-import { unavailable } from '../errors.ts';
+import { unavailable } from '../errors/errors.ts';
 
 const generate = promisify(generateKeyPair);
 

@@ -1,8 +1,8 @@
 /** The connection pool: every wait has an end, and a transaction is a function. */
 import pg from 'pg';
-import { createDeadlines } from '../deadlines.ts';
+import { mustRetry } from './database-errors.ts';
+import { createDeadlines } from './deadlines.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
-import { mustRetry } from './trouble.ts';
 
 export interface DatabaseOptions {
   url: string;

@@ -6,7 +6,7 @@
  */
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import type { Executor } from './database.ts';
-import { eventCte, eventsCte, eventValues, type OutboxEvent } from './events.ts';
+import { eventCte, eventsCte, eventValues, type OutboxEvent } from './outbox.ts';
 import type { Statement } from './statement.ts';
 
 /** A stored resource: its fields, and what every table has. Timestamps are RFC 3339 in UTC. */

@@ -1,0 +1,147 @@
+/** A mounted family: its definition, its hooks, its rows, and how they show. */
+import { type Fields, isShown, type Resource, type View } from '../../resources/definition/resource.ts';
+import { notFound } from '../errors/errors.ts';
+import { words } from '../errors/naming.ts';
+import { checkIfMatch } from '../http/entity-tags.ts';
+import type { Answer, Api, Call, PathParameter } from '../http/operation.ts';
+import type { Executor } from '../store/database.ts';
+import { changed } from '../store/outbox.ts';
+import { type Repository, type Row, repository } from '../store/repository.ts';
+import type { Change, Hooks } from './hooks.ts';
+import { dropReferences, referringFields } from './references.ts';
+import { type ViewOfRow, viewer } from './view.ts';
+
+/** The path parameter that names a resource of this family. */
+export function idParameter(resource: Pick<Resource, 'id' | 'name'>): PathParameter {
+  return { schema: resource.id, description: `Id of the ${words(resource.name)}.` };
+}
+
+/** The path parameters that lead to one resource: itself, and what it lives in. */
+export function singleParameters(resource: Resource): Record<'id', PathParameter> {
+  const { parent } = resource;
+  const above = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
+  return { ...above, id: idParameter(resource) };
+}
+
+/** What fields are that a request leaves out. */
+export function initialFields(fields: Fields): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial]));
+}
+
+export interface Family<R extends Resource = Resource> {
+  resource: R;
+  hooks: Hooks<R>;
+  rows: Repository;
+  /** The fields of a new resource whose request leaves all of them out. */
+  initial: Readonly<Record<string, unknown>>;
+  /** The field that only the creation response shows, if there is one. */
+  shownOnce: string | undefined;
+  show(row: Row, base: string): ViewOfRow;
+  /** The view as the hooks see it, with the types of the definition. */
+  typed(view: ViewOfRow): View<R>;
+  /** What the columns of a row must be for this call to reach it: its owner, and the resource that it lives in. */
+  scope(call: Reach): Readonly<Record<string, string>>;
+  /** Throws NOT_FOUND for a missing row, and for one that is out of this call's reach. */
+  require(row: Row | undefined, id: string, call: Reach): Row;
+  /** Fields that refer to other resources. */
+  referring: readonly string[];
+  /** Forgets what hangs on deleted resources: references from them, and what `onRemoval` has added. */
+  detach(tx: Executor, ids: readonly string[]): Promise<void>;
+  /** Adds something that hangs on the family's resources. */
+  onRemoval(work: (tx: Executor, ids: readonly string[]) => Promise<void>): void;
+}
+
+type Reach = Pick<Call, 'caller' | 'params'>;
+
+/** @param hooks what is special about the family */
+export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): Family<R> {
+  const { parent } = resource;
+  const referring = referringFields(resource.fields);
+  const attached: ((tx: Executor, ids: readonly string[]) => Promise<void>)[] = [];
+  if (referring.length > 0 || hooks.refers) attached.push(dropReferences);
+  const scope = ({ caller, params }: Reach) => {
+    const owner = hooks.onlyOwnedBy?.(caller);
+    const inside = parent && params[parent.parameter];
+    return {
+      ...(owner === undefined ? {} : { owner_id: owner }),
+      ...(parent === undefined || inside === undefined ? {} : { [parent.parameter]: inside }),
+    };
+  };
+  return {
+    resource,
+    hooks,
+    rows: repository(resource, hooks.columns),
+    initial: initialFields(resource.fields),
+    shownOnce: Object.entries(resource.fields).find(([, field]) => field.storage === 'none' && isShown(field))?.[0],
+    show: viewer(resource),
+    // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
+    typed: (view) => resource.view.parse(view) as View<R>,
+    scope,
+    referring,
+    async detach(tx, ids) {
+      for (const work of attached) await work(tx, ids);
+    },
+    onRemoval: (work) => void attached.push(work),
+    require(row, id, call) {
+      if (row && Object.entries(scope(call)).every(([column, value]) => row[column] === value)) return row;
+      throw notFound(`There is no ${words(resource.name)} ${id}.`, { id });
+    },
+  };
+}
+
+/** A request about one existing resource. */
+export type SingleCall<Body = unknown> = Call<'id', unknown, Body>;
+
+/** Runs a change of one existing resource: locked, visible to the caller, and at a revision that they accept. */
+export function changeLocked<R extends Resource>(
+  api: Api,
+  family: Family<R>,
+  call: SingleCall,
+  work: (change: Change, row: Row) => Promise<Answer>,
+): Promise<Answer> {
+  return api.db.transaction((tx) => changeLockedIn(tx, family, call, work));
+}
+
+/** The same, as part of a transaction. */
+export async function changeLockedIn<R extends Resource>(
+  tx: Executor,
+  family: Family<R>,
+  call: SingleCall,
+  work: (change: Change, row: Row) => Promise<Answer>,
+): Promise<Answer> {
+  const { id } = call.params;
+  const change = { tx, caller: call.caller, base: call.base };
+  await family.hooks.lockFirst?.(change, id);
+  const row = family.require(await family.rows.lock(tx, id), id, call);
+  checkIfMatch(call.ifMatch, row.revision);
+  return work(change, row);
+}
+
+/** Writes a locked row with its event; returns the new revision. */
+export function writeRow<R extends Resource>({ tx, caller, base }: Change, family: Family<R>, next: Row) {
+  const event = changed(family.resource.name, 'updated', caller.id, family.show(next, base));
+  return family.rows.update(tx, next, event);
+}
+
+/** Deletes all resources with this value in one column, with what hangs on them and an event for each. */
+export async function removeWhere<R extends Resource>(
+  { tx, caller, base }: Change,
+  { resource, rows, show, detach }: Family<R>,
+  column: string,
+  value: string,
+): Promise<void> {
+  // Whoever changes one of them now hangs something on it that would stay behind.
+  await tx.query({
+    text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
+    values: [value],
+  });
+  const gone = await rows.where(tx, column, value);
+  const ids = gone.map(({ id }) => id);
+  if (ids.length === 0) return;
+  await detach(tx, ids);
+  await rows.removeMany(
+    tx,
+    ids,
+    gone.map((row) => changed(resource.name, 'deleted', caller.id, show(row, base))),
+  );
+}

@@ -1,0 +1,183 @@
+/**
+ * Idempotent creates: a record per caller and key, written first in the creating transaction. A second request under
+ * the key waits on the record's index entry, then answers what the first one did.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { idempotencyDigest } from '../../resources/definition/idempotency.ts';
+import { sha256Hex } from '../../resources/formats/sha256.ts';
+import { ApiError, conflict, unavailable } from '../errors/errors.ts';
+import type { Caller } from '../http/authentication.ts';
+import { canonicalJson } from '../http/json-body.ts';
+import type { Database, Executor } from '../store/database.ts';
+
+/** How long a replay can still show the one-time token. */
+export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
+/** How long a closed key is remembered: far longer than any request can be on its way. */
+export const CLOSED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+
+export interface Attempt {
+  /** Whoever calls; a key means something for one user or bot only, whichever API key they use. */
+  principal: string;
+  digest: string;
+  fingerprint: string;
+  /** Seals the token: from two secrets that are not stored. */
+  sealingKey: () => Buffer;
+}
+
+/** The answer to a create, as it is kept and given again. */
+export interface Answer {
+  resourceId: string;
+  /** From the root of the API. */
+  path: string;
+  status: number;
+  /** Without its token. */
+  body: object;
+  token: string | null;
+}
+
+export type Replay = Pick<Answer, 'status' | 'body' | 'token'>;
+
+/** What a request under an idempotency key stands for. */
+export function attempt(caller: Caller, key: string, method: string, path: string, body: unknown): Attempt {
+  return {
+    principal: caller.id,
+    digest: idempotencyDigest(key),
+    fingerprint: sha256Hex(`${method} ${path}\n${canonicalJson(body ?? {})}`),
+    // RFC 5869. The salt differs for each key, so every token has a sealing key of its own.
+    sealingKey: () => Buffer.from(hkdfSync('sha256', caller.secret, key, 'tunnel-operator one-time token', 32)),
+  };
+}
+
+const record = z.object({
+  fingerprint: z.string().nullable(),
+  resource_id: z.string().nullable(),
+  status: z.number().nullable(),
+  body: z.record(z.string(), z.unknown()).nullable(),
+  sealed_token: z.instanceof(Buffer).nullable(),
+  created_at: z.string(),
+  closed_at: z.string().nullable(),
+});
+
+const CLAIM = `
+  insert into idempotency_keys (principal, digest, fingerprint, created_at) values ($1, $2, $3, $4)
+  on conflict do nothing returning 1`;
+
+const READ = `
+  select fingerprint, resource_id, status, body, sealed_token, created_at, closed_at
+    from idempotency_keys where principal = $1 and digest = $2`;
+
+/**
+ * Takes the key for this transaction, or returns the answer that was given under it. Waits for a request under the same
+ * key that is still under way. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key, CONFLICT.
+ */
+export async function claim(tx: Executor, tried: Attempt): Promise<Replay | undefined> {
+  const { principal, digest, fingerprint } = tried;
+  // More than one turn only if the record goes away in between, because its resource is deleted.
+  for (let turn = 0; turn < 5; turn++) {
+    const now = new Date().toISOString();
+    const claimed = await tx.query({ name: 'key.claim', text: CLAIM, values: [principal, digest, fingerprint, now] });
+    if (claimed.length > 0) return undefined;
+    const earlier = await recall(tx, tried);
+    if (earlier) return earlier;
+  }
+  throw unavailable('The resource of this idempotency key is being created and deleted; try again.');
+}
+
+/** The answer that was given under a key, if there is one by now; throws as `claim` does. */
+export async function recall(db: Executor, tried: Attempt): Promise<Replay | undefined> {
+  const { principal, digest, fingerprint, sealingKey } = tried;
+  const [found] = await db.query({ name: 'key.read', text: READ, values: [principal, digest] });
+  return found && replay(record.parse(found), fingerprint, sealingKey);
+}
+
+function replay(found: z.output<typeof record>, fingerprint: string, sealingKey: () => Buffer): Replay {
+  const { resource_id: resourceId, body, status } = found;
+  if (found.closed_at !== null) {
+    throw conflict('This idempotency key was closed: nothing can be created under it any more.', {
+      idempotency_key: 'closed',
+      ...(resourceId === null ? {} : { resource_id: resourceId }),
+    });
+  }
+  if (resourceId === null || body === null || status === null) throw new Error('an open record without its answer');
+  if (found.fingerprint !== fingerprint) {
+    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was used for another request.', {
+      resource_id: resourceId,
+    });
+  }
+  const fresh = Date.now() - Date.parse(found.created_at) < TOKEN_KEPT_MS;
+  const token = fresh && found.sealed_token ? unseal(found.sealed_token, sealingKey(), resourceId) : null;
+  return { status, body, token };
+}
+
+const COMPLETE = `
+  update idempotency_keys set resource_id = $3, resource_path = $4, status = $5, body = $6, sealed_token = $7
+   where principal = $1 and digest = $2`;
+
+/** Keeps the answer, in the transaction that claimed the key. */
+export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, answer: Answer) {
+  const { resourceId, path, status, body, token } = answer;
+  const sealed = token === null ? null : seal(token, sealingKey(), resourceId);
+  const values = [principal, digest, resourceId, path, status, JSON.stringify(body), sealed];
+  await tx.query({ name: 'key.complete', text: COMPLETE, values });
+}
+
+/** Drops the records of keys under which these were made, so that nobody is answered with what is gone. */
+export async function forget(tx: Executor, resourceIds: readonly string[]): Promise<void> {
+  const text = 'delete from idempotency_keys where resource_id = any($1) and closed_at is null';
+  if (resourceIds.length > 0) await tx.query({ name: 'key.forget', text, values: [resourceIds] });
+}
+
+const CLOSE = `
+  insert into idempotency_keys (principal, digest, created_at, closed_at) values ($1, $2, $3, $3)
+  on conflict (principal, digest) do update set closed_at = coalesce(idempotency_keys.closed_at, excluded.closed_at)
+  returning resource_id, resource_path`;
+
+const closed = z.object({ resource_id: z.string().nullable(), resource_path: z.string().nullable() });
+
+/**
+ * Makes a key unusable from now on. A create under way decides first: committed, it is reported; rolled back, it stays
+ * so. Returns what was created under the key, whether or not it still exists.
+ */
+export async function close(db: Executor, principal: string, digest: string) {
+  const values = [principal, digest, new Date().toISOString()];
+  const [row] = await db.query({ name: 'key.close', text: CLOSE, values });
+  const { resource_id, resource_path } = closed.parse(row);
+  return resource_id === null || resource_path === null ? undefined : { id: resource_id, path: resource_path };
+}
+
+/** Drops what has had its time: sealed tokens, and closed keys that no request can still be under way for. */
+export async function sweep(db: Database, now = Date.now()): Promise<void> {
+  const before = (age: number) => new Date(now - age).toISOString();
+  await db.query({
+    text: 'update idempotency_keys set sealed_token = null where sealed_token is not null and created_at < $1',
+    values: [before(TOKEN_KEPT_MS)],
+  });
+  await db.query({
+    text: 'delete from idempotency_keys where closed_at < $1',
+    values: [before(CLOSED_KEPT_MS)],
+  });
+}
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** AES-256-GCM; the layout is iv, tag, ciphertext. The resource's id is bound in, so that records cannot be swapped. */
+export function seal(token: string, key: Buffer, resourceId: string): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(resourceId));
+  const ciphertext = Buffer.concat([cipher.update(token, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
+}
+
+/** The token, or null when the key does not fit: another API key of the same owner asks. */
+export function unseal(sealed: Buffer, key: Buffer, resourceId: string): string | null {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES))
+      .setAAD(Buffer.from(resourceId))
+      .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+    return decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return null;
+  }
+}

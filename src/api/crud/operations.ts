@@ -1,0 +1,206 @@
+/** What the five operations of every family do. */
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { newId } from '../../resources/definition/id.ts';
+import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
+import { idsOf } from '../../resources/definition/reference.ts';
+import type { Fields, Resource } from '../../resources/definition/resource.ts';
+import { notFound } from '../errors/errors.ts';
+import { words } from '../errors/naming.ts';
+import { isUnchanged } from '../http/entity-tags.ts';
+import type { Answer, Api, Call } from '../http/operation.ts';
+import type { Executor } from '../store/database.ts';
+import { violation } from '../store/database-errors.ts';
+import { changed } from '../store/outbox.ts';
+import type { Row } from '../store/repository.ts';
+import { changeLocked, type Family, type SingleCall } from './family.ts';
+import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
+import { MAX_LIMIT, pageOf } from './paging.ts';
+import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
+import { fillPath, type ViewOfRow } from './view.ts';
+
+type CreateCall = Call<string, unknown, Record<string, unknown>>;
+
+export async function create<R extends Resource>(api: Api, family: Family<R>, call: CreateCall): Promise<Answer> {
+  const { resource, hooks, rows, shownOnce: once } = family;
+  const { caller, base } = call;
+  const key = call.idempotencyKey;
+  const tried = key === undefined ? undefined : attempt(caller, key, call.method, call.path, call.sent);
+  const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
+    const shown = once === undefined ? body : { ...body, [once]: shownToken };
+    return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
+  };
+  const replayed = ({ status, body, token }: Replay) =>
+    answer(status, body, token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+
+  if (tried && hooks.prepare) {
+    const earlier = await recall(api.db, tried);
+    if (earlier) return replayed(earlier);
+  }
+  const id = newId(resource.prefix);
+  const { row, token } = await drafted(family, call, id);
+  const view = family.show(row, base);
+  const event = changed(resource.name, 'created', caller.id, view);
+  // A new resource has no references to forget.
+  const referring = family.referring.filter((name) => idsOf(row[name]).length > 0);
+
+  const insert = async (tx: Executor) => {
+    await requireParent(tx, family, call.params, 'for key share');
+    await setFieldReferences(tx, family, row, referring);
+    await hooks.beforeCreate?.({ tx, caller, base }, family.typed(view));
+    await rows.insert(tx, row, event);
+  };
+
+  try {
+    if (tried === undefined) {
+      // One statement is a transaction of its own.
+      await (hooks.beforeCreate || resource.parent || referring.length > 0
+        ? api.db.transaction(insert)
+        : insert(api.db));
+      return answer(201, view, token);
+    }
+    const earlier = await api.db.transaction(async (tx) => {
+      const replay = await claim(tx, tried);
+      if (replay) return replay;
+      await insert(tx);
+      const path = `${fillPath(resource.path, row)}/${id}`;
+      await complete(tx, tried, { resourceId: id, path, status: 201, body: view, token });
+      return undefined;
+    });
+    return earlier ? replayed(earlier) : answer(201, view, token);
+  } catch (error) {
+    throw await explained(api, family, error, view);
+  }
+}
+
+/** The row of a new resource, and its one-time token. */
+async function drafted<R extends Resource>({ resource, hooks, initial }: Family<R>, call: CreateCall, id: string) {
+  const input = call.body as z.output<R['create']>;
+  const draft = hooks.draft?.(call.caller, input);
+  const prepared = hooks.prepare && (await hooks.prepare(input, id));
+  const own = { id, created_at: new Date().toISOString(), revision: 1 };
+  // Each part over those before it.
+  const row: Row = Object.assign(
+    { ...initial },
+    given(resource.fields, call.body),
+    draft?.fields,
+    draft?.columns,
+    prepared?.fields,
+    prepared?.columns,
+    inside(resource, call),
+    own,
+  );
+  Object.assign(row, hooks.derive?.(row, undefined));
+  return { row, token: draft?.token ?? prepared?.token ?? null };
+}
+
+export async function list<R extends Resource>(
+  api: Api,
+  family: Family<R>,
+  call: Call<string, { limit?: number | undefined; before_id?: string | undefined }, unknown>,
+): Promise<Answer> {
+  const { limit = MAX_LIMIT, before_id: before } = call.query;
+  const { resource, rows, show } = family;
+  await requireParent(api.db, family, call.params);
+  const found = await rows.page(api.db, { before, limit: limit + 1, only: family.scope(call) });
+  const { items, uri, next_page_uri } = pageOf(found, limit, call.base + fillPath(resource.path, call.params));
+  return { body: { [resource.collection]: items.map((row) => show(row, call.base)), uri, next_page_uri } };
+}
+
+export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<Answer> {
+  const { id } = call.params;
+  const row = family.require(await family.rows.get(api.db, id), id, call);
+  const { revision } = row;
+  return isUnchanged(call.ifNoneMatch, revision)
+    ? { status: 304, revision }
+    : { body: family.show(row, call.base), revision };
+}
+
+export async function update<R extends Resource>(
+  api: Api,
+  family: Family<R>,
+  call: SingleCall<Record<string, unknown>>,
+): Promise<Answer> {
+  const { resource, hooks, rows } = family;
+  let after: ViewOfRow | undefined;
+  try {
+    return await changeLocked(api, family, call, async (change, row) => {
+      const asked: Row = { ...row, ...given(resource.fields, call.body) };
+      const next: Row = { ...asked, ...hooks.derive?.(asked, row) };
+      after = family.show(next, call.base);
+      if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
+      const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
+      await setFieldReferences(change.tx, family, next, moved);
+      await hooks.beforeUpdate?.(change, family.typed(family.show(row, call.base)), family.typed(after));
+      const revision = await rows.update(change.tx, next, changed(resource.name, 'updated', call.caller.id, after));
+      return { body: after, revision };
+    });
+  } catch (error) {
+    throw after ? await explained(api, family, error, after) : error;
+  }
+}
+
+export function remove<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<Answer> {
+  const { resource, hooks, rows } = family;
+  return changeLocked(api, family, call, async (change, row) => {
+    const view = family.show(row, call.base);
+    if (!resource.deletableWhileReferenced) await refuseWhileReferenced(change.tx, row.id);
+    await hooks.beforeDelete?.(change, family.typed(view));
+    await family.detach(change.tx, [row.id]);
+    await rows.remove(change.tx, row.id, changed(resource.name, 'deleted', call.caller.id, view));
+    return {};
+  });
+}
+
+async function explained<R extends Resource>(api: Api, family: Family<R>, error: unknown, view: ViewOfRow) {
+  const broken = violation(error);
+  const reason = broken && (await family.hooks.explain?.(broken, family.typed(view), api.db));
+  return reason ?? error;
+}
+
+/** What the path says of a resource that lives in another. */
+function inside({ parent }: Resource, call: CreateCall): Record<string, unknown> {
+  return parent ? { [parent.parameter]: call.params[parent.parameter] } : {};
+}
+
+/** Throws NOT_FOUND when the path goes through a resource that does not exist. */
+async function requireParent<R extends Resource>(
+  db: Executor,
+  { resource: { parent } }: Family<R>,
+  params: Readonly<Record<string, string>>,
+  lock = '',
+): Promise<void> {
+  if (!parent) return;
+  const id = params[parent.parameter] ?? '';
+  const name = `${parent.of.table}.${lock ? 'hold' : 'exists'}`;
+  const found = await db.query({ name, text: `select 1 from ${parent.of.table} where id = $1 ${lock}`, values: [id] });
+  if (found.length === 0) throw notFound(`There is no ${words(parent.of.name)} ${id}.`, { [parent.parameter]: id });
+}
+
+async function setFieldReferences<R extends Resource>(
+  tx: Executor,
+  { resource }: Family<R>,
+  row: Row,
+  names: readonly string[],
+): Promise<void> {
+  for (const place of names) {
+    await setReferences(
+      tx,
+      { referrer: resource, referrerId: row.id, place },
+      pointersOf(resource.fields, place, row[place]),
+    );
+  }
+}
+
+/** The fields that a request carries; null means the initial value. */
+export function given(fields: Fields, body: Record<string, unknown>): Record<string, unknown> {
+  const carried: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (value !== undefined) carried[name] = value ?? fields[name]?.initial;
+  }
+  return carried;
+}
+
+function addressOf(body: object): string {
+  return 'uri' in body && typeof body.uri === 'string' ? body.uri : '';
+}

@@ -1,0 +1,136 @@
+/** Which resource refers to which: one table for every family, so that nothing is deleted from under its referrer. */
+import { idsOf } from '../../resources/definition/reference.ts';
+import type { Fields, Resource, Target } from '../../resources/definition/resource.ts';
+import { invalidRequest, resourceInUse } from '../errors/errors.ts';
+import { words } from '../errors/naming.ts';
+import type { Executor } from '../store/database.ts';
+
+/** Who refers, and from where. */
+export interface Place {
+  referrer: Pick<Resource, 'name'>;
+  referrerId: string;
+  /** Name of the field, with that of its module before it. */
+  place: string;
+}
+
+/** An id that a request named, and where. */
+export interface Pointer {
+  id: string;
+  /** JSON pointer in the body. */
+  at: string;
+  /** Families that it may belong to. */
+  to: readonly Target[];
+}
+
+/** The fields of a family or module that refer to others. */
+export function referringFields(fields: Fields): string[] {
+  return Object.entries(fields).flatMap(([name, { refersTo }]) => (refersTo ? [name] : []));
+}
+
+/** What a reference field of a body points at. */
+export function pointersOf(fields: Fields, name: string, value: unknown): Pointer[] {
+  const to = fields[name]?.refersTo ?? [];
+  const many = Array.isArray(value);
+  return idsOf(value).map((id, index) => ({ id, at: many ? `/${name}/${index}` : `/${name}`, to }));
+}
+
+/**
+ * Makes the references from one place exactly these. New targets are locked against deletion until the transaction
+ * ends. Throws INVALID_REQUEST for an id of nothing, unless it was there before: a policy may be deleted while others
+ * refer to it, and what was read must be good for writing back.
+ */
+export async function setReferences(tx: Executor, from: Place, pointers: readonly Pointer[]): Promise<void> {
+  const { referrer, referrerId, place } = from;
+  const ids = [...new Set(pointers.map(({ id }) => id))];
+  if (ids.length === 0) {
+    await tx.query({ ...FORGET, values: [referrerId, place] });
+    return;
+  }
+  const statement = replacing(targetsOf(pointers));
+  const found = await tx.query({ ...statement, values: [referrerId, place, referrer.name, ids] });
+  const known = new Set(found.map(({ id }) => id));
+  const missing = pointers.filter(({ id }) => !known.has(id));
+  if (missing.length === 0) return;
+  throw invalidRequest(Object.fromEntries(missing.map(({ id, at, to }) => [at, nothingThere(id, to)])));
+}
+
+/** The families that are pointed at. */
+function targetsOf(pointers: readonly Pointer[]): Target[] {
+  const targets = new Map(pointers.flatMap(({ to }) => to.map((target) => [target.prefix, target])));
+  return [...targets.values()].filter((target) => pointers.some(({ id }) => isOf(target, id)));
+}
+
+const isOf = ({ prefix }: Target, id: string) => id.startsWith(`${prefix}_`);
+
+function nothingThere(id: string, to: readonly Target[]): string {
+  const target = to.find((each) => isOf(each, id));
+  return `there is no ${words(target?.name ?? 'resource')} ${id}`;
+}
+
+const FORGET = {
+  name: 'references.forget',
+  text: 'delete from resource_references where referrer_id = $1 and place = $2',
+};
+
+const statements = new Map<string, { name: string; text: string }>();
+
+/**
+ * One statement for whatever there is to forget, to look up and to add: each of its own would be a round trip. Returns
+ * the ids that were there before, and those of the new targets that exist.
+ */
+function replacing(targets: readonly Target[]): { name: string; text: string } {
+  const name = ['references.set', ...targets.map(({ prefix }) => prefix)].join('_');
+  let statement = statements.get(name);
+  if (!statement) {
+    // In order, so that two requests never wait for each other.
+    const found = targets.map(
+      ({ table }) => `${table}_found as (
+        select id from ${table} where id = any($4) and id not in (select id from kept) order by id for key share)`,
+    );
+    const ids = targets.map(({ table }) => `select id from ${table}_found`).join(' union all ');
+    const text = `
+      with kept as (
+        select target_id as id from resource_references where referrer_id = $1 and place = $2 and target_id = any($4)),
+      forgotten as (
+        delete from resource_references where referrer_id = $1 and place = $2 and target_id <> all($4)),
+      ${found.join(', ')},
+      added as (
+        insert into resource_references (referrer_id, place, referrer, target_id) select $1, $2, $3, id from (${ids}) f)
+      select id from kept union all ${ids}`;
+    statement = { name, text };
+    statements.set(name, statement);
+  }
+  return statement;
+}
+
+/** How many referrers of a family an error names. */
+const NAMED = 5;
+
+const REFERRERS = {
+  name: 'references.to',
+  text: `
+    select referrer, array_agg(referrer_id) as ids from (
+      select distinct referrer, referrer_id, dense_rank() over (partition by referrer order by referrer_id) as rank
+        from resource_references where target_id = $1) r
+     where rank <= ${NAMED + 1} group by referrer order by referrer`,
+};
+
+/** Throws RESOURCE_IN_USE naming what refers to a locked resource. */
+export async function refuseWhileReferenced(tx: Executor, id: string): Promise<void> {
+  const found = await tx.query({ ...REFERRERS, values: [id] });
+  if (found.length === 0) return;
+  const details: Record<string, string> = {};
+  for (const { referrer, ids } of found) {
+    const named = idsOf(ids).toSorted();
+    if (named.length > NAMED) named.splice(NAMED, named.length, '…');
+    details[String(referrer)] = named.join(', ');
+  }
+  const said = Object.entries(details).map(([name, ids]) => `${words(name)} ${ids}`);
+  throw resourceInUse(`Still in use by ${said.join(' and ')}; change those first.`, details);
+}
+
+/** Forgets the references from resources that are deleted. */
+export async function dropReferences(tx: Executor, referrerIds: readonly string[]): Promise<void> {
+  const text = 'delete from resource_references where referrer_id = any($1)';
+  await tx.query({ name: 'references.drop', text, values: [referrerIds] });
+}

@@ -1,0 +1,44 @@
+/** From a stored row to what the API shows. */
+import { type Address, type Fields, isShown, type Resource } from '../../resources/definition/resource.ts';
+import type { Row } from '../store/repository.ts';
+
+/** A resource as responses and events show it; one-time tokens are null. */
+export interface ViewOfRow {
+  id: string;
+  uri: string;
+  created_at: string;
+  [field: string]: unknown;
+}
+
+/** A path with its parameters filled in. */
+export function fillPath(path: string, values: Readonly<Record<string, unknown>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+}
+
+/** The function that makes views of one family. */
+export function viewer(resource: Resource): (row: Row, base: string) => ViewOfRow {
+  const { path, parent } = resource;
+  const show = fieldsViewer(resource.fields);
+  const listAt = (row: Row) => (parent ? fillPath(path, row) : path);
+  return (row, base) => {
+    const uri = `${base}${listAt(row)}/${row.id}`;
+    const view: ViewOfRow = { id: row.id, uri, created_at: row.created_at };
+    show(row, { base, uri }, view);
+    return view;
+  };
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The function that adds the members of these fields to a view. */
+export function fieldsViewer(fields: Fields): (values: Values, at: Address, view: Record<string, unknown>) => void {
+  const visible = Object.entries(fields).filter(([, field]) => isShown(field));
+  const shown = visible.map(([name, { as = name, storage, show }]) => ({
+    name,
+    as,
+    show: storage === 'none' ? () => null : show,
+  }));
+  return (values, at, view) => {
+    for (const { name, as, show } of shown) view[as] = show ? show(values[name], at) : values[name];
+  };
+}

@@ -1,0 +1,69 @@
+/** Errors as values: made where the fact is known, rendered in one place (error-handler.ts). */
+import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../../resources/definition/errors.ts';
+
+export type Details = Readonly<Record<string, string>>;
+
+/** An answer of the error catalogue. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly details: Details;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, details: Details = {}, headers: Record<string, string> = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+/** The body of an error, with the request's id. */
+export function errorBody(error: ApiError, requestId: string): ErrorBody {
+  return {
+    error_code: error.code,
+    status_code: error.status,
+    msg: error.message,
+    details: { ...error.details, request_id: requestId },
+  };
+}
+
+/** Seconds after which a client may ask again. */
+const RETRY_AFTER = '1';
+
+export const unavailable = (message: string) =>
+  new ApiError('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });
+
+/** @param seconds after which the limit counts anew */
+export const rateLimited = (seconds: number) =>
+  new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {}, { 'retry-after': String(seconds) });
+
+export const internalError = () =>
+  new ApiError('INTERNAL_ERROR', 'Something went wrong on our side; the request id identifies it in the logs.');
+
+/**
+ * @param problems what is wrong, by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
+ * name of the header; `body` for the body as a whole
+ */
+export function invalidRequest(problems: Details): ApiError {
+  const places = Object.entries(problems);
+  const [place, reason] = places[0] ?? ['', ''];
+  const rest = places.length > 1 ? ` (and ${places.length - 1} more, see details)` : '';
+  return new ApiError('INVALID_REQUEST', `${place}: ${reason}${rest}`, problems);
+}
+
+export const unauthenticated = (message: string) =>
+  new ApiError('UNAUTHENTICATED', message, {}, { 'www-authenticate': 'Bearer' });
+
+export const permissionDenied = (message: string, details?: Details) =>
+  new ApiError('PERMISSION_DENIED', message, details);
+
+export const notFound = (message: string, details?: Details) => new ApiError('NOT_FOUND', message, details);
+
+export const conflict = (message: string, details?: Details) => new ApiError('CONFLICT', message, details);
+
+export const resourceInUse = (message: string, details?: Details) => new ApiError('RESOURCE_IN_USE', message, details);

@@ -1,0 +1,47 @@
+/** Tunnel credentials, and the question of the data plane whether a token may bind something. */
+import { z } from 'zod';
+import { authenticate, authentication, credential } from '../../resources/credential.ts';
+import { decide, parseTarget } from '../../resources/formats/acl.ts';
+import { mount } from '../crud/mount.ts';
+import type { Api } from '../http/operation.ts';
+import { AUTHTOKEN_PREFIX, tokenHash } from '../secrets/tokens.ts';
+import type { Executor } from '../store/database.ts';
+import { issued } from './one-time-token.ts';
+
+type Decision = z.output<typeof authentication>;
+
+export function credentials(api: Api): void {
+  mount(api, credential, issued(AUTHTOKEN_PREFIX));
+  api.add({
+    method: 'POST',
+    path: `${credential.path}/authenticate`,
+    operationId: 'authenticateCredential',
+    summary: 'Decide whether an authtoken may bind a target',
+    description: 'For the data plane: what a tunnel agent presents goes in, the decision comes out. Nothing is stored.',
+    tag: credential.tag,
+    access: 'admin',
+    params: {},
+    body: authenticate,
+    success: { status: 200, description: 'The decision.', schema: authentication },
+    handle: async ({ body }) => ({ body: await decideBind(api.db, body) }),
+  });
+}
+
+const FIND = `
+  select c.id, c.owner_id, c.acl
+    from credentials c
+    left join users u on u.id = c.owner_user_id
+    left join bot_users b on b.id = c.owner_bot_id
+   where c.token_hash = $1 and coalesce(u.active, b.active)`;
+
+const row = z.object({ id: z.string(), owner_id: z.string(), acl: z.array(z.string()) });
+
+async function decideBind(db: Executor, { token, bind }: z.output<typeof authenticate>): Promise<Decision> {
+  const [found] = await db.query({ name: 'credentials.authenticate', text: FIND, values: [tokenHash(token)] });
+  if (!found) return { allowed: false, credential_id: null, owner_id: null, matched_rule: null };
+  const { id, owner_id, acl } = row.parse(found);
+  const target = bind === undefined ? undefined : parseTarget(bind);
+  const decision =
+    target && 'value' in target ? decide(acl, target.value) : { allowed: target === undefined, matchedRule: null };
+  return { allowed: decision.allowed, credential_id: id, owner_id, matched_rule: decision.matchedRule };
+}

@@ -1,0 +1,71 @@
+/** Who calls: a user or a bot, known by the SHA-256 of their API key. */
+import { z } from 'zod';
+import { permissionDenied, unauthenticated } from '../errors/errors.ts';
+import { tokenHash } from '../secrets/tokens.ts';
+import type { Executor } from '../store/database.ts';
+
+export interface Caller {
+  /** Id of the user or bot; owns what the call creates. */
+  id: string;
+  admin: boolean;
+  /** Of the API key in use. */
+  keyId: string;
+  /** The secret of the key in use; seals one-time tokens (see idempotency.ts). Never stored, never logged. */
+  secret: string;
+}
+
+const AUTHENTICATE = `
+  select k.id, k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
+         k.expires_at <= now() as expired
+    from api_keys k
+    left join users u on u.id = k.owner_user_id
+    left join bot_users b on b.id = k.owner_bot_id
+   where k.token_hash = $1`;
+
+const row = z.object({
+  id: z.string(),
+  owner_id: z.string(),
+  admin: z.boolean(),
+  active: z.boolean(),
+  expired: z.boolean().nullable(),
+});
+
+/** What a request brings along to be known by, before anybody has looked whose it is. */
+export interface Credentials {
+  /** Tells keys apart, and says nothing about them; undefined when there is none. */
+  fingerprint: string | undefined;
+  /**
+   * One query, and nothing is remembered: a deleted key, an expired one or one of an inactive owner stops working at
+   * once. @throws UNAUTHENTICATED
+   */
+  caller(db: Executor): Promise<Caller>;
+}
+
+/** Reads an Authorization header. */
+export function credentialsOf(header: string | undefined): Credentials {
+  const secret = header === undefined ? undefined : BEARER.exec(header)?.[1];
+  if (secret === undefined) {
+    const problem = header === undefined ? MISSING : MALFORMED;
+    return { fingerprint: undefined, caller: () => Promise.reject(unauthenticated(problem)) };
+  }
+  const hash = tokenHash(secret);
+  return { fingerprint: hash, caller: (db) => authenticate(db, secret, hash) };
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
+const MISSING = 'An API key is needed: "Authorization: Bearer <key>".';
+const MALFORMED = 'The Authorization header must have the form "Bearer <key>".';
+
+async function authenticate(db: Executor, secret: string, hash: string): Promise<Caller> {
+  const [found] = await db.query({ name: 'authenticate', text: AUTHENTICATE, values: [hash] });
+  if (!found) throw unauthenticated('The API key is unknown.');
+  const { id: keyId, owner_id, admin, active, expired } = row.parse(found);
+  if (expired === true) throw unauthenticated('The API key has expired.');
+  if (!active) throw unauthenticated('The owner of the API key is inactive.');
+  return { id: owner_id, admin, keyId, secret };
+}
+
+/** Throws PERMISSION_DENIED unless the caller is an admin. */
+export function requireAdmin(caller: Caller): void {
+  if (!caller.admin) throw permissionDenied('Only admins may do this.');
+}

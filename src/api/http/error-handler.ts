@@ -1,0 +1,147 @@
+/** Every failure, whoever noticed it, as an answer of the catalogue. */
+
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import {
+  ApiError,
+  errorBody,
+  internalError,
+  invalidRequest,
+  notFound,
+  resourceInUse,
+  unavailable,
+} from '../errors/errors.ts';
+import { isTransient, violation } from '../store/database-errors.ts';
+import { type KnownMethods, pathOf } from './allowed-methods.ts';
+import { newRequestId } from './request-id.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
+
+/** Answers errors of handlers, hooks and Fastify itself. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const answer = toApiError(error);
+  // What we refuse for a known reason is no error of ours, and there may be very much of it.
+  if (answer.status >= 500) request.log[error instanceof ApiError ? 'warn' : 'error']({ err: error }, answer.message);
+  sendError(answer, request, reply);
+}
+
+export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
+  const { id } = request;
+  reply
+    .code(error.status)
+    .headers({ 'x-request-id': id, [SERVICE_VERSION_HEADER]: SERVICE_VERSION, ...error.headers })
+    .type('application/json; charset=utf-8')
+    .send(errorBody(error, id));
+}
+
+/** Which error of the catalogue a failure is. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isFastifyError(error)) return fromFastify(error) ?? internalError();
+  if (isTransient(error)) return unavailable('The database does not answer at the moment; try again.');
+  const broken = violation(error);
+  // Rules that an operation checks itself have better messages; these are for changes that raced past the check.
+  if (broken?.kind === 'referenced') {
+    return resourceInUse('Other resources refer to this one.', { referrers: broken.table });
+  }
+  if (broken) return new ApiError('CONFLICT', 'The change conflicts with another one.', { rule: broken.constraint });
+  return internalError();
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
+}
+
+function fromFastify(error: FastifyError): ApiError | undefined {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than this service reads.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupportedMediaType();
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalidRequest({ 'Content-Length': 'differs from the length of the body' });
+    case 'FST_ERR_BAD_URL':
+      return invalidRequest({ path: 'has a malformed percent escape' });
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return notFound('There is nothing at this path.');
+    default:
+      return error.statusCode !== undefined && error.statusCode < 500
+        ? invalidRequest({ request: error.message })
+        : undefined;
+  }
+}
+
+export const unsupportedMediaType = () =>
+  new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Bodies are JSON in UTF-8: "Content-Type: application/json".');
+
+/** RFC 9110, sections 12.5.3 and 15.5.16: the header tells apart what was wrong. */
+export const unsupportedCoding = () =>
+  new ApiError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Bodies are read as they are: without a Content-Encoding, or with "identity".',
+    {},
+    { 'accept-encoding': 'identity' },
+  );
+
+/** 404, or 405 with the methods of a path that exists. */
+export function answerUnrouted(known: KnownMethods) {
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const methods = known.of(pathOf(request));
+    const allow = methods.join(', ');
+    const error =
+      methods.length === 0
+        ? notFound('There is nothing at this path.')
+        : new ApiError('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, { allow }, { allow });
+    sendError(error, request, reply);
+  };
+}
+
+/**
+ * Answers what Node's HTTP parser refused, of which no request exists. The error holds the raw bytes with the
+ * Authorization header, so it is not logged.
+ */
+export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  if (!socket.writable || isAnswering(socket)) {
+    socket.destroy(error);
+    return;
+  }
+  const answer = clientError(error.code);
+  const id = newRequestId();
+  this.log.info({ request_id: id, code: error.code, status: answer.status }, 'unreadable request');
+  const body = JSON.stringify(errorBody(answer, id));
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': id,
+    [SERVICE_VERSION_HEADER]: SERVICE_VERSION,
+    connection: 'close',
+    ...answer.headers,
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${head.join('')}\r\n${body}`);
+}
+
+const pending = z.object({
+  _httpMessage: z.object({ headersSent: z.boolean(), req: z.object({ complete: z.boolean() }) }),
+});
+
+/**
+ * Whether a complete request waits for its answer, or its answer has begun: what we write now would be taken for it.
+ * Node itself looks at the same member, which has no documented name.
+ */
+function isAnswering(socket: Socket): boolean {
+  const { data } = pending.safeParse(socket);
+  return data !== undefined && (data._httpMessage.headersSent || data._httpMessage.req.complete);
+}
+
+function clientError(code: string | undefined): ApiError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return unavailable('The request did not arrive in time; try again.');
+    case 'HPE_HEADER_OVERFLOW':
+      return invalidRequest({ headers: 'are larger than this service reads' });
+    default:
+      return invalidRequest({ request: 'is not HTTP/1.1' });
+  }
+}

@@ -1,0 +1,23 @@
+/** Probes: is the process alive, and can it serve. */
+import type { FastifyInstance } from 'fastify';
+import { unavailable } from '../errors/errors.ts';
+import type { Database } from '../store/database.ts';
+import { type Migration, migrations } from '../store/migrate.ts';
+
+const APPLIED = { name: 'ready', text: 'select version from schema_migrations', values: [] };
+
+export function addHealth(app: FastifyInstance, db: Database): void {
+  let wanted: Migration[] | undefined;
+  app.get('/healthz', async (request) => {
+    request.documentedPath = '/healthz';
+    return { status: 'ok' };
+  });
+  app.get('/readyz', async (request) => {
+    request.documentedPath = '/readyz';
+    wanted ??= await migrations();
+    const applied = new Set((await db.query(APPLIED)).map(({ version }) => Number(version)));
+    const missing = wanted.filter(({ version }) => !applied.has(version));
+    if (missing.length > 0) throw unavailable('The database lacks migrations of this release.');
+    return { status: 'ready' };
+  });
+}

@@ -1,0 +1,71 @@
+/** Prometheus metrics: requests by route, connections, and the process. */
+import type { FastifyInstance } from 'fastify';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Database } from '../store/database.ts';
+
+/** One per process, however many servers it runs (tests run many): its collectors watch the process, not a server. */
+let ofProcess: Registry | undefined;
+
+function processMetrics(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
+export function addMetrics(app: FastifyInstance, db: Database): void {
+  const register = new Registry();
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Duration of HTTP requests, by documented path.',
+    labelNames: ['method', 'route', 'status_code'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [register],
+  });
+  new Gauge({
+    name: 'db_pool_connections',
+    help: 'Connections to the database, by state; "waiting" are requests without one.',
+    labelNames: ['state'] as const,
+    registers: [register],
+    collect() {
+      const { total, idle, waiting } = db.usage();
+      this.set({ state: 'used' }, total - idle);
+      this.set({ state: 'idle' }, idle);
+      this.set({ state: 'waiting' }, waiting);
+    },
+  });
+
+  // Finding a labelled histogram costs more than observing it, so each is found once.
+  const found = new Map<string, Map<string, Map<number, Observer>>>();
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, documentedPath: route } = request;
+    const { statusCode } = reply;
+    const ofRoute = made(made(found, route, newMap), method, newMap);
+    const observer = made(ofRoute, statusCode, () =>
+      duration.labels({ method, route, status_code: String(statusCode) }),
+    );
+    observer.observe(reply.elapsedTime / 1000);
+    done();
+  });
+
+  app.get('/metrics', async (request, reply) => {
+    request.documentedPath = '/metrics';
+    const merged = Registry.merge([processMetrics(), register]);
+    return reply.type(merged.contentType).send(await merged.metrics());
+  });
+}
+
+type Observer = Histogram.Internal<string>;
+
+const newMap = <K, V>() => new Map<K, V>();
+
+/** What the map has under this key, made when it is asked for the first time. */
+function made<K, V>(map: Map<K, V>, key: K, make: () => NoInfer<V>): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

@@ -1,0 +1,86 @@
+/** What an operation of the API is: one value holds what routing, validation and the OpenAPI document need. */
+import type { z } from 'zod';
+import type { ErrorCode } from '../../resources/definition/errors.ts';
+import type { Secrets } from '../secrets/sealing.ts';
+import type { Database } from '../store/database.ts';
+import type { Caller } from './authentication.ts';
+import type { Tags } from './entity-tags.ts';
+import type { Platform } from './platform.ts';
+
+export interface PathParameter {
+  /** A path that does not fit is a path to nothing: 404, with the schema's message. */
+  schema: z.ZodType<string>;
+  description: string;
+}
+
+/** One request, checked: authenticated, and each part parsed by its schema. */
+export interface Call<P extends string = string, Query = unknown, Body = unknown> {
+  caller: Caller;
+  params: Readonly<Record<P, string>>;
+  query: Query;
+  body: Body;
+  /** The body as it came, before defaults and normalisation. */
+  sent: unknown;
+  ifMatch: Tags | undefined;
+  ifNoneMatch: Tags | undefined;
+  idempotencyKey: string | undefined;
+  /** What `uri` members start with: scheme, host and perhaps a path, without a slash at the end. */
+  base: string;
+  /** Method and path of the request, without the query. */
+  method: string;
+  path: string;
+}
+
+export interface Answer {
+  /** Default: the operation's own status. */
+  status?: number;
+  body?: unknown;
+  /** Shown as the ETag. */
+  revision?: number;
+  headers?: Record<string, string>;
+}
+
+export interface Operation<P extends string, Query extends z.ZodType, Body extends z.ZodType> {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With parameters in braces: `/ip_policies/{id}`. */
+  path: string;
+  operationId: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  /** `admin`: 403 to everyone else. */
+  access: 'anyone' | 'admin';
+  params: Readonly<Record<P, PathParameter>>;
+  query?: Query;
+  body?: Body;
+  success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
+  /** Takes an Idempotency-Key. */
+  creates?: boolean;
+  /** Answers with an ETag. */
+  tagged?: boolean;
+  /** Beside those that every operation may answer with. */
+  errors?: readonly ErrorCode[];
+  handle(call: Call<P, z.output<Query>, z.output<Body>>): Promise<Answer>;
+}
+
+/** The header that makes an operation conditional: a GET that has an ETag, and what may fail because of another one. */
+export function conditionOf({
+  method,
+  tagged,
+  errors,
+}: Pick<AnyOperation, 'method' | 'tagged' | 'errors'>): 'If-Match' | 'If-None-Match' | undefined {
+  if (method === 'GET') return tagged ? 'If-None-Match' : undefined;
+  return errors?.includes('PRECONDITION_FAILED') ? 'If-Match' : undefined;
+}
+
+/** An operation of any shape, as the OpenAPI document reads it. */
+export type AnyOperation = Omit<Operation<string, z.ZodType, z.ZodType>, 'handle'>;
+
+/** Where operations are added, and what they work on. */
+export interface Api {
+  readonly db: Database;
+  readonly platform: Platform;
+  /** Seals what the database must not reveal. */
+  readonly secrets: Secrets;
+  add<P extends string, Query extends z.ZodType, Body extends z.ZodType>(operation: Operation<P, Query, Body>): void;
+}

@@ -1,0 +1,36 @@
+/** What this installation is: the domains that are its own, and who issues certificates for those of its users. */
+import { z } from 'zod';
+import { canonicalDomain } from '../../resources/formats/domain-name.ts';
+
+export interface Platform {
+  /** Domains of the service; the first one has the CNAME targets. At least one. */
+  readonly serviceDomains: readonly [string, ...string[]];
+  /** The only value of a certificate policy's `authority`. */
+  readonly acmeAuthority: string;
+}
+
+/** `.internal` is kept out of the public DNS for private use. */
+export const DEFAULT_PLATFORM: Platform = { serviceDomains: ['tunnels.internal'], acmeAuthority: 'letsencrypt' };
+
+/** The domains in a list with commas, or why they are none. */
+export function parseServiceDomains(list: string): { domains: Platform['serviceDomains'] } | { reason: string } {
+  const domains: string[] = [];
+  for (const part of list.split(',').map((each) => each.trim())) {
+    const result = canonicalDomain(part);
+    if ('reason' in result) return { reason: `"${part}": ${result.reason}` };
+    if (result.domain.startsWith('*.')) return { reason: `"${part}": name the domain itself; all below it are meant` };
+    domains.push(result.domain);
+  }
+  const [first, ...others] = domains;
+  return first === undefined ? { reason: 'has no domain' } : { domains: [first, ...others] };
+}
+
+/** The setting, checked and left as text: settings are parsed more than once on their way. */
+export const serviceDomainsSetting = z.string().superRefine((list, context) => {
+  const parsed = parseServiceDomains(list);
+  if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
+});
+
+export const acmeAuthoritySetting = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a name in lower case, as in letsencrypt');

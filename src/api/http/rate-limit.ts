@@ -1,0 +1,92 @@
+/** How often one may call: limits for each API key, and for each address that comes without a valid one. */
+import rateLimit, { normalizeIP } from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, rateLimited } from '../errors/errors.ts';
+import type { Executor } from '../store/database.ts';
+import type { Caller, Credentials } from './authentication.ts';
+
+export interface RateLimits {
+  /** Requests of one API key in a window; 0 for no limit. */
+  perKey: number;
+  /** Requests without a valid API key of one address in a window; 0 for no limit. */
+  perAddress: number;
+  windowMs: number;
+}
+
+/** Above what an operator with thousands of objects sends; short, so that who is refused need not wait for long. */
+export const RATE_LIMITS: RateLimits = { perKey: 1000, perAddress: 100, windowMs: 1000 };
+
+export interface RateLimiter {
+  /**
+   * Looks up whose credentials these are, unless too many from this address were nobody's. A key that was valid when
+   * last seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
+   */
+  authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
+  /** Counts a request of this caller's key. @throws RATE_LIMITED */
+  count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+}
+
+/** Of more keys than these, the one that has been known longest is forgotten. */
+const KNOWN_KEYS = 5000;
+
+/** The counters are in memory: every process has its own. */
+export async function addRateLimits(app: FastifyInstance, db: Executor, limits: RateLimits): Promise<RateLimiter> {
+  const { perKey, perAddress, windowMs } = limits;
+  // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
+  await app.register(rateLimit, { global: false, timeWindow: windowMs });
+  const ofKey = app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' });
+  // Once the connection is gone there is no address, which the type does not say.
+  const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
+  const failuresOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
+  const known = new Set<string>();
+  /** Where nobody has failed there is nothing to look up, which is nearly always. */
+  let lastFailure = Number.NEGATIVE_INFINITY;
+
+  return {
+    async authenticate(request, reply, { fingerprint = '', caller }) {
+      if (perAddress === 0) return caller(db);
+      if (performance.now() - lastFailure <= windowMs && !known.has(fingerprint)) {
+        const failures = await failuresOf(request, { increment: false });
+        if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
+      }
+      try {
+        const found = await caller(db);
+        known.add(fingerprint);
+        if (known.size > KNOWN_KEYS) for (const oldest of known.keys().take(1)) known.delete(oldest);
+        return found;
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
+          known.delete(fingerprint);
+          lastFailure = performance.now();
+          await failuresOf(request);
+        }
+        throw error;
+      }
+    },
+
+    async count(request, reply) {
+      if (perKey === 0) return;
+      const requests = await ofKey(request);
+      if (requests.isAllowed) return;
+      if (requests.isExceeded) refuse(reply, requests);
+      show(reply, requests);
+    },
+  };
+}
+
+interface Usage {
+  max: number;
+  remaining: number;
+  /** Seconds until the window ends. */
+  ttlInSeconds: number;
+}
+
+function refuse(reply: FastifyReply, usage: Usage): never {
+  show(reply, usage);
+  throw rateLimited(usage.ttlInSeconds);
+}
+
+/** By the names that draft-ietf-httpapi-ratelimit-headers had while it was three headers, which clients know. */
+function show(reply: FastifyReply, { max, remaining, ttlInSeconds }: Usage): void {
+  reply.header('ratelimit-limit', max).header('ratelimit-remaining', remaining).header('ratelimit-reset', ttlInSeconds);
+}

@@ -1,0 +1,46 @@
+/** An end for every request, also where its handler does not come to one. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { unavailable } from '../errors/errors.ts';
+import { createDeadlines, type Deadline } from '../store/deadlines.ts';
+import { answerError } from './error-handler.ts';
+
+interface Running {
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on routes of the management API, where requests have an end. */
+    deadline: Deadline<Running> | null;
+  }
+}
+
+export interface RequestEnds {
+  /** From now on the request has as long as requests have; after that it is answered 503, whatever its handler does. */
+  begin(request: FastifyRequest, reply: FastifyReply): void;
+  /** The request is answered, or about to be. */
+  end(request: FastifyRequest): void;
+}
+
+/** @param limitMs 0 for no limit */
+export function endRequests(app: FastifyInstance, limitMs: number): RequestEnds {
+  app.decorateRequest('deadline', null);
+  if (limitMs === 0) return { begin: () => undefined, end: () => undefined };
+  const deadlines = createDeadlines<Running>({
+    limitMs,
+    // What did not reach its handler, refused or broken off, has not said that it ended.
+    isOver: ({ reply }) => reply.sent || reply.raw.destroyed,
+    onLate: ({ request, reply }) =>
+      answerError(unavailable('The request took too long; whether it took effect is unknown.'), request, reply),
+  });
+  app.addHook('onClose', async () => deadlines.stop());
+  return {
+    begin(request, reply) {
+      request.deadline = deadlines.begin({ request, reply });
+    },
+    end({ deadline }) {
+      if (deadline) deadlines.end(deadline);
+    },
+  };
+}

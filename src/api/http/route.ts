@@ -1,0 +1,150 @@
+/** From an operation to a Fastify route: the one way in which requests are authenticated, parsed and answered. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../../resources/definition/idempotency.ts';
+import { invalidRequest, notFound } from '../errors/errors.ts';
+import type { Secrets } from '../secrets/sealing.ts';
+import type { Database } from '../store/database.ts';
+import { pathOf } from './allowed-methods.ts';
+import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
+import { etagOf, parseTags } from './entity-tags.ts';
+import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
+import type { Platform } from './platform.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import type { RequestEnds } from './request-deadlines.ts';
+import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on routes of the management API, once the request is authenticated. */
+    caller: Caller | null;
+    /** For logs and metrics, which must not have a series per id; `unmatched` outside of what is documented. */
+    documentedPath: string;
+  }
+  interface FastifyContextConfig {
+    documentedPath?: string;
+  }
+}
+
+export interface RouteOptions {
+  db: Database;
+  secrets: Secrets;
+  platform: Platform;
+  rateLimiter: RateLimiter;
+  requestEnds: RequestEnds;
+  /** What `uri` members of an answer to this request start with. */
+  baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
+}
+
+/** An API whose operations become routes of a Fastify instance. */
+export function createApi(app: FastifyInstance, options: RouteOptions): Api {
+  app.decorateRequest('caller', null);
+  const { db, secrets, platform } = options;
+  return { db, secrets, platform, add: (operation) => addRoute(app, operation, options) };
+}
+
+/** The router gives every parameter as text. */
+interface PathParams {
+  Params: Record<string, string>;
+}
+
+const NO_QUERY = z.strictObject({});
+const NO_BODY = z.strictObject({});
+
+function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
+  app: FastifyInstance,
+  operation: Operation<P, Query, Body>,
+  { rateLimiter, requestEnds, baseOf }: RouteOptions,
+): void {
+  const { success } = operation;
+  const { query = NO_QUERY, body = NO_BODY } = operation;
+  const takesBody = operation.method !== 'GET';
+  const condition = conditionOf(operation);
+  const parameters = Object.entries<PathParameter>(operation.params);
+
+  /** Before the body is read, so that strangers cannot make the service parse. */
+  async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
+    requestEnds.begin(request, reply);
+    request.documentedPath = operation.path;
+    reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
+    checkVersion(header(request, SERVICE_VERSION_HEADER));
+    const credentials = credentialsOf(header(request, 'authorization'));
+    request.caller = await rateLimiter.authenticate(request, reply, credentials);
+    await rateLimiter.count(request, reply);
+    if (operation.access === 'admin') requireAdmin(request.caller);
+  }
+
+  function read(request: FastifyRequest<PathParams>): Call<P, z.output<Query>, z.output<Body>> {
+    if (request.caller === null) throw new Error('a route without authentication');
+    checkParams(parameters, request.params);
+    // Every name in P was found to be there just now.
+    const params = request.params as Record<P, string>;
+    return {
+      caller: request.caller,
+      params,
+      // Without a schema there are no members: then `unknown` is what the types say, too.
+      query: parse(query, request.query, 'query') as z.output<Query>,
+      body: (takesBody ? parseBody(body, request.body, params) : {}) as z.output<Body>,
+      sent: request.body,
+      ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
+      ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
+      idempotencyKey: operation.creates ? parseKey(header(request, IDEMPOTENCY_KEY_HEADER)) : undefined,
+      base: baseOf(request),
+      method: operation.method,
+      path: pathOf(request),
+    };
+  }
+
+  // Without a response schema, on purpose: for our views fast-json-stringify takes twice the time of JSON.stringify.
+  app.route<PathParams>({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { documentedPath: operation.path },
+    onRequest: admit,
+    handler: async (request, reply) => {
+      try {
+        const answer = await operation.handle(read(request));
+        // Who waited for longer than a request may take has been answered.
+        return reply.sent ? undefined : send(reply, success.status, answer);
+      } finally {
+        requestEnds.end(request);
+      }
+    },
+  });
+}
+
+function send(reply: FastifyReply, defaultStatus: number, answer: Answer): FastifyReply {
+  reply.code(answer.status ?? defaultStatus);
+  if (answer.revision !== undefined) reply.header('etag', etagOf(answer.revision));
+  if (answer.headers) reply.headers(answer.headers);
+  return reply.send(answer.body);
+}
+
+function checkVersion(version: string | undefined): void {
+  if (version !== undefined && version !== SERVICE_VERSION) {
+    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only version that is served)` });
+  }
+}
+
+function checkParams(expected: readonly [string, PathParameter][], given: Record<string, string>): void {
+  for (const [name, { schema }] of expected) {
+    const result = schema.safeParse(given[name], IN_OUR_WORDS);
+    if (result.success) continue;
+    const reason = result.error.issues[0]?.message ?? 'does not fit';
+    throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
+  }
+}
+
+function parseKey(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const result = idempotencyKey.safeParse(value, IN_OUR_WORDS);
+  if (result.success) return result.data;
+  throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
+}
+
+/** The only value of a header; of one that was sent twice, Node joins or drops. */
+function header({ headers }: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}

@@ -1,0 +1,130 @@
+/** From zod's issues to `details`: each problem under the place where the client finds it. */
+import type { z } from 'zod';
+import { type Details, invalidRequest } from '../errors/errors.ts';
+
+/** A client that sends garbage gets this many reasons, not an answer as long as its request. */
+const MAX_PROBLEMS = 50;
+
+/** Where a value came from, which decides how its members are named. */
+type Place = 'body' | 'query';
+
+/** The parsed value. Throws INVALID_REQUEST naming every bad field. */
+export function parse<T extends z.ZodType>(schema: T, value: unknown, place: Place): z.output<T> {
+  const result = schema.safeParse(value, IN_OUR_WORDS);
+  if (result.success) return result.data;
+  throw invalidRequest(problems(result.error.issues, place));
+}
+
+/**
+ * The parsed body of a request whose path has `params`. A body may repeat them; what differs is refused, since one of
+ * the two would be ignored.
+ */
+export function parseBody<T extends z.ZodType>(
+  schema: T,
+  body: unknown,
+  params: Readonly<Record<string, string>>,
+): z.output<T> {
+  const own = body === undefined ? {} : body;
+  if (own === null || typeof own !== 'object' || Array.isArray(own)) {
+    throw invalidRequest({ body: `must be a JSON object, is ${kindOf(own)}` });
+  }
+  const repeated = Object.entries(params).filter(([name]) => Object.hasOwn(own, name));
+  if (repeated.length === 0) return parse(schema, own, 'body');
+  const members = new Map<string, unknown>(Object.entries(own));
+  for (const [name, value] of repeated) {
+    if (members.get(name) !== value) throw invalidRequest({ [`/${name}`]: `must equal the "${name}" in the path` });
+    members.delete(name);
+  }
+  return parse(schema, Object.fromEntries(members), 'body');
+}
+
+function problems(issues: readonly z.core.$ZodIssue[], place: Place): Details {
+  const found: Record<string, string> = {};
+  const add = (path: readonly PropertyKey[], reason: string) => {
+    const name = nameOf(path, place);
+    if (Object.keys(found).length < MAX_PROBLEMS) found[name] ??= reason;
+  };
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[place]);
+    // All values of a parameter that a query has more than once.
+    else add(issue.path, place === 'query' && Array.isArray(issue.input) ? 'must be given once' : issue.message);
+  }
+  return found;
+}
+
+const unknown = { body: 'unknown field', query: 'unknown query parameter' } as const;
+
+function nameOf(path: readonly PropertyKey[], place: Place): string {
+  if (place === 'query') return `?${path.map(String).join('.')}`;
+  if (path.length === 0) return 'body';
+  // RFC 6901, section 3
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** What to parse with, so that no issue has a message of zod's: those of our schemas come first, then these. */
+export const IN_OUR_WORDS = { error: reasonOf, reportInput: true } satisfies z.core.ParseContext<z.core.$ZodIssue>;
+
+function reasonOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeProblem(issue.expected, issue.input);
+    case 'invalid_value':
+      return valueProblem(issue.values, issue.input);
+    case 'too_big':
+      return sizeProblem(issue.origin, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most');
+    case 'too_small':
+      return issue.origin === 'string' && issue.minimum === 1
+        ? 'must not be empty'
+        : sizeProblem(issue.origin, Number(issue.minimum), issue.inclusive === false ? 'more than' : 'at least');
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return issue.pattern === undefined || issue.format !== 'regex'
+        ? `must be a valid ${issue.format}`
+        : `must match ${issue.pattern.replace(/^\/(.*)\/\w*$/, '$1')}`;
+    case 'invalid_key':
+      return `the name: ${innerReason(issue.issues)}`;
+    case 'invalid_element':
+      return innerReason(issue.issues);
+    case 'invalid_union':
+      return 'fits none of the forms that are possible here';
+    case 'unrecognized_keys':
+      return `unknown fields: ${issue.keys.join(', ')}`;
+    case 'custom':
+      return 'is not valid';
+    default:
+      return issue satisfies never;
+  }
+}
+
+function typeProblem(expected: string, input: unknown): string {
+  if (input === undefined) return 'is required';
+  if (expected === 'never') return 'is set by the service';
+  if (expected === 'int' && typeof input === 'number') return 'must be a whole number';
+  if (expected === 'number' && typeof input === 'number') return 'must be a finite number';
+  return `must be ${article(expected === 'record' ? 'object' : expected)}, is ${kindOf(input)}`;
+}
+
+function valueProblem(values: readonly unknown[], input: unknown): string {
+  if (input === undefined) return 'is required';
+  const said = values.map((value) => JSON.stringify(value));
+  const choices = [said.slice(0, -1).join(', '), ...said.slice(-1)].filter(Boolean).join(' or ');
+  return values.some((value) => typeof value === typeof input)
+    ? `must be ${choices}`
+    : `must be ${choices}, is ${kindOf(input)}`;
+}
+
+function sizeProblem(origin: string, bound: number, relation: string): string {
+  if (origin === 'string') return `must be ${relation} ${bound} character${bound === 1 ? '' : 's'}`;
+  return `must ${origin === 'number' || origin === 'int' ? 'be' : 'have'} ${relation} ${bound}`;
+}
+
+/** What is wrong inside, which has been put in our words already. */
+const innerReason = (issues: readonly { message?: string | undefined }[]) => issues[0]?.message ?? 'is not valid';
+
+const article = (type: string) => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return article(Array.isArray(value) ? 'array' : typeof value);
+}

@@ -1,0 +1,182 @@
+/** The OpenAPI 3.1 document, from the same operations and schemas that serve the requests. */
+import { z } from 'zod';
+import { ERROR_STATUS, type ErrorCode } from '../../resources/definition/errors.ts';
+import { addOperations } from '../families/all.ts';
+import { type AnyOperation, conditionOf } from '../http/operation.ts';
+import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './components.ts';
+import { exampleOf } from './examples.ts';
+import { linksOf } from './links.ts';
+import { components, inline, type Json, nameOf, ref } from './schemas.ts';
+
+const TAGS: Record<string, string> = {
+  'IP policies': 'Named sets of rules about source addresses.',
+  'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
+  Backends: 'What serves an endpoint.',
+  'Endpoint configurations': 'What applies to the traffic of endpoints of one type.',
+  'Reserved domains': 'Names on which endpoints are served, and their certificates.',
+  'HTTPS edges': 'Where HTTPS is served, by routes and their modules.',
+  'TLS edges': 'Where TLS is served, and the modules of that.',
+  Events: 'What happens here, who asked for it, and where it is sent.',
+  'Certificate authorities': 'By which client certificates are validated.',
+  'TLS certificates': 'With which endpoints are served.',
+  'SSH certificates': 'By which SSH clients know their hosts.',
+  'Users and keys': 'Who may call this API, and with which keys.',
+  'Idempotency keys': 'Certainty about creates whose answer was lost.',
+};
+
+/** Errors that every operation may answer with. */
+const COMMON: readonly ErrorCode[] = [
+  'INVALID_REQUEST',
+  'UNAUTHENTICATED',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+];
+const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+
+/** The document of the whole API. */
+export function openApiDocument(version = '2'): Json {
+  const operations: AnyOperation[] = [];
+  addOperations({
+    get db(): never {
+      throw new Error('a document has no database');
+    },
+    get secrets(): never {
+      throw new Error('a document has no secrets');
+    },
+    get platform(): never {
+      throw new Error('a document has no installation');
+    },
+    add: (operation) => void operations.push(operation),
+  });
+  return documentOf(operations, version);
+}
+
+function documentOf(operations: readonly AnyOperation[], version: string): Json {
+  const schemas = components(operations);
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation, operations, schemas),
+    };
+  }
+  const tags = [...new Set(operations.map(({ tag }) => tag))];
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tunnel management API',
+      version,
+      summary: 'What tunnels, edges and domains there are, and who may use them.',
+      description:
+        'Requests carry `Authorization: Bearer <API key>`. Lists are newest first and paged by `before_id`. ' +
+        'Every error has the same body, whose `details` name what is wrong.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The server that this document came from.' }],
+    security: [{ apiKey: [] }],
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
+    paths,
+    components: {
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      responses: errorResponses(paths),
+      schemas,
+    },
+  };
+}
+
+function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas: Json): Json {
+  const json = (schema: z.ZodType) => content(schema, schemas);
+  const { success, body, method, tagged, creates } = operation;
+  const condition = conditionOf(operation);
+  const parameters = [
+    ...Object.entries(operation.params).map(([name, { schema, description }]) => ({
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema: inline(schema),
+    })),
+    ...queryParameters(operation.query),
+    ...(creates ? [ref('parameters', 'IdempotencyKey')] : []),
+    ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
+    ref('parameters', 'ServiceVersion'),
+    ref('parameters', 'RequestId'),
+  ];
+  const errors = new Set([
+    ...COMMON,
+    ...(method === 'GET' ? [] : WITH_BODY),
+    ...(operation.access === 'admin' || creates ? (['PERMISSION_DENIED'] as const) : []),
+    ...(Object.keys(operation.params).length > 0 ? (['NOT_FOUND'] as const) : []),
+    ...(operation.errors ?? []),
+  ]);
+  return {
+    operationId: operation.operationId,
+    summary: operation.summary,
+    ...(operation.description ? { description: operation.description } : {}),
+    tags: [operation.tag],
+    ...(operation.access === 'admin' ? { 'x-access': 'admin' } : {}),
+    parameters,
+    ...(body ? { requestBody: { required: !body.safeParse({}).success, content: json(body) } } : {}),
+    responses: {
+      [success.status]: {
+        description: success.description,
+        headers: headers(operation),
+        ...(success.schema ? { content: json(success.schema) } : {}),
+        ...(creates ? { links: linksOf(operation, all) } : {}),
+      },
+      ...(tagged && method === 'GET' ? { 304: { description: 'The caller has this revision already.' } } : {}),
+      ...responsesOf(errors),
+    },
+  };
+}
+
+function headers({ tagged, creates, success }: AnyOperation): Json {
+  return {
+    'X-Request-Id': ref('headers', 'RequestId'),
+    ...RATE_LIMIT_HEADERS,
+    ...(tagged && success.schema ? { ETag: ref('headers', 'ETag') } : {}),
+    ...(creates
+      ? { Location: ref('headers', 'Location'), 'Idempotency-Replayed': ref('headers', 'IdempotencyReplayed') }
+      : {}),
+  };
+}
+
+const content = (schema: z.ZodType, schemas: Json) => ({
+  'application/json': { schema: ref('schemas', nameOf(schema)), example: exampleOf(nameOf(schema), schemas) },
+});
+
+/** One response per status; 409 has two codes. */
+function responsesOf(codes: ReadonlySet<ErrorCode>): Json {
+  const byStatus = new Map<number, string>();
+  for (const code of codes) {
+    const status = ERROR_STATUS[code];
+    byStatus.set(status, byStatus.has(status) ? 'Conflicting' : pascal(code));
+  }
+  return Object.fromEntries([...byStatus].map(([status, name]) => [status, ref('responses', name)]));
+}
+
+function queryParameters(query: z.ZodType | undefined): Json[] {
+  if (!query) return [];
+  const { properties = {} } = z
+    .object({ properties: z.record(z.string(), z.record(z.string(), z.unknown())).optional() })
+    .parse(z.toJSONSchema(query, { io: 'input' }));
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    ...QUERY[name],
+    schema,
+    ...QUERY_SCHEMA[name],
+  }));
+}
+
+const QUERY: Record<string, Json> = {
+  limit: { description: 'Most items of the page.' },
+  before_id: { description: 'Only items after this one, which need not exist any more.' },
+};
+/** A query is text, of which the schema can only give the pattern; to readers it is a number. */
+const QUERY_SCHEMA: Record<string, Json> = {
+  limit: { schema: { type: 'integer', minimum: 1, maximum: 100, default: 100 } },
+};

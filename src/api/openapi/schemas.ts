@@ -1,0 +1,61 @@
+/** From zod to the schemas of the OpenAPI document: each body once, under its name. */
+import { z } from 'zod';
+import { errorBody } from '../../resources/definition/errors.ts';
+import type { AnyOperation } from '../http/operation.ts';
+
+/** A JSON document; its members are plain data. */
+export type Json = { [member: string]: unknown };
+
+export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+
+export function inline(schema: z.ZodType): Json {
+  const { $schema, ...rest } = z.record(z.string(), z.unknown()).parse(z.toJSONSchema(schema, { io: 'input' }));
+  return rest;
+}
+
+/** Every body is a component, so that generated clients have names for them. */
+export function nameOf(schema: z.ZodType): string {
+  const id = z.globalRegistry.get(schema)?.id;
+  if (id === undefined) throw new Error('a schema of the API without a name');
+  return id;
+}
+
+/** All bodies that operations take and give. */
+export function components(operations: readonly AnyOperation[]): Json {
+  const bodies = operations.flatMap(({ body }) => (body ? [body] : []));
+  const views = operations.flatMap(({ success }) => (success.schema ? [success.schema] : []));
+  return { ...jsonSchemas(bodies, 'input'), ...jsonSchemas([...views, errorBody], 'output') };
+}
+
+/** zod drops the examples of what it transforms, as they could be of its output; ours are of both. */
+function keepExamples({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Json }): void {
+  const examples = z.globalRegistry.get(zodSchema)?.examples;
+  if (examples !== undefined && jsonSchema.$ref === undefined) jsonSchema.examples = examples;
+}
+
+/** Puts the keywords that a schema has for this document alone (resources/text.ts) among its others. */
+function unfold(_: string, value: unknown): unknown {
+  const { data } = form.safeParse(value);
+  if (data === undefined) return value;
+  const { 'x-form': own, ...rest } = data;
+  return { ...rest, ...own };
+}
+
+const form = z.looseObject({ 'x-form': z.record(z.string(), z.unknown()) });
+
+const registryOutput = z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) });
+
+function jsonSchemas(schemas: readonly z.ZodType[], io: 'input' | 'output'): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const schema of new Set(schemas)) registry.add(schema, { id: nameOf(schema) });
+  const made = registryOutput.parse(
+    z.toJSONSchema(registry, { io, uri: (id) => `#/components/schemas/${id}`, override: keepExamples }),
+  ).schemas;
+  // What only other schemas refer to, zod puts aside under one name.
+  const { __shared: shared, ...named } = made;
+  const all = { ...named, ...z.record(z.string(), z.unknown()).parse(shared?.$defs ?? {}) };
+  const text = JSON.stringify(all, (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value));
+  return z
+    .record(z.string(), z.unknown())
+    .parse(JSON.parse(text.replaceAll('#/components/schemas/__shared#/$defs/', '#/components/schemas/'), unfold));
+}

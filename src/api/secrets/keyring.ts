@@ -1,0 +1,60 @@
+/** The keys under which secrets are sealed, from the setting ENCRYPTION_KEY. */
+import { z } from 'zod';
+import { sha256Hex } from '../../resources/formats/sha256.ts';
+
+export const KEY_BYTES = 32;
+
+export interface EncryptionKey {
+  /** Stored beside everything that is sealed under the key, so that it can be found again. */
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+/** The encryption key is not the one that is needed, or none; the message is for whoever sets it. */
+export class BadEncryptionKey extends Error {
+  override readonly name = 'BadEncryptionKey';
+}
+
+/** At least one key: the first seals, all open. */
+export type Keyring = readonly [EncryptionKey, ...EncryptionKey[]];
+
+/** Part of an envelope, so without the dot that separates its parts. */
+const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;
+const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
+
+/** The keyring that a text spells, or why it spells none; the reason never shows a key. */
+export function parseKeyring(text: string): { keys: Keyring } | { reason: string } {
+  const keys: EncryptionKey[] = [];
+  for (const [index, part] of text.split(',').entries()) {
+    const key = parseKey(part.trim());
+    const place = `key ${index + 1}`;
+    if (typeof key === 'string') return { reason: `${place} ${key}` };
+    if (keys.some(({ id }) => id === key.id)) return { reason: `${place} has the id "${key.id}" of an earlier one` };
+    keys.push(key);
+  }
+  const [first, ...others] = keys;
+  return first ? { keys: [first, ...others] } : { reason: 'has no key' };
+}
+
+function parseKey(part: string): EncryptionKey | string {
+  const colon = part.indexOf(':');
+  const encoded = part.slice(colon + 1);
+  if (!BASE64.test(encoded)) {
+    return `must be ${KEY_BYTES} bytes in base64, as "openssl rand -base64 ${KEY_BYTES}" prints, with "id:" before it if you like`;
+  }
+  const bytes = Buffer.from(encoded, 'base64');
+  if (colon === -1) return { id: derivedId(encoded), bytes };
+  const id = part.slice(0, colon);
+  return KEY_ID.test(id) ? { id, bytes } : 'has an id with other characters than letters, digits, - and _ (at most 32)';
+}
+
+/** A key that was given without an id has this one wherever it stands in the list. */
+function derivedId(encoded: string): string {
+  return `k${sha256Hex(`tunnel-operator encryption key ${encoded}`).slice(0, 12)}`;
+}
+
+/** The setting, checked and left as text: settings are parsed more than once on their way. */
+export const encryptionKeySetting = z.string().superRefine((text, context) => {
+  const parsed = parseKeyring(text);
+  if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
+});

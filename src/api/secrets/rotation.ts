@@ -1,0 +1,128 @@
+/** Encryption keys over time: which ones a database needs, where the default one is kept, and how to change them. */
+import { randomBytes } from 'node:crypto';
+import { access, chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Database, Executor } from '../store/database.ts';
+import { BadEncryptionKey, KEY_BYTES, type Keyring, parseKeyring } from './keyring.ts';
+import { createSecrets, type Secrets } from './sealing.ts';
+
+const PROOF = 'tunnel-operator';
+const proofOf = (id: string) => ({ table: 'encryption_keys', id, field: 'proof' });
+
+const record = z.object({ id: z.string(), proof: z.string() });
+
+const REGISTER = `
+  insert into encryption_keys (id, proof, created_at) values ($1, $2, $3) on conflict do nothing`;
+
+/**
+ * The secrets of a database. Throws BadEncryptionKey when it holds some under a key that is missing, or that differs from
+ * the one of that id: better no start than a service that cannot read what it keeps.
+ * @param source where the keys are from, for people
+ */
+export function openSecrets(db: Database, keys: Keyring | undefined, source = 'ENCRYPTION_KEY'): Promise<Secrets> {
+  const secrets = createSecrets(keys);
+  return db.transaction(async (tx) => {
+    if (keys) {
+      const [{ id }] = keys;
+      const values = [id, secrets.seal(PROOF, proofOf(id)), new Date().toISOString()];
+      await tx.query({ text: REGISTER, values });
+    }
+    const used = await tx.query({ text: 'select id, proof from encryption_keys order by id', values: [] });
+    for (const each of z.array(record).parse(used)) check(secrets, keys, each, source);
+    return secrets;
+  });
+}
+
+function check(
+  secrets: Secrets,
+  keys: Keyring | undefined,
+  { id, proof }: z.output<typeof record>,
+  source: string,
+): void {
+  if (!keys?.some((key) => key.id === id)) {
+    const remedy = keys ? 'list it too, or run "tunnel-operator rotate-encryption" while both are listed' : 'set it';
+    throw new BadEncryptionKey(`${source} lacks the key "${id}", under which this database keeps secrets; ${remedy}`);
+  }
+  try {
+    secrets.open(proof, proofOf(id));
+  } catch {
+    throw new BadEncryptionKey(
+      `ENCRYPTION_KEY has another key "${id}" than the one under which this database keeps secrets`,
+    );
+  }
+}
+
+/**
+ * The key in a file that only its owner can read, made when it is not there: for a service whose database is made on
+ * the spot, too. Processes that start at the same moment get the same key.
+ */
+export async function keyFromFile(file: string): Promise<Keyring> {
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) await make(file);
+  const parsed = parseKeyring((await readFile(file, 'utf8')).trim());
+  if ('reason' in parsed) throw new BadEncryptionKey(`${file}: ${parsed.reason}`);
+  return parsed.keys;
+}
+
+async function make(file: string): Promise<void> {
+  const fresh = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  await writeFile(fresh, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    await chmod(fresh, 0o600);
+    // Unlike a rename, a link leaves alone what another process has made in the meantime.
+    await link(fresh, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(fresh, { force: true });
+  }
+}
+
+/** A column of sealed secrets; bound to its table, its row's id and its name. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+}
+
+const BATCH = 100;
+
+/**
+ * Seals everything under the first key, after which the others may go; returns how many secrets of each table were
+ * sealed anew. Safe beside running servers, once all of them have this keyring; may be interrupted and run again.
+ */
+export async function rotateEncryption(
+  db: Database,
+  keys: Keyring,
+  columns: readonly SealedColumn[],
+): Promise<Record<string, number>> {
+  const secrets = await openSecrets(db, keys);
+  const [{ id: first }] = keys;
+  const done: Record<string, number> = {};
+  for (const { table, column } of columns) {
+    for (let more = true; more; ) {
+      const count = await db.transaction((tx) => resealSome(tx, secrets, { table, column }, first));
+      done[table] = (done[table] ?? 0) + count;
+      more = count === BATCH;
+    }
+  }
+  await db.query({ text: 'delete from encryption_keys where id <> $1', values: [first] });
+  return done;
+}
+
+async function resealSome(tx: Executor, secrets: Secrets, { table, column }: SealedColumn, first: string) {
+  const text = `
+    select id, ${column} as sealed from ${table} where split_part(${column}, '.', 2) <> $1
+     order by id limit ${BATCH} for update`;
+  const found = z
+    .array(z.object({ id: z.string(), sealed: z.string() }))
+    .parse(await tx.query({ text, values: [first] }));
+  for (const { id, sealed } of found) {
+    const place = { table, id, field: column };
+    const values = [id, secrets.seal(secrets.open(sealed, place), place)];
+    await tx.query({ text: `update ${table} set ${column} = $2 where id = $1`, values });
+  }
+  return found.length;
+}

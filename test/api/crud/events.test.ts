@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { FAMILIES } from '../../../src/api/families/all.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
+import { startTestApi } from '../harness.ts';
+import { makeCertificate } from '../x509.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+
+const event = z.object({
+  id: z.string().regex(/^ev_/),
+  type: z.string(),
+  occurred_at: z.iso.datetime(),
+  actor: z.string(),
+  resource_id: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+});
+const eventsOf = async (id: string) =>
+  z.array(event).parse(await api.rows('select * from events where resource_id = $1 order by id', [id]));
+const total = async () => Number((await api.rows('select count(*) as n from events'))[0]?.n);
+
+const policyId = (await admin.post('/ip_policies', {})).as(ipPolicy.view).id;
+const edge = (await admin.post('/edges/https', {})).as(z.object({ id: z.string() }));
+await admin.post('/reserved_domains', { domain: '*.edges.example' });
+const { pem, keyPem } = await makeCertificate({});
+const sshAuthority = (await admin.post('/ssh_certificate_authorities', {})).as(sshCertificateAuthority.view);
+
+/** What only the creation response shows, as everything else shows it. */
+const withoutSecret = (view: object) =>
+  Object.fromEntries(['token', 'signing_secret'].flatMap((name) => (name in view ? [[name, null]] : [])));
+
+describe('every change', () => {
+  const bodies: Record<string, { create: object; update: object }> = {
+    ip_policy: { create: {}, update: { description: 'x' } },
+    ip_policy_rule: {
+      create: { ip_policy_id: policyId, cidr: '10.0.0.0/8', action: 'allow' },
+      update: { action: 'deny' },
+    },
+    credential: { create: { acl: ['*'] }, update: { acl: [] } },
+    http_response_backend: { create: {}, update: { body: 'x' } },
+    tunnel_group_backend: { create: { labels: { a: 'b' } }, update: { labels: { a: 'c' } } },
+    endpoint_configuration: { create: { type: 'http' }, update: { ip_policy_ids: [policyId] } },
+    reserved_domain: { create: { domain: 'a.example.com' }, update: { description: 'x' } },
+    https_edge: { create: {}, update: { hostports: ['a.edges.example:443'] } },
+    https_edge_route: { create: { match: '/', match_type: 'path_prefix' }, update: { match: '/a' } },
+    tls_edge: { create: {}, update: { hostports: ['b.edges.example:443'] } },
+    event_destination: {
+      create: { target: { webhook: { url: 'https://hooks.example.com' } } },
+      update: { description: 'x' },
+    },
+    event_subscription: { create: {}, update: { sources: [{ type: 'ip_policy_created.v0' }] } },
+    certificate_authority: { create: { ca_pem: pem }, update: { metadata: 'x' } },
+    tls_certificate: {
+      create: { certificate_pem: pem, private_key_pem: keyPem },
+      update: { description: 'x' },
+    },
+    ssh_certificate_authority: { create: {}, update: { description: 'x' } },
+    ssh_host_certificate: {
+      create: { ssh_certificate_authority_id: sshAuthority.id, public_key: sshAuthority.public_key },
+      update: { metadata: 'x' },
+    },
+    bot_user: { create: { name: 'b' }, update: { active: false } },
+    user: { create: { name: 'u' }, update: { admin: true } },
+    api_key: { create: {}, update: { description: 'x' } },
+  };
+
+  test.each(FAMILIES.map(({ name, path, view }) => ({ name, path: path.replace('{edge_id}', edge.id), view })))(
+    'of a $name leaves one event with what it is then, and never a token',
+    async ({ name, path, view }) => {
+      const { create, update } = bodies[name] ?? { create: {}, update: {} };
+      const created = (await admin.post(path, create)).as(z.looseObject({ id: z.string() }));
+      expect(() => view.parse(created)).not.toThrow();
+      const updated = (await admin.patch(`${path}/${created.id}`, update)).as(view);
+      await admin.delete(`${path}/${created.id}`);
+      const events = await eventsOf(created.id);
+      expect(events.map(({ type }) => type)).toEqual([
+        `${name}_created.v0`,
+        `${name}_updated.v0`,
+        `${name}_deleted.v0`,
+      ]);
+      expect(events.map(({ payload }) => payload)).toEqual([
+        { ...created, ...withoutSecret(created) },
+        updated,
+        updated,
+      ]);
+      for (const { actor } of events) expect(actor).toBe(admin.id);
+    },
+  );
+
+  test('names who made it', async () => {
+    const bot = await api.newBot();
+    const { id } = (await bot.post('/ip_policies', {})).as(ipPolicy.view);
+    expect((await eventsOf(id)).map(({ actor }) => actor)).toEqual([bot.id]);
+  });
+
+  test('of a policy with rules leaves an event for each rule that goes with it', async () => {
+    const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const rules = ['10.0.0.0/8', '192.0.2.0/24'].map((cidr) => ({ cidr, action: 'allow' }));
+    const set = (await admin.put(`/ip_policies/${id}/rules`, { rules })).as(
+      z.object({ ip_policy_rules: z.array(ipPolicyRule.view) }),
+    );
+    await admin.delete(`/ip_policies/${id}`);
+    for (const rule of set.ip_policy_rules) {
+      const events = await eventsOf(rule.id);
+      expect(events.map(({ type }) => type)).toEqual(['ip_policy_rule_created.v0', 'ip_policy_rule_deleted.v0']);
+      expect(events[1]?.payload).toEqual(rule);
+    }
+  });
+});
+
+describe('no event', () => {
+  test('comes of a PATCH that changes nothing', async () => {
+    const { id } = (await admin.post('/ip_policies', { description: 'a' })).as(ipPolicy.view);
+    const before = await total();
+    await admin.patch(`/ip_policies/${id}`, { description: 'a', metadata: null });
+    expect(await total()).toBe(before);
+  });
+
+  test('comes of a replay', async () => {
+    const headers = { 'idempotency-key': 'replayed' };
+    await admin.post('/ip_policies', {}, headers);
+    const before = await total();
+    await admin.post('/ip_policies', {}, headers);
+    expect(await total()).toBe(before);
+  });
+
+  test('comes of a change that fails, in whichever statement', async () => {
+    const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const rule = { ip_policy_id: id, cidr: '10.0.0.0/8', action: 'allow' };
+    await admin.post('/ip_policy_rules', rule);
+    const bot = await api.newBot();
+    const before = await total();
+    expect((await admin.post('/ip_policy_rules', rule)).status).toBe(409);
+    expect((await admin.post('/ip_policy_rules', rule, { 'idempotency-key': 'failed' })).status).toBe(409);
+    expect((await admin.delete(`/bot_users/${bot.id}`)).status).toBe(409);
+    expect((await admin.patch(`/ip_policies/${id}`, { description: 'x' }, { 'if-match': '"0"' })).status).toBe(412);
+    expect(await total()).toBe(before);
+  });
+
+  test('exists without its change: where events cannot be written, nothing is', async () => {
+    const { id } = (await admin.post('/ip_policies', { description: 'a' })).as(ipPolicy.view);
+    await api.rows('alter table events add constraint broken check (false) not valid');
+    try {
+      expect((await admin.post('/ip_policies', { description: 'lost' })).error.error_code).toBe('INTERNAL_ERROR');
+      expect((await admin.patch(`/ip_policies/${id}`, { description: 'b' })).status).toBe(500);
+      expect((await admin.delete(`/ip_policies/${id}`)).status).toBe(500);
+      expect((await admin.get(`/ip_policies/${id}`)).as(ipPolicy.view).description).toBe('a');
+      expect(await api.rows("select 1 from ip_policies where description = 'lost'")).toEqual([]);
+    } finally {
+      await api.rows('alter table events drop constraint broken');
+    }
+  });
+});

@@ -1,0 +1,308 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sweep } from '../../../src/api/crud/idempotency.ts';
+import { authentication, credential } from '../../../src/resources/credential.ts';
+import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
+import { eventSubscription } from '../../../src/resources/event-subscription.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { BASE, type Caller, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const api = await startTestApi({ poolSize: 60 });
+const { admin } = api;
+
+const TYPE = 'ip_policy_created.v0';
+
+let keys = 0;
+const newKey = () => `key-${keys++}`;
+const under = (key: string) => ({ 'idempotency-key': key });
+const count = async (table: string) => Number((await api.rows(`select count(*) as n from ${table}`))[0]?.n);
+const close = async (caller: Caller, key: string) =>
+  (await caller.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`)).as(closedIdempotencyKey);
+
+describe('a create under an idempotency key', () => {
+  test('answers the same again, and says so', async () => {
+    const key = newKey();
+    const first = await admin.post('/ip_policies', { description: 'a', metadata: 'b' }, under(key));
+    expect(first.headers['idempotency-replayed']).toBeUndefined();
+    const again = await admin.post('/ip_policies', { metadata: 'b', description: 'a' }, under(key));
+    expect(again).toMatchObject({ status: 201, text: first.text });
+    expect(again.headers).toMatchObject({
+      'idempotency-replayed': 'true',
+      etag: first.headers.etag,
+      location: first.headers.location,
+    });
+  });
+
+  test('is done once, however many ask at once, and all learn the id and the token', async () => {
+    const before = await count('credentials');
+    const key = newKey();
+    const calls = Array.from({ length: 50 }, () => admin.post('/credentials', { description: 'one' }, under(key)));
+    const replies = await Promise.all(calls);
+    expect(replies.map(({ status }) => status)).toEqual(Array(50).fill(201));
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    expect(replies.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(1);
+    expect(await count('credentials')).toBe(before + 1);
+    const { token, id } = replies[0]?.as(credential.view) ?? {};
+    const answer = (await admin.post('/credentials/authenticate', { token })).as(authentication);
+    expect(answer).toMatchObject({ allowed: true, credential_id: id });
+  });
+
+  test('is done once by two processes on one database', async () => {
+    const other = await startTestApi({ databaseUrl: api.databaseUrl, poolSize: 20 });
+    const key = newKey();
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      (n % 2 ? admin : other.admin).post('/credentials', {}, under(key)),
+    );
+    expect(new Set((await Promise.all(calls)).map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('of another body is refused, and names what the key made', async () => {
+    const key = newKey();
+    const { id } = (await admin.post('/ip_policies', { description: 'a' }, under(key))).as(ipPolicy.view);
+    for (const again of [
+      admin.post('/ip_policies', { description: 'b' }, under(key)),
+      admin.post('/ip_policies', {}, under(key)),
+      admin.post('/credentials', { description: 'a' }, under(key)),
+    ]) {
+      expect((await again).error).toMatchObject({ error_code: 'IDEMPOTENCY_KEY_REUSED', details: { resource_id: id } });
+    }
+  });
+
+  test('answers what it answered first, although the resource has changed since', async () => {
+    const key = newKey();
+    const first = await admin.post('/ip_policies', { description: 'a' }, under(key));
+    await admin.patch(`/ip_policies/${first.as(ipPolicy.view).id}`, { description: 'b' });
+    expect((await admin.post('/ip_policies', { description: 'a' }, under(key))).text).toBe(first.text);
+  });
+
+  test('makes a new one when the first is deleted', async () => {
+    const key = newKey();
+    const first = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+    await admin.delete(`/ip_policies/${first.id}`);
+    const second = await admin.post('/ip_policies', {}, under(key));
+    expect(second.as(ipPolicy.view).id).not.toBe(first.id);
+    expect(second.headers['idempotency-replayed']).toBeUndefined();
+  });
+
+  test('that fails leaves the key free', async () => {
+    const key = newKey();
+    const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const body = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' };
+    const { id } = (await admin.post('/ip_policy_rules', body)).as(ipPolicyRule.view);
+    expect((await admin.post('/ip_policy_rules', body, under(key))).status).toBe(409);
+    await admin.delete(`/ip_policy_rules/${id}`);
+    const retried = await admin.post('/ip_policy_rules', body, under(key));
+    expect(retried.status).toBe(201);
+    expect(retried.headers['idempotency-replayed']).toBeUndefined();
+  });
+
+  test('that has succeeded is replayed, also where it could not be done again', async () => {
+    const key = newKey();
+    const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const body = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' };
+    const first = await admin.post('/ip_policy_rules', body, under(key));
+    expect((await admin.post('/ip_policy_rules', body, under(key))).text).toBe(first.text);
+  });
+
+  test.each(['', ' ', 'x'.repeat(256), 'ü', 'a b', 'tab\there'])('is refused under the key "%s"', async (key) => {
+    expect((await admin.post('/ip_policies', {}, under(key))).error.details['Idempotency-Key']).toBeDefined();
+  });
+
+  test.each(['/ip_policies', '/credentials', '/api_keys', '/bot_users', '/users'])('works on %s', async (path) => {
+    const key = newKey();
+    const body = path.endsWith('users') ? { name: 'x' } : {};
+    const first = await admin.post(path, body, under(key));
+    expect(first.status).toBe(201);
+    expect((await admin.post(path, body, under(key))).text).toBe(first.text);
+  });
+});
+
+describe('an idempotency key', () => {
+  test('means something for one user or bot alone', async () => {
+    const key = newKey();
+    const [one, other] = [await api.newUser(), await api.newBot()];
+    const first = (await one.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+    const second = (await other.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+    expect(second.id).not.toBe(first.id);
+  });
+
+  test('means the same under every API key of its owner, but only the first can show the token again', async () => {
+    const key = newKey();
+    const bot = await api.newBot();
+    const second = await api.newKey(bot.id);
+    const made = (await bot.post('/credentials', {}, under(key))).as(credential.view);
+    const seen = await second.post('/credentials', {}, under(key));
+    expect(seen.as(credential.view)).toEqual({ ...made, token: null });
+    expect(seen.headers['idempotency-replayed']).toBe('true');
+    expect((await bot.post('/credentials', {}, under(key))).as(credential.view)).toEqual(made);
+  });
+
+  test('shows the token for 24 hours', async () => {
+    const key = newKey();
+    const made = (await admin.post('/credentials', {}, under(key))).as(credential.view);
+    const age = (interval: string) =>
+      api.rows(`update idempotency_keys set created_at = now() - interval '${interval}' where resource_id = $1`, [
+        made.id,
+      ]);
+    await age('23 hours');
+    expect((await admin.post('/credentials', {}, under(key))).as(credential.view)).toEqual(made);
+    await age('25 hours');
+    expect((await admin.post('/credentials', {}, under(key))).as(credential.view)).toEqual({ ...made, token: null });
+  });
+
+  test('is swept of its token after that time, and of itself when long closed', async () => {
+    const [aged, young, closed] = [newKey(), newKey(), newKey()];
+    for (const key of [aged, young]) await admin.post('/credentials', {}, under(key));
+    await close(admin, closed);
+    const move = (key: string, column: string, interval: string) =>
+      api.rows(`update idempotency_keys set ${column} = now() - interval '${interval}' where digest = $1`, [
+        idempotencyDigest(key),
+      ]);
+    await move(aged, 'created_at', '25 hours');
+    await move(closed, 'closed_at', '31 days');
+    await sweep(api.db);
+    const left = await api.rows('select digest, sealed_token is null as emptied from idempotency_keys');
+    const of = (key: string) => left.find(({ digest }) => digest === idempotencyDigest(key));
+    expect(of(aged)).toMatchObject({ emptied: true });
+    expect(of(young)).toMatchObject({ emptied: false });
+    expect(of(closed)).toBeUndefined();
+  });
+});
+
+describe('a closed idempotency key', () => {
+  test('makes nothing ever after', async () => {
+    const key = newKey();
+    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+    const { error } = await admin.post('/ip_policies', {}, under(key));
+    expect(error).toMatchObject({ error_code: 'CONFLICT', details: { idempotency_key: 'closed' } });
+    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+  });
+
+  test('names what it made while that exists, and refuses a replay', async () => {
+    const key = newKey();
+    const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+    const found = { closed: true, resource_id: id, resource_uri: `${BASE}/ip_policies/${id}` };
+    expect(await close(admin, key)).toEqual(found);
+    expect(await close(admin, key)).toEqual(found);
+    const { error } = await admin.post('/ip_policies', {}, under(key));
+    expect(error).toMatchObject({ error_code: 'CONFLICT', details: { idempotency_key: 'closed', resource_id: id } });
+    await admin.delete(`/ip_policies/${id}`);
+    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+    expect((await admin.post('/ip_policies', {}, under(key))).status).toBe(409);
+  });
+
+  test.each([
+    ['deleted', (at: string) => admin.delete(`${at}/sources/${TYPE}`)],
+    ['replaced', (at: string) => admin.patch(at, { sources: [] })],
+    ['deleted with its subscription', (at: string) => admin.delete(at)],
+  ])('names a source that it made until that is %s', async (_, remove) => {
+    const key = newKey();
+    const { id } = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view);
+    const at = `/event_subscriptions/${id}`;
+    expect((await admin.post(`${at}/sources`, { type: TYPE }, under(key))).status).toBe(201);
+    const found = { resource_id: `${id}/${TYPE}`, resource_uri: `${BASE}${at}/sources/${TYPE}` };
+    expect(await close(admin, key)).toEqual({ closed: true, ...found });
+    expect((await remove(at)).status).toBeLessThan(300);
+    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+  });
+
+  test('knows nothing of a resource that was deleted before', async () => {
+    const key = newKey();
+    const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+    await admin.delete(`/ip_policies/${id}`);
+    expect((await close(admin, key)).resource_id).toBeNull();
+  });
+
+  test('is closed for its own user or bot alone', async () => {
+    const key = newKey();
+    const bot = await api.newBot();
+    await close(bot, key);
+    expect((await admin.post('/ip_policies', {}, under(key))).status).toBe(201);
+    expect((await bot.post('/ip_policies', {}, under(key))).status).toBe(409);
+  });
+
+  test.each(['short', 'A'.repeat(64), 'g'.repeat(64)])('is named by its digest, not by %s', async (digest) => {
+    expect((await admin.put(`/idempotency_keys/${digest}/closed`)).error.error_code).toBe('NOT_FOUND');
+  });
+});
+
+describe('closing a key while a create under it is on its way', () => {
+  /** A create that has taken its key and waits for `held`, and a close that waits for the create. */
+  async function race() {
+    const key = newKey();
+    const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('select 1 from ip_policies where id = $1 for update', [policy.id]);
+    const body = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' };
+    const creating = admin.post('/ip_policy_rules', body, under(key));
+    await untilWaiting(api, 1);
+    const closing = close(admin, key);
+    await untilWaiting(api, 2);
+    return { key, policy, held, body, creating, closing };
+  }
+
+  test('reports what the create made, when that commits', async () => {
+    const { key, held, body, creating, closing } = await race();
+    await held.commit();
+    const { id } = (await creating).as(ipPolicyRule.view);
+    expect((await closing).resource_id).toBe(id);
+    expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
+  });
+
+  test('finds nothing, when the create fails', async () => {
+    const { key, policy, held, body, creating, closing } = await race();
+    await held.query('delete from ip_policies where id = $1', [policy.id]);
+    await held.commit();
+    expect((await creating).error.details['/ip_policy_id']).toMatch(/there is no/);
+    expect((await closing).resource_id).toBeNull();
+    expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
+  });
+
+  test('refuses a create that comes second, and leaves it alone when the closing is undone', async () => {
+    for (const [end, status] of [
+      ['commit', 409],
+      ['rollback', 201],
+    ] as const) {
+      const key = newKey();
+      const held = await heldTransaction(api.databaseUrl);
+      const text =
+        'insert into idempotency_keys (principal, digest, created_at, closed_at) values ($1, $2, now(), now())';
+      await held.query(text, [admin.id, idempotencyDigest(key)]);
+      const creating = admin.post('/ip_policies', {}, under(key));
+      await untilWaiting(api, 1);
+      await held[end]();
+      expect((await creating).status).toBe(status);
+    }
+  });
+
+  test('never leaves something that nobody knows of, in any order', async () => {
+    for (let round = 0; round < 30; round++) {
+      const key = newKey();
+      const [created, closed] = await Promise.all([admin.post('/credentials', {}, under(key)), close(admin, key)]);
+      if (created.status === 201) expect(closed.resource_id).toBe(created.as(credential.view).id);
+      else {
+        expect(created.error.details.idempotency_key).toBe('closed');
+        expect(closed.resource_id).toBeNull();
+      }
+    }
+  });
+
+  test('and deleting the resource at the same time ends with no resource and a closed key', async () => {
+    for (let round = 0; round < 20; round++) {
+      const key = newKey();
+      const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+      await Promise.all([admin.delete(`/ip_policies/${id}`), close(admin, key)]);
+      expect((await close(admin, key)).resource_id).toBeNull();
+      expect((await admin.post('/ip_policies', {}, under(key))).status).toBe(409);
+    }
+  });
+});
+
+test('a token in a replay is the very one that works', async () => {
+  const key = newKey();
+  await admin.post('/credentials', { acl: ['bind:a.example'] }, under(key));
+  const { token } = (await admin.post('/credentials', { acl: ['bind:a.example'] }, under(key))).as(credential.view);
+  const body = { token: z.string().parse(token), bind: 'a.example' };
+  expect((await admin.post('/credentials/authenticate', body)).as(authentication).allowed).toBe(true);
+});

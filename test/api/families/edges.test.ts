@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { newId } from '../../../src/resources/definition/id.ts';
+import { MAX_HOSTPORTS } from '../../../src/resources/hostports.ts';
+import { httpsEdge } from '../../../src/resources/https-edge.ts';
+import { tlsEdge } from '../../../src/resources/tls-edge.ts';
+import { BASE, startTestApi } from '../harness.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+const withId = z.looseObject({ id: z.string(), uri: z.string() });
+
+const reserve = async (domain: string) => (await admin.post('/reserved_domains', { domain })).as(withId).id;
+const edge = z.looseObject({ id: z.string(), hostports: z.array(z.string()) });
+const create = async (path: string, hostports: string[]) => (await admin.post(path, { hostports })).as(edge);
+
+const app = await reserve('app.example.org');
+const wildcard = await reserve('*.example.org');
+const international = await reserve('bücher.example.com');
+
+describe.each([
+  { path: '/edges/https', name: 'https_edge', resource: httpsEdge, own: {} },
+  { path: '/edges/tls', name: 'tls_edge', resource: tlsEdge, own: { modules: [] } },
+])('an edge at $path', ({ path, name, resource, own }) => {
+  test('is created, shown, listed, changed and deleted', async () => {
+    const sent = { description: 'd', metadata: 'm', hostports: ['app.example.org:443', 'x.y.example.org:8443'] };
+    const created = (await admin.post(path, sent)).as(edge);
+    const { id, created_at } = created;
+    expect(created).toEqual({ ...sent, ...own, id, uri: `${BASE}${path}/${id}`, created_at });
+    expect(id.startsWith(`${resource.prefix}_`)).toBe(true);
+    expect((await admin.get(`${path}/${id}`)).as(edge)).toEqual(created);
+    expect(JSON.parse((await admin.get(path)).text)[resource.collection]).toContainEqual(created);
+    const changed = (await admin.patch(`${path}/${id}`, { hostports: ['y.example.org:443'] })).as(edge);
+    expect(changed).toEqual({ ...created, hostports: ['y.example.org:443'] });
+    expect((await admin.delete(`${path}/${id}`)).status).toBe(204);
+    expect((await admin.get(`${path}/${id}`)).status).toBe(404);
+  });
+
+  test('may listen nowhere', async () => {
+    expect((await admin.post(path, {})).as(edge)).toMatchObject({ hostports: [], description: null, metadata: null });
+  });
+
+  test.each([
+    ['App.Example.ORG:1', 'app.example.org:1'],
+    ['bücher.example.com:65535', 'xn--bcher-kva.example.com:65535'],
+    ['*.example.org:2', '*.example.org:2'],
+    ['*.deep.example.org:2', '*.deep.example.org:2'],
+  ])('listens at %s, shown as %s', async (sent, shown) => {
+    const { id, hostports } = await create(path, [sent]);
+    expect(hostports).toEqual([shown]);
+    await admin.delete(`${path}/${id}`);
+  });
+
+  test.each(['app.example.org', 'app.example.org:', 'app.example.org:0', 'app.example.org:65536', ':443', '443'])(
+    'does not listen at "%s"',
+    async (hostport) => {
+      const { error } = await admin.post(path, { hostports: [hostport] });
+      expect(error.details['/hostports/0']).toMatch(/domain:port/);
+    },
+  );
+
+  test('listens below a reserved domain only', async () => {
+    const hostports = ['app.example.org:443', 'example.org:443', 'a.example.net:443', '*.example.com:443'];
+    const { error } = await admin.post(path, { hostports });
+    expect(error.error_code).toBe('INVALID_REQUEST');
+    expect(error.details).not.toHaveProperty(['/hostports/0']);
+    expect(error.details['/hostports/1']).toBe('is below no reserved domain; reserve example.org');
+    expect(error.details['/hostports/2']).toBe('is below no reserved domain; reserve a.example.net or *.example.net');
+    expect(error.details).toHaveProperty(['/hostports/3']);
+    const { id } = await create(path, []);
+    const { error: later } = await admin.patch(`${path}/${id}`, { hostports: ['a.example.net:443'] });
+    expect(later.details).toHaveProperty(['/hostports/0']);
+  });
+
+  test.each([
+    ['a.b.example.net', 'reserve a.b.example.net or *.b.example.net'],
+    ['*.example.net', 'reserve *.example.net'],
+    ['example.net', 'reserve example.net'],
+    ['app.tunnels.internal', 'reserve app.tunnels.internal'],
+    ['a.b.tunnels.internal', 'reserve a.b.tunnels.internal or *.b.tunnels.internal'],
+    ['tunnels.internal', 'it belongs to the service; reserve a name below it, such as app.tunnels.internal'],
+    ['x.cname.tunnels.internal', 'it belongs to the service'],
+  ])('at %s is told to reserve only what may be', async (host, hint) => {
+    const { error } = await admin.post(path, { hostports: [`${host}:443`] });
+    expect(error.details['/hostports/0']).toBe(`is below no reserved domain; ${hint}`);
+    for (const domain of hint
+      .replace(/^reserve |^it belongs.*$/, '')
+      .split(' or ')
+      .filter(Boolean)) {
+      await admin.delete(`/reserved_domains/${await reserve(domain)}`);
+    }
+  });
+
+  test('keeps the reserved domain that covers it best', async () => {
+    const { id } = await create(path, ['app.example.org:444', 'other.example.org:444', 'bücher.example.com:444']);
+    for (const domain of [app, wildcard, international]) {
+      const { error } = await admin.delete(`/reserved_domains/${domain}`);
+      expect(error).toMatchObject({ error_code: 'RESOURCE_IN_USE', details: { [name]: id } });
+    }
+    const spare = await reserve('spare.example.org');
+    await admin.patch(`${path}/${id}`, { hostports: ['spare.example.org:444'] });
+    expect((await admin.delete(`/reserved_domains/${spare}`)).status).toBe(409);
+    await admin.patch(`${path}/${id}`, { hostports: [] });
+    expect((await admin.delete(`/reserved_domains/${spare}`)).status).toBe(204);
+  });
+
+  test('is the only one at its hostports, of whichever kind, until it leaves them', async () => {
+    const first = await create(path, ['only.example.org:443', 'also.example.org:443']);
+    for (const other of ['/edges/https', '/edges/tls']) {
+      const { error } = await admin.post(other, { hostports: ['x.example.org:1', 'ONLY.example.org:443'] });
+      expect(error.error_code).toBe('CONFLICT');
+      expect(error.details['/hostports/1']).toBe(`is that of ${first.id}`);
+    }
+    await admin.patch(`${path}/${first.id}`, { hostports: ['also.example.org:443'] });
+    const second = await create(path, ['only.example.org:443']);
+    await admin.delete(`${path}/${first.id}`);
+    const both = await admin.patch(`${path}/${second.id}`, {
+      hostports: ['also.example.org:443', 'only.example.org:443'],
+    });
+    expect(both.status).toBe(200);
+    await admin.delete(`${path}/${second.id}`);
+  });
+
+  test('of many that ask for one hostport at once, one gets it', async () => {
+    const hostports = ['race.example.org:443', 'race2.example.org:443'];
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => admin.post(path, { hostports: n % 2 ? hostports : hostports.toReversed() })),
+    );
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    const won = replies.find(({ status }) => status === 201)?.as(edge).id;
+    await admin.delete(`${path}/${won}`);
+  });
+
+  test.each([
+    ['/hostports', { hostports: 'app.example.org:443' }],
+    ['/hostports/1', { hostports: ['app.example.org:443', 'APP.example.org:443'] }],
+    ['/hostports', { hostports: Array.from({ length: MAX_HOSTPORTS + 1 }, (_, n) => `app.example.org:${n + 1}`) }],
+    ['/hostports/0', { hostports: ['a_b.example.org:443'] }],
+    ['/modules', { modules: [] }],
+    ['/description', { description: 'x'.repeat(256) }],
+    ['/metadata', { metadata: 'x'.repeat(4097) }],
+  ])('a wrong %s is refused by name', async (pointer, body) => {
+    const { error } = await admin.post(path, body);
+    expect(error.error_code).toBe('INVALID_REQUEST');
+    expect(error.details).toHaveProperty([pointer]);
+  });
+
+  test('that does not exist is not found', async () => {
+    expect((await admin.get(`${path}/${newId(resource.prefix)}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { newId } from '../../../src/resources/definition/id.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { BASE, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+const view = z.strictObject({ ip_policy_rules: z.array(ipPolicyRule.view), uri: z.string() });
+
+const newPolicy = async () => (await admin.post('/ip_policies', {})).as(ipPolicy.view).id;
+const put = (id: string, rules: unknown[], headers = {}) => admin.put(`/ip_policies/${id}/rules`, { rules }, headers);
+const rulesOf = async (id: string) => (await admin.get(`/ip_policies/${id}/rules`)).as(view).ip_policy_rules;
+const allow = (cidr: string, more = {}) => ({ cidr, action: 'allow', ...more });
+
+describe('the rule set of an IP policy', () => {
+  test('is empty at first', async () => {
+    const id = await newPolicy();
+    const reply = (await admin.get(`/ip_policies/${id}/rules`)).as(view);
+    expect(reply).toEqual({ ip_policy_rules: [], uri: `${BASE}/ip_policies/${id}/rules` });
+  });
+
+  test('becomes what is put, in the order of its blocks', async () => {
+    const id = await newPolicy();
+    const reply = await put(id, [
+      allow('2001:db8::/32', { description: 'v6' }),
+      allow('10.0.0.0/8', { metadata: 'm' }),
+    ]);
+    expect(reply.status).toBe(200);
+    const { ip_policy_rules: rules, uri } = reply.as(view);
+    expect(uri).toBe(`${BASE}/ip_policies/${id}/rules`);
+    expect(rules).toMatchObject([
+      { cidr: '10.0.0.0/8', action: 'allow', metadata: 'm', description: null, ip_policy_id: id },
+      { cidr: '2001:db8::/32', action: 'allow', metadata: null, description: 'v6', ip_policy_id: id },
+    ]);
+    expect(await rulesOf(id)).toEqual(rules);
+  });
+
+  test('keeps the id of a rule whose block stays, and writes an event for what changed only', async () => {
+    const id = await newPolicy();
+    const [a, b, c] = (
+      await put(
+        id,
+        ['10.1.0.0/16', '10.2.0.0/16', '10.3.0.0/16'].map((cidr) => allow(cidr)),
+      )
+    ).as(view).ip_policy_rules;
+    const before = await api.rows('select count(*) as n from events');
+    const after = await put(id, [allow('10.1.0.0/16'), { cidr: '10.2.0.0/16', action: 'deny' }, allow('10.4.0.0/16')]);
+    const rules = after.as(view).ip_policy_rules;
+    expect(rules[0]).toEqual(a);
+    expect(rules[1]).toEqual({ ...b, action: 'deny' });
+    expect(rules[2]?.cidr).toBe('10.4.0.0/16');
+    const events = await api.rows('select type, resource_id from events order by id desc limit 3');
+    expect(events.map((event) => [event.type, event.resource_id])).toEqual(
+      expect.arrayContaining([
+        ['ip_policy_rule_deleted.v0', c?.id],
+        ['ip_policy_rule_updated.v0', b?.id],
+        ['ip_policy_rule_created.v0', rules[2]?.id],
+      ]),
+    );
+    expect(Number((await api.rows('select count(*) as n from events'))[0]?.n)).toBe(Number(before[0]?.n) + 3);
+  });
+
+  test('is not written at all when it is so already', async () => {
+    const id = await newPolicy();
+    const set = [allow('10.0.0.0/8', { description: 'x' }), allow('192.0.2.1')];
+    const first = await put(id, set);
+    const state = 'select (select max(id) from events) as event, (select max(updated_at) from ip_policy_rules) as at';
+    const before = await api.rows(state);
+    const second = await put(id, [allow('192.0.2.1/32'), allow('10.0.0.0/8', { description: 'x', metadata: null })]);
+    expect(second.text).toBe(first.text);
+    expect(second.headers.etag).toBe(first.headers.etag);
+    expect(await api.rows(state)).toEqual(before);
+  });
+
+  test('leaves the idempotency keys of removed rules free', async () => {
+    const id = await newPolicy();
+    const body = { ip_policy_id: id, ...allow('10.0.0.0/8') };
+    const headers = { 'idempotency-key': 'rule-of-the-set' };
+    const first = (await admin.post('/ip_policy_rules', body, headers)).as(ipPolicyRule.view);
+    await put(id, []);
+    const second = await admin.post('/ip_policy_rules', body, headers);
+    expect(second.as(ipPolicyRule.view).id).not.toBe(first.id);
+    expect(second.headers['idempotency-replayed']).toBeUndefined();
+  });
+
+  test('a policy that does not exist has none', async () => {
+    const id = newId('ipp');
+    expect((await put(id, [])).error).toMatchObject({ error_code: 'NOT_FOUND', details: { id } });
+    expect((await admin.get(`/ip_policies/${id}/rules`)).status).toBe(404);
+  });
+
+  test.each([
+    ['/rules/1/cidr', [allow('10.0.0.0/8'), allow('10.0.0.9/8')], /did you mean/],
+    ['/rules/2/cidr', [allow('10.0.0.1'), allow('10.0.0.2'), allow('10.0.0.1/32')], /already in rules\[0\]/],
+    ['/rules/0/action', [{ cidr: '10.0.0.0/8' }], /is required/],
+    ['/rules/0/ip_policy_id', [allow('10.0.0.0/8', { ip_policy_id: 'x' })], /unknown field/],
+    ['/rules/0', [7], /must be an object/],
+    ['/rules', Array.from({ length: 1001 }, (_, n) => allow(`10.${n >> 8}.${n & 255}.0/24`)), /1000/],
+  ])('a wrong %s is refused by name, and nothing is stored', async (pointer, rules, reason) => {
+    const id = await newPolicy();
+    await put(id, [allow('172.16.0.0/12')]);
+    expect((await put(id, rules)).error.details[pointer]).toMatch(reason);
+    expect((await rulesOf(id)).map(({ cidr }) => cidr)).toEqual(['172.16.0.0/12']);
+  });
+
+  test('a body may repeat the id of the path, but no other', async () => {
+    const id = await newPolicy();
+    const path = `/ip_policies/${id}/rules`;
+    expect((await admin.put(path, { id, rules: [] })).status).toBe(200);
+    expect((await admin.put(path, { id: newId('ipp'), rules: [] })).error.details['/id']).toMatch(/path/);
+    expect((await admin.put(path)).error.details['/rules']).toBe('is required');
+  });
+
+  test('is replaced only from the revision in If-Match, so that no change of a rule is lost', async () => {
+    const id = await newPolicy();
+    const { etag = '' } = (await admin.get(`/ip_policies/${id}/rules`)).headers;
+    expect((await admin.get(`/ip_policies/${id}`)).headers.etag).toBe(etag);
+    const changed = await put(id, [allow('10.0.0.0/8')], { 'if-match': etag });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.etag).not.toBe(etag);
+    expect((await put(id, [], { 'if-match': etag })).error.error_code).toBe('PRECONDITION_FAILED');
+    expect(await rulesOf(id)).toHaveLength(1);
+    const path = `/ip_policies/${id}/rules`;
+    expect((await admin.get(path, { 'if-none-match': changed.headers.etag ?? '' })).status).toBe(304);
+  });
+
+  test('two replacements at once end as one of the two, never as a mixture', async () => {
+    const id = await newPolicy();
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+    const odd = [1, 3, 5].map((n) => allow(`10.${n}.0.0/16`));
+    const even = [2, 4, 6].map((n) => allow(`10.${n}.0.0/16`));
+    const calls = Promise.all([put(id, odd), put(id, even)]);
+    await untilWaiting(api, 2);
+    await held.commit();
+    const sets = (await calls).map((reply) => reply.as(view).ip_policy_rules);
+    expect(sets).toContainEqual(await rulesOf(id));
+    expect(await rulesOf(id)).toHaveLength(3);
+  });
+
+  test('is always what was put last, whatever was there before', async () => {
+    const id = await newPolicy();
+    const blocks = fc.uniqueArray(fc.integer({ min: 0, max: 20 }), { maxLength: 12 });
+    const action = fc.constantFrom('allow', 'deny');
+    const set = blocks.chain((numbers) =>
+      fc.tuple(
+        ...numbers.map((n) =>
+          fc.record({ cidr: fc.constant(`10.${n}.0.0/16`), action, description: fc.option(fc.constantFrom('a', 'b')) }),
+        ),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(set, async (rules) => {
+        const known = new Map((await rulesOf(id)).map((rule) => [rule.cidr, rule.id]));
+        const shown = (await put(id, rules)).as(view).ip_policy_rules;
+        expect(await rulesOf(id)).toEqual(shown);
+        const wanted = rules.toSorted((a, b) => (a.cidr < b.cidr ? -1 : 1));
+        expect(shown.map(({ cidr, action, description }) => ({ cidr, action, description }))).toEqual(wanted);
+        for (const rule of shown) expect(rule.id).toBe(known.get(rule.cidr) ?? rule.id);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

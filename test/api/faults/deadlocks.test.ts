@@ -1,0 +1,138 @@
+/** Many writes at once that take the same things in different orders: each waits its turn, none for one that waits for it. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { eventTypes } from '../../../src/resources/definition/resource.ts';
+import { type Reply, startTestApi } from '../harness.ts';
+
+const POOL = 10;
+const api = await startTestApi({ poolSize: POOL });
+const { admin } = api;
+
+const withId = z.looseObject({ id: z.string() });
+const make = async (path: string, body: unknown = {}) => (await admin.post(path, body)).as(withId).id;
+const times = <T>(count: number, make: (n: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => make(n)));
+const statuses = (replies: readonly Reply[]) => [...new Set(replies.map(({ status }) => status))].sort();
+
+/** What Postgres has counted in this database. */
+async function deadlocks(): Promise<number> {
+  // A backend reports what it has counted once a second, or at the end of this.
+  await times(POOL, () => api.rows('select pg_stat_force_next_flush()'));
+  const [row] = await api.rows('select deadlocks from pg_stat_database where datname = current_database()');
+  return Number(row?.deadlocks);
+}
+
+afterEach(async () => expect(await deadlocks()).toBe(0));
+
+describe('hostports', () => {
+  const listening = z.looseObject({ hostports: z.array(z.string()) });
+  const hostports = Array.from({ length: 6 }, (_, n) => `app.example.com:${8000 + n}`);
+
+  test('change hands between edges of both kinds', async () => {
+    await make('/reserved_domains', { domain: 'app.example.com' });
+    const halves = [hostports.slice(0, 3), hostports.slice(3)];
+    const edges: string[] = [];
+    for (const path of ['/edges/https', '/edges/tls', '/edges/https', '/edges/tls']) {
+      edges.push(`${path}/${await make(path, { hostports: halves[edges.length] ?? [] })}`);
+    }
+    const replies = await times(240, (n) => {
+      const wanted = halves[(n + Math.floor(n / 4)) % 2] ?? [];
+      return admin.patch(edges[n % 4] ?? '', { hostports: n % 3 === 0 ? wanted.toReversed() : wanted });
+    });
+    expect(statuses(replies)).toEqual([200, 409]);
+
+    const shown = await times(4, async (n) => (await admin.get(edges[n] ?? '')).as(listening).hostports);
+    const owners = edges.flatMap((edge, n) =>
+      (shown[n] ?? []).map((hostport) => ({ hostport, edge_id: edge.split('/').at(-1) })),
+    );
+    expect(new Set(owners.map(({ hostport }) => hostport)).size).toBe(owners.length);
+    const stored = await api.rows('select hostport, edge_id from edge_hostports');
+    expect(new Set(stored.map((row) => JSON.stringify(row)))).toEqual(
+      new Set(owners.map((row) => JSON.stringify(row))),
+    );
+  });
+
+  test('are taken and freed while edges come and go', async () => {
+    await make('/reserved_domains', { domain: 'gone.example.com' });
+    const wanted = Array.from({ length: 4 }, (_, n) => `gone.example.com:${8000 + n}`);
+    const replies = await times(120, async (n) => {
+      const path = n % 2 ? '/edges/https' : '/edges/tls';
+      const made = await admin.post(path, { hostports: n % 3 ? wanted : wanted.toReversed() });
+      if (made.status !== 201) return made;
+      const edge = `${path}/${made.as(withId).id}`;
+      await admin.patch(edge, { hostports: wanted.slice(n % 4) });
+      return admin.delete(edge);
+    });
+    expect(statuses(replies)).toEqual([204, 409]);
+    expect(await api.rows("select 1 from edge_hostports where hostport like 'gone%'")).toEqual([]);
+  });
+});
+
+describe('references', () => {
+  test('to several resources are set while those change', async () => {
+    const webhook = { url: 'https://example.com/hook' };
+    const destinations = await times(6, () => make('/event_destinations', { format: 'json', target: { webhook } }));
+    const subscriptions = await times(4, () => make('/event_subscriptions'));
+    const replies = await times(160, (n) => {
+      const destination_ids = n % 2 ? destinations : destinations.toReversed();
+      if (n % 4 === 0) return admin.patch(`/event_destinations/${destinations[n % 6]}`, { metadata: `${n}` });
+      const some = n % 3 ? destination_ids : destination_ids.slice(3);
+      return admin.patch(`/event_subscriptions/${subscriptions[n % 4]}`, { destination_ids: some });
+    });
+    expect(statuses(replies)).toEqual([200]);
+  });
+
+  test('in two fields are set and dropped while their targets change and go', async () => {
+    const configurations = await times(2, (n) => make('/endpoint_configurations', { type: n ? 'https' : 'http' }));
+    const domains = await times(4, (n) => make('/reserved_domains', { domain: `d${n}.example.com` }));
+    const replies = await times(160, (n) => {
+      const [http, https] = configurations;
+      if (n % 4 === 0)
+        return admin.patch(`/endpoint_configurations/${configurations[(n / 4) % 2]}`, { metadata: `${n}` });
+      if (n % 16 === 1) return admin.delete(`/endpoint_configurations/${configurations[n % 2]}`);
+      const both = { http_endpoint_configuration_id: http, https_endpoint_configuration_id: https };
+      const none = { http_endpoint_configuration_id: null, https_endpoint_configuration_id: null };
+      return admin.patch(`/reserved_domains/${domains[n % 4]}`, n % 3 ? both : none);
+    });
+    for (const status of statuses(replies)) expect([200, 204, 400, 404, 409]).toContain(status);
+  });
+});
+
+describe('what is in a resource', () => {
+  test('rules come, change and go while the whole set is replaced', async () => {
+    const policy = await make('/ip_policies');
+    const cidrs = Array.from({ length: 6 }, (_, n) => `10.${n}.0.0/16`);
+    const replies = await times(160, async (n) => {
+      const rules = (n % 3 ? cidrs : cidrs.toReversed()).map((cidr) => ({ cidr, action: n % 5 ? 'allow' : 'deny' }));
+      if (n % 2) return admin.put(`/ip_policies/${policy}/rules`, { rules });
+      const made = await admin.post('/ip_policy_rules', { ip_policy_id: policy, cidr: `192.0.2.${n}`, action: 'deny' });
+      return admin.delete(`/ip_policy_rules/${made.as(withId).id}`);
+    });
+    for (const status of statuses(replies)) expect([200, 204, 404]).toContain(status);
+  });
+
+  test('sources come and go, with and without a key, while their subscription changes', async () => {
+    const subscription = await make('/event_subscriptions');
+    const types = ['ip_policy', 'user', 'bot_user'].map((name) => eventTypes(name).created);
+    const replies = await times(160, (n) => {
+      const type = types[n % 3];
+      const path = `/event_subscriptions/${subscription}`;
+      if (n % 4 === 0) return admin.delete(`${path}/sources/${type}`);
+      if (n % 4 === 1) return admin.patch(path, { sources: types.toReversed().map((each) => ({ type: each })) });
+      return admin.post(`${path}/sources`, { type }, n % 8 === 2 ? { 'idempotency-key': `${type}` } : {});
+    });
+    for (const status of statuses(replies)) expect([200, 201, 204, 404, 409]).toContain(status);
+  });
+
+  test('routes and their modules change while edges go', async () => {
+    const policies = await times(4, () => make('/ip_policies'));
+    const edges = await times(6, () => make('/edges/tls'));
+    const replies = await times(160, (n) => {
+      if (n % 20 === 19) return admin.delete(`/edges/tls/${edges[n % 6]}`);
+      if (n % 4 === 0) return admin.patch(`/ip_policies/${policies[n % 3]}`, { metadata: `${n}` });
+      const ip_policy_ids = n % 2 ? policies : policies.toReversed();
+      return admin.put(`/edges/tls/${edges[n % 6]}/ip_restriction`, { ip_policy_ids });
+    });
+    for (const status of statuses(replies)) expect([200, 204, 404]).toContain(status);
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { isTransient } from '../../../src/api/store/database-errors.ts';
+import { migrate } from '../../../src/api/store/migrate.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { createTestDatabase } from '../../harness.ts';
+import { createDatabase, startPostgres } from '../../postgres.ts';
+import { atEnd, emptyDatabase, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { unavailable } from './cut-points.ts';
+import { WireProxy } from './wire-proxy.ts';
+
+describe('while the database is gone', async () => {
+  const server = await startPostgres();
+  atEnd(() => server.stop());
+  const databaseUrl = await createDatabase(server.url, 'faults');
+  await migrate(databaseUrl);
+  const api = await startTestApi({ databaseUrl, connectTimeoutMs: 2_000 });
+  const { admin } = api;
+
+  test('every operation answers 503 in the usual shape, and works again when it is back', async () => {
+    const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    await server.crash();
+    for (const call of [
+      admin.get('/ip_policies'),
+      admin.get(`/ip_policies/${id}`),
+      admin.post('/ip_policies', {}),
+      admin.post('/ip_policies', {}, { 'idempotency-key': 'while-gone' }),
+      admin.patch(`/ip_policies/${id}`, { description: 'x' }),
+      admin.put(`/ip_policies/${id}/rules`, { rules: [] }),
+      admin.delete(`/ip_policies/${id}`),
+    ]) {
+      unavailable(await call);
+    }
+    unavailable(await api.anonymous.get('/readyz'));
+    expect((await api.anonymous.get('/healthz')).status).toBe(200);
+    expect((await api.anonymous.get('/metrics')).status).toBe(200);
+    await server.restart();
+    expect((await admin.get(`/ip_policies/${id}`)).status).toBe(200);
+    expect((await api.anonymous.get('/readyz')).status).toBe(200);
+  });
+});
+
+describe('while the database is silent', async () => {
+  const databaseUrl = await emptyDatabase();
+  const proxy = await WireProxy.start(databaseUrl);
+  atEnd(() => proxy.close());
+  const api = await startTestApi({ databaseUrl: proxy.url, poolSize: 3, statementTimeoutMs: 100 });
+
+  test('a transaction is given up after one wait, not after another one for its end', async () => {
+    const begun = Promise.withResolvers<void>();
+    const frozen = Promise.withResolvers<void>();
+    const select = { text: 'select 1', values: [] };
+    const transaction = api.db.transaction(async (tx) => {
+      await tx.query(select);
+      begun.resolve();
+      await frozen.promise;
+      await tx.query(select);
+    });
+    await begun.promise;
+    proxy.freeze();
+    frozen.resolve();
+    // One wait after the other, on other connections.
+    const waits: unknown[] = [];
+    let isOver = false;
+    const waiting = (async () => {
+      while (!isOver) waits.push(await api.db.query(select).catch((error: unknown) => error));
+    })();
+    await expect(transaction.finally(() => (isOver = true))).rejects.toSatisfy(isTransient);
+    expect(waits.length).toBeLessThan(2);
+    proxy.thaw();
+    await waiting;
+  });
+});
+
+describe('with the database there', async () => {
+  const api = await startTestApi({ poolSize: 2, connectTimeoutMs: 300, statementTimeoutMs: 1_500 });
+  const { admin } = api;
+
+  async function blockedChange() {
+    const { id } = (await admin.post('/ip_policies', { description: 'a' })).as(ipPolicy.view);
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+    return { id, held, change: admin.patch(`/ip_policies/${id}`, { description: 'b' }) };
+  }
+
+  test('a connection cut in the middle of a transaction is 503, and nothing of it stays', async () => {
+    const { id, held, change } = await blockedChange();
+    await untilWaiting(api, 1);
+    await held.query(`select pg_terminate_backend(pid) from pg_stat_activity
+                       where datname = current_database() and wait_event_type = 'Lock'`);
+    unavailable(await change);
+    await held.rollback();
+    expect((await admin.get(`/ip_policies/${id}`)).as(ipPolicy.view).description).toBe('a');
+  });
+
+  test('a statement that takes too long is 503', async () => {
+    const { held, change } = await blockedChange();
+    unavailable(await change);
+    await held.rollback();
+  });
+
+  test('no free connection in time is 503', async () => {
+    const { held, change } = await blockedChange();
+    const { change: second, held: otherHeld } = await (async () => {
+      const client = await heldTransaction(api.databaseUrl);
+      const made = (await client.query('select id from ip_policies limit 1')).rows[0];
+      await client.query('lock table ip_policy_rules in access exclusive mode');
+      const body = { ip_policy_id: String(made?.id), cidr: '10.0.0.0/8', action: 'allow' };
+      return { held: client, change: admin.post('/ip_policy_rules', body) };
+    })();
+    // Both connections of the pool wait for locks now, or soon will.
+    unavailable(await admin.get('/ip_policies'));
+    await held.rollback();
+    await otherHeld.rollback();
+    await Promise.all([change, second]);
+    expect((await admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('a deadlock is resolved without the caller noticing', async () => {
+    const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const body = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' };
+    const rule = (await admin.post('/ip_policy_rules', body)).as(ipPolicyRule.view);
+    const held = await heldTransaction(api.databaseUrl);
+    // Makes the other transaction the victim: it looks for deadlocks first.
+    await held.query("set local deadlock_timeout = '1min'");
+    await held.query('select 1 from ip_policy_rules where id = $1 for update', [rule.id]);
+    const change = admin.patch(`/ip_policy_rules/${rule.id}`, { action: 'deny' });
+    await untilWaiting(api, 1);
+    await held.query('update ip_policies set description = $2 where id = $1', [policy.id, 'held']);
+    await held.commit();
+    expect((await change).as(ipPolicyRule.view).action).toBe('deny');
+  });
+
+  test('but without its schema the API is not ready', async () => {
+    const databaseUrl = await createTestDatabase();
+    await migrate(databaseUrl, []);
+    await expect(startTestApi({ databaseUrl })).rejects.toThrow(/does not exist/);
+  });
+});

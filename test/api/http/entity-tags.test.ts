@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+
+async function create() {
+  const reply = await admin.post('/ip_policies', { description: 'a' });
+  return { path: `/ip_policies/${reply.as(ipPolicy.view).id}`, etag: reply.headers.etag ?? '' };
+}
+
+describe('the ETag of a resource', () => {
+  test('is strong, the same in every answer, and changes with the resource', async () => {
+    const { path, etag } = await create();
+    expect(etag).toMatch(/^"[^"]+"$/);
+    expect((await admin.get(path)).headers.etag).toBe(etag);
+    const changed = (await admin.patch(path, { description: 'b' })).headers.etag;
+    expect(changed).not.toBe(etag);
+    expect((await admin.get(path)).headers.etag).toBe(changed);
+  });
+
+  test('stays when a PATCH changes nothing', async () => {
+    const { path, etag } = await create();
+    expect((await admin.patch(path, { description: 'a' })).headers.etag).toBe(etag);
+    expect((await admin.get(path)).headers.etag).toBe(etag);
+  });
+});
+
+describe('If-Match', () => {
+  test.each(['PATCH', 'DELETE'] as const)('lets a %s through only at that revision', async (method) => {
+    const { path, etag } = await create();
+    const body = method === 'PATCH' ? { body: { description: 'b' } } : {};
+    await admin.patch(path, { description: 'someone else' });
+    const stale = await admin.send(method, path, { ...body, headers: { 'if-match': etag } });
+    expect(stale.error.error_code).toBe('PRECONDITION_FAILED');
+    const current = stale.error.details.etag ?? '';
+    expect((await admin.get(path)).headers.etag).toBe(current);
+    expect((await admin.send(method, path, { ...body, headers: { 'if-match': current } })).status).toBeLessThan(300);
+  });
+
+  test.each([
+    ['*', 200],
+    ['"other", CURRENT', 200],
+    ['"a,b", "",, CURRENT', 200],
+    ['"a,b"', 412],
+    ['"a"CURRENT', 400],
+    ['"other"', 412],
+    ['W/CURRENT', 412],
+    ['CURRENT extra', 400],
+    ['1', 400],
+    ['', 400],
+  ])('%s answers %i', async (header, status) => {
+    const { path, etag } = await create();
+    const reply = await admin.patch(path, { description: 'b' }, { 'if-match': header.replace('CURRENT', etag) });
+    expect(reply.status).toBe(status);
+    if (status === 400) expect(reply.error.details['If-Match']).toBeDefined();
+  });
+
+  test('is checked also when nothing would change', async () => {
+    const { path } = await create();
+    expect((await admin.patch(path, {}, { 'if-match': '"99"' })).status).toBe(412);
+  });
+
+  test('of something that does not exist answers 404', async () => {
+    const { path } = await create();
+    await admin.delete(path);
+    expect((await admin.patch(path, {}, { 'if-match': '*' })).status).toBe(404);
+  });
+
+  test('lets one of many at once through', async () => {
+    const { path, etag } = await create();
+    const change = (n: number) => admin.patch(path, { description: String(n) }, { 'if-match': etag });
+    const statuses = (await Promise.all(Array.from({ length: 10 }, (_, n) => change(n)))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 412)).toHaveLength(9);
+  });
+
+  test('is decided under the lock: a change that commits meanwhile counts', async () => {
+    const { path, etag } = await create();
+    const held = await heldTransaction(api.databaseUrl);
+    const id = path.split('/').at(-1);
+    await held.query('update ip_policies set description = $2, revision = revision + 1 where id = $1', [id, 'first']);
+    const patch = admin.patch(path, { description: 'second' }, { 'if-match': etag });
+    await untilWaiting(api, 1);
+    await held.commit();
+    expect((await patch).status).toBe(412);
+  });
+});
+
+describe('If-None-Match', () => {
+  test('answers 304 without a body while nothing has changed', async () => {
+    const { path, etag } = await create();
+    for (const header of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const reply = await admin.get(path, { 'if-none-match': header });
+      expect(reply).toMatchObject({ status: 304, text: '', headers: { etag } });
+    }
+    await admin.patch(path, { description: 'b' });
+    expect((await admin.get(path, { 'if-none-match': etag })).status).toBe(200);
+    expect((await admin.get(path, { 'if-none-match': 'no tag' })).error.details['If-None-Match']).toBeDefined();
+  });
+});

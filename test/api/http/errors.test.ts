@@ -1,0 +1,320 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { errorBody } from '../../../src/resources/definition/errors.ts';
+import { newId } from '../../../src/resources/definition/id.ts';
+import { startTestApi } from '../harness.ts';
+
+const api = await startTestApi({ timeouts: { request: 500 } });
+const { admin, anonymous } = api;
+const address = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
+
+/** Sends raw bytes and returns everything that comes back until the connection closes. */
+async function raw(text: string): Promise<{ status: number; body: unknown; head: string }> {
+  const answer = await exchange(text);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), body: JSON.parse(body), head: head.toLowerCase() };
+}
+
+function exchange(text: string): Promise<string> {
+  return new Promise((done, failed) => {
+    let answer = '';
+    const socket = connect(Number(address.port), address.hostname, () => socket.write(text));
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('error', failed).on('close', () => done(answer));
+  });
+}
+
+describe('an error', () => {
+  test('has one shape, with the id of the request', async () => {
+    const reply = await admin.get('/ip_policies/nonsense', { 'x-request-id': 'from-me' });
+    expect(reply.error).toEqual({
+      error_code: 'NOT_FOUND',
+      status_code: 404,
+      msg: expect.any(String),
+      details: { id: expect.stringContaining('ipp_'), request_id: 'from-me' },
+    });
+    expect(reply.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': 'from-me',
+    });
+  });
+
+  test('of a path that does not exist is 404', async () => {
+    for (const path of ['/', '/nothing', `/ip_policies/${newId('ipp')}/nothing`, '/IP_POLICIES']) {
+      expect((await anonymous.get(path)).error.error_code, path).toBe('NOT_FOUND');
+    }
+  });
+
+  test('of a path that does not take the method is 405, and says which it takes', async () => {
+    const reply = await admin.put('/ip_policies', {});
+    expect(reply.error.error_code).toBe('METHOD_NOT_ALLOWED');
+    expect(reply.headers.allow).toBe('GET, HEAD, POST');
+    expect(reply.error.details.allow).toBe('GET, HEAD, POST');
+    expect((await admin.post(`/ip_policies/${newId('ipp')}`)).headers.allow).toBe('DELETE, GET, HEAD, PATCH');
+    expect((await admin.send('OPTIONS', '/ip_policies')).status).toBe(405);
+    expect((await admin.delete('/healthz')).headers.allow).toBe('GET, HEAD');
+  });
+
+  test.each([
+    ['QUERY', '/ip_policies', 'GET, HEAD, POST'],
+    ['PATCH', '/credentials/authenticate', 'POST'],
+  ])('of %s %s is that, not what else is wrong', async (method, path, allow) => {
+    const url = new URL(path, address);
+    for (const headers of [{}, { 'content-type': 'text/plain' }]) {
+      const reply = await fetch(url, { method, headers, body: 'x' });
+      expect([reply.status, reply.headers.get('allow')]).toEqual([405, allow]);
+    }
+    expect((await fetch(new URL('/nothing', address), { method, body: 'x' })).status).toBe(404);
+  });
+
+  test.each([
+    ['{"a":', /JSON/],
+    ['nonsense', /JSON/],
+    ['[]', /must be a JSON object, is an array/],
+    ['"text"', /must be a JSON object, is a string/],
+    ['null', /must be a JSON object, is null/],
+    ['{"description":"a","description":"b"}', /"description" twice/],
+    ['{"description":"a","\\u0064escription":"b"}', /"description" twice/],
+    ['{"__proto__":{}}', /__proto__/],
+    ['{"a":{"__proto__":1}}', /__proto__/],
+    [`{"a":${'['.repeat(40)}${']'.repeat(40)}}`, /nested/],
+    [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
+    ['\ufeff{}', /JSON/],
+  ])('of the body %s says what is wrong with it', async (body, reason) => {
+    const { error } = await admin.post('/ip_policies', body);
+    expect(error.error_code).toBe('INVALID_REQUEST');
+    expect(error.details.body).toMatch(reason);
+  });
+
+  test('of a field "constructor" or "__defineGetter__" is that it is unknown', async () => {
+    const { error } = await admin.post('/ip_policies', '{"constructor":{"prototype":1},"__defineGetter__":2}');
+    expect(error.details).toMatchObject({ '/constructor': 'unknown field', '/__defineGetter__': 'unknown field' });
+  });
+
+  test('names every unknown field and query parameter', async () => {
+    const body = await admin.post('/ip_policies', { descripton: 1, 'a/b~c': 2, description: 3 });
+    expect(body.error.details).toMatchObject({
+      '/descripton': 'unknown field',
+      '/a~1b~0c': 'unknown field',
+      '/description': 'must be a string, is a number',
+    });
+    const query = await admin.get('/ip_policies?offset=3&page=1&limit=200');
+    expect(query.error.details).toMatchObject({
+      '?offset': 'unknown query parameter',
+      '?page': 'unknown query parameter',
+      '?limit': 'must be a number from 1 to 100',
+    });
+    const odd = await admin.get('/ip_policies?__proto__=1&constructor=2&=3');
+    expect(odd.error.details).toMatchObject({ '?constructor': 'unknown query parameter' });
+    expect((await admin.get(`/ip_policies/${newId('ipp')}?expand=1`)).error.details['?expand']).toBe(
+      'unknown query parameter',
+    );
+  });
+
+  test('does not grow with the number of mistakes', async () => {
+    const body = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`field${n}`, n]));
+    const { error } = await admin.post('/ip_policies', body);
+    expect(Object.keys(error.details).length).toBeLessThanOrEqual(51);
+  });
+
+  test.each([
+    ['text/plain', 'x'],
+    ['application/xml', '<a/>'],
+    ['application/json; charset=latin1', '{}'],
+    ['application/x-www-form-urlencoded', 'a=1'],
+  ])('of the media type %s is 415', async (type, body) => {
+    const { error } = await admin.post('/ip_policies', body, { 'content-type': type });
+    expect(error.error_code).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test.each([
+    ['gzip', gzipSync('{}')],
+    ['gzip', '{}'],
+    ['GZIP, identity', '{}'],
+    ['nonsense', '{}'],
+    ['', '{}'],
+  ])('of a body in the coding "%s" is 415', async (coding, body) => {
+    const reply = await admin.post('/ip_policies', body, { 'content-encoding': coding });
+    expect(reply.error).toMatchObject({
+      error_code: 'UNSUPPORTED_MEDIA_TYPE',
+      msg: expect.stringContaining('Content-Encoding'),
+    });
+    expect(reply.headers['accept-encoding']).toBe('identity');
+  });
+
+  test.each(['identity', 'Identity', 'identity, identity'])('does not come from the coding %s', async (coding) => {
+    expect((await admin.post('/ip_policies', {}, { 'content-encoding': coding })).status).toBe(201);
+  });
+
+  test('of a body of another type is 415 also where none is expected', async () => {
+    const id = newId('ipp');
+    const reply = await admin.send('DELETE', `/ip_policies/${id}`, {
+      body: 'x',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(reply.error.error_code).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test.each(['application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'APPLICATION/JSON'])(
+    'does not come from the media type %s',
+    async (type) => {
+      expect((await admin.post('/ip_policies', '{}', { 'content-type': type })).status).toBe(201);
+    },
+  );
+
+  test('of a body above the limit is 413', async () => {
+    const { error } = await admin.post('/ip_policies', { metadata: 'x'.repeat(1024 * 1024) });
+    expect(error.error_code).toBe('PAYLOAD_TOO_LARGE');
+  });
+
+  test('does not come from an empty body that is announced as JSON', async () => {
+    const created = await admin.post('/ip_policies', '', { 'content-type': 'application/json' });
+    expect(created.status).toBe(201);
+    const { id } = JSON.parse(created.text);
+    const deleted = await admin.send('DELETE', `/ip_policies/${id}`, {
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(deleted.status).toBe(204);
+  });
+
+  test('of a body that DELETE has no use for names its fields', async () => {
+    const { id } = JSON.parse((await admin.post('/ip_policies')).text);
+    expect((await admin.send('DELETE', `/ip_policies/${id}`, { body: { force: true } })).error.details['/force']).toBe(
+      'unknown field',
+    );
+    expect((await admin.send('DELETE', `/ip_policies/${id}`, { body: { id } })).status).toBe(204);
+  });
+
+  test('of an id in the body that is not the one in the path names it', async () => {
+    const { id } = JSON.parse((await admin.post('/ip_policies')).text);
+    expect((await admin.patch(`/ip_policies/${id}`, { id, description: 'x' })).status).toBe(200);
+    const other = await admin.patch(`/ip_policies/${id}`, { id: newId('ipp') });
+    expect(other.error.details['/id']).toBe('must equal the "id" in the path');
+  });
+
+  test.each(['nonsense', newId('cr'), `${newId('ipp')}x`, '%00', '..%2f..', 'ipp_', 'x'.repeat(500)])(
+    'of the id %s is 404',
+    async (id) => {
+      expect((await admin.get(`/ip_policies/${id}`)).error.error_code).toBe('NOT_FOUND');
+    },
+  );
+
+  test('of an escape that is none is 400', async () => {
+    expect((await admin.get('/ip_policies/%zz')).error.details.path).toMatch(/escape/);
+  });
+});
+
+describe('the version in Service-Version', () => {
+  test('may be absent or 2, and is echoed', async () => {
+    expect((await admin.get('/ip_policies')).headers['service-version']).toBe('2');
+    expect((await admin.send('DELETE', '/ip_policies')).headers['service-version']).toBe('2');
+    expect((await admin.get('/nothing')).headers['service-version']).toBe('2');
+    expect((await admin.get('/ip_policies/%zz')).headers['service-version']).toBe('2');
+    expect((await raw('nonsense\r\n\r\n')).head).toMatch(/^service-version: 2$/m);
+    expect((await admin.get('/ip_policies', { 'service-version': '2' })).headers['service-version']).toBe('2');
+  });
+
+  test.each(['1', '3', 'latest', '2.0', ''])('may not be "%s"', async (version) => {
+    const { error } = await admin.get('/ip_policies', { 'service-version': version });
+    expect(error.error_code).toBe('INVALID_REQUEST');
+    expect(error.details['Service-Version']).toContain('2');
+  });
+
+  test('does not matter to probes', async () => {
+    expect((await anonymous.get('/healthz', { 'service-version': '9' })).status).toBe(200);
+  });
+});
+
+describe('a caller', () => {
+  test.each([
+    ['no header', {}],
+    ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }],
+    ['no key', { authorization: 'Bearer' }],
+    ['an unknown key', { authorization: 'Bearer tnl_ak_unknown' }],
+    ['a key with something behind it', { authorization: `Bearer ${admin.key} x` }],
+  ])('with %s is unauthenticated', async (_, headers) => {
+    const reply = await anonymous.get('/ip_policies', headers);
+    expect(reply.error.error_code).toBe('UNAUTHENTICATED');
+    expect(reply.headers['www-authenticate']).toBe('Bearer');
+  });
+
+  test('is authenticated before their body is read', async () => {
+    expect((await anonymous.post('/ip_policies', '{"')).status).toBe(401);
+  });
+
+  test('may write the scheme as they like', async () => {
+    expect((await anonymous.get('/ip_policies', { authorization: `bearer ${admin.key}` })).status).toBe(200);
+  });
+});
+
+describe('what is no proper HTTP', () => {
+  test('is answered in the same shape', async () => {
+    const { status, body, head } = await raw('NONSENSE\r\n\r\n');
+    expect(status).toBe(400);
+    expect(errorBody.parse(body).error_code).toBe('INVALID_REQUEST');
+    expect(head).toContain('connection: close');
+  });
+
+  test('because its headers are too large, too', async () => {
+    const { status, body } = await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`);
+    expect(status).toBe(400);
+    expect(errorBody.parse(body).details.headers).toMatch(/larger/);
+  });
+
+  test('because it never ends, too: 503, as for everything that passes', async () => {
+    const { status, body, head } = await raw('POST /ip_policies HTTP/1.1\r\nhost: x\r\ncontent-le');
+    expect(status).toBe(503);
+    expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
+    expect(head).toContain('retry-after: 1');
+  });
+
+  test('because its body never ends, too', async () => {
+    const head = `POST /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\ncontent-type: application/json\r\n`;
+    const { status, body } = await raw(`${head}content-length: 100\r\n\r\n{"desc`);
+    expect(status).toBe(503);
+    expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
+  });
+
+  test('behind a request that waits for its answer is not answered in its place', async () => {
+    const head = `GET /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\n\r\n`;
+    expect(await exchange(`${head}NONSENSE\r\n\r\n`)).not.toContain('HTTP/1.1 400');
+  });
+
+  test.each([
+    ['without a host', 'GET /ip_policies HTTP/1.1\r\n', 401],
+    ['with an expectation that nobody knows', 'GET /ip_policies HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n', 401],
+    ['with a method that HTTP knows and we do not', 'PROPFIND /ip_policies HTTP/1.1\r\nhost: x\r\n', 405],
+    ['with a method that nobody knows', 'FROB /ip_policies HTTP/1.1\r\nhost: x\r\n', 400],
+  ])('or nearly, %s, too', async (_, head, expected) => {
+    const { status, body } = await raw(`${head}connection: close\r\n\r\n`);
+    expect(status).toBe(expected);
+    expect(errorBody.parse(body).status_code).toBe(expected);
+  });
+
+  test('because its host is none is refused where no base URL is configured', async () => {
+    const open = await startTestApi({ baseUrl: undefined, databaseUrl: api.databaseUrl });
+    const { error } = await open.admin.get('/ip_policies', { host: 'a.example/<script>' });
+    expect(error.details.Host).toBeDefined();
+    const reply = await open.admin.get('/ip_policies?limit=1', { host: 'api.example:8443' });
+    expect(JSON.parse(reply.text).uri).toBe('http://api.example:8443/ip_policies');
+  });
+
+  test('because its body is shorter than announced does not reach a handler', async () => {
+    const before = await api.rows('select count(*) from ip_policies');
+    await new Promise<void>((done) => {
+      const headers = {
+        authorization: `Bearer ${admin.key}`,
+        'content-type': 'application/json',
+        'content-length': 10,
+      };
+      const request = httpRequest(new URL('/ip_policies', address), { method: 'POST', headers });
+      request.on('error', () => done()).on('close', () => done());
+      request.write('{}', () => request.destroy());
+    });
+    expect(await api.rows('select count(*) from ip_policies')).toEqual(before);
+  });
+});

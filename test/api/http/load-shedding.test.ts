@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { heldTransaction, type Reply, startTestApi, untilWaiting } from '../harness.ts';
+
+const unavailable = (reply: Reply) => {
+  expect(reply.error).toMatchObject({ error_code: 'UNAVAILABLE', status_code: 503 });
+  expect(reply.headers['retry-after']).toBe('1');
+};
+
+/** Keeps the event loop from turning, as a long computation would. */
+const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+const turn = (ms: number) => new Promise((wake) => setTimeout(wake, ms));
+
+test('a process that cannot keep up refuses requests, but not probes, until it can', async () => {
+  const { admin, anonymous, logs } = await startTestApi({ loadLimits: { eventLoopDelayMs: 100, sampleMs: 200 } });
+  let reply = await admin.get('/ip_policies');
+  for (; reply.status !== 503; reply = await admin.get('/ip_policies')) {
+    block(250);
+    await turn(1);
+  }
+  unavailable(reply);
+  for (const path of ['/healthz', '/readyz', '/metrics']) expect((await anonymous.get(path)).status, path).toBe(200);
+  const { text } = await anonymous.get('/metrics');
+  expect(text).toMatch(/request_duration_seconds_count\{method="GET",route="\/ip_policies",status_code="503"\} 1/);
+  expect(logs.filter((line) => line.includes('"level":50'))).toEqual([]);
+  while ((await admin.get('/ip_policies')).status !== 200) await turn(10);
+});
+
+test('a process that has taken more memory than it may refuses requests', async () => {
+  const { admin, anonymous } = await startTestApi({ loadLimits: { rssBytes: 1, sampleMs: 10 } });
+  let reply = await admin.post('/ip_policies', {});
+  for (; reply.status !== 503; reply = await admin.post('/ip_policies', {})) await turn(5);
+  unavailable(reply);
+  expect((await anonymous.get('/healthz')).status).toBe(200);
+});
+
+test('a request that takes too long is answered, and may still take effect', async () => {
+  const api = await startTestApi({ timeouts: { handler: 1_000 } });
+  const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  const change = api.admin.patch(`/ip_policies/${id}`, { description: 'late' });
+  await untilWaiting(api, 1);
+  const reply = await change;
+  unavailable(reply);
+  expect(reply.error.msg).toContain('unknown');
+  await held.commit();
+  const description = async () => (await api.admin.get(`/ip_policies/${id}`)).as(ipPolicy.view).description;
+  while ((await description()) !== 'late') await turn(5);
+  expect(api.logs.filter((line) => line.includes('already sent'))).toEqual([]);
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startTestApi } from '../harness.ts';
+
+const api = await startTestApi();
+const { admin, anonymous } = api;
+
+const line = z.looseObject({
+  level: z.number(),
+  msg: z.string(),
+  request_id: z.string().optional(),
+  method: z.string().optional(),
+  route: z.string().optional(),
+  status: z.number().optional(),
+  ms: z.number().optional(),
+});
+const logged = (requestId: string) =>
+  api.logs.map((text) => line.parse(JSON.parse(text))).filter(({ request_id }) => request_id === requestId);
+
+describe('a request', () => {
+  test('is logged in one line: id, method, path as documented, status and milliseconds', async () => {
+    const { id } = JSON.parse((await admin.post('/ip_policies', {})).text);
+    await admin.get(`/ip_policies/${id}?x=1`, { 'x-request-id': 'logged-1' });
+    expect(logged('logged-1')).toMatchObject([
+      { level: 30, msg: 'request', method: 'GET', route: '/ip_policies/{id}', status: 400, ms: expect.any(Number) },
+    ]);
+  });
+
+  test('of a probe is logged at debug', async () => {
+    await anonymous.get('/healthz', { 'x-request-id': 'probe-1' });
+    expect(logged('probe-1')).toMatchObject([{ level: 20, route: '/healthz', status: 200 }]);
+  });
+
+  test('keeps the id it came with, if that is harmless', async () => {
+    expect((await admin.get('/ip_policies', { 'x-request-id': 'abc/DEF-1.2:3_4' })).headers['x-request-id']).toBe(
+      'abc/DEF-1.2:3_4',
+    );
+    for (const id of ['', 'a b', 'x'.repeat(129), 'ü', '{"a":1}', '<script>']) {
+      const given = (await admin.get('/ip_policies', { 'x-request-id': id })).headers['x-request-id'];
+      expect(given).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  test('that fails inside is logged with the reason, which the answer does not tell', async () => {
+    await api.rows('alter table ip_policies rename to hidden');
+    const reply = await admin.get('/ip_policies', { 'x-request-id': 'failed-1' });
+    await api.rows('alter table hidden rename to ip_policies');
+    expect(reply.error).toMatchObject({ error_code: 'INTERNAL_ERROR', details: { request_id: 'failed-1' } });
+    expect(reply.text).not.toMatch(/relation|select|ip_policies/);
+    const error = logged('failed-1').find(({ level }) => level === 50);
+    expect(JSON.stringify(error)).toContain('relation \\"ip_policies\\" does not exist');
+  });
+});
+
+describe('GET /metrics', () => {
+  test('counts requests by documented path, so that ids make no series', async () => {
+    const { id } = JSON.parse((await admin.post('/ip_policies', {})).text);
+    await admin.get(`/ip_policies/${id}`);
+    await admin.get('/nothing-here');
+    const { text, headers } = await anonymous.get('/metrics');
+    expect(headers['content-type']).toMatch(/^text\/plain/);
+    expect(text).toMatch(
+      /http_request_duration_seconds_count\{method="GET",route="\/ip_policies\/\{id\}",status_code="200"\} \d/,
+    );
+    expect(text).toMatch(/http_request_duration_seconds_count\{method="GET",route="unmatched",status_code="404"\} \d/);
+    expect(text).not.toContain(id);
+  });
+
+  test('shows the connections to the database, and the process', async () => {
+    const { text } = await anonymous.get('/metrics');
+    for (const state of ['used', 'idle', 'waiting']) expect(text).toContain(`db_pool_connections{state="${state}"}`);
+    expect(text).toContain('process_cpu_seconds_total');
+    expect(text).toContain('nodejs_eventloop_lag_seconds');
+  });
+});
+
+describe('probes', () => {
+  test('need no key', async () => {
+    expect(JSON.parse((await anonymous.get('/healthz')).text)).toEqual({ status: 'ok' });
+    expect(JSON.parse((await anonymous.get('/readyz')).text)).toEqual({ status: 'ready' });
+  });
+
+  test('of readiness fail while a migration of this release is missing', async () => {
+    await api.rows('update schema_migrations set version = 100000 where version = 1');
+    expect((await anonymous.get('/readyz')).error).toMatchObject({
+      error_code: 'UNAVAILABLE',
+      msg: expect.stringContaining('migrations'),
+    });
+    await api.rows('update schema_migrations set version = 1 where version = 100000');
+    expect((await anonymous.get('/readyz')).status).toBe(200);
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { createClient } from '../../../src/client/client.ts';
+import { type Method, type Reply, startTestApi } from '../harness.ts';
+
+/** No test lives long enough to see the next one. */
+const AN_HOUR = 3_600_000;
+const LIMIT = 5;
+
+const start = (rateLimits: { perKey?: number; perAddress?: number; windowMs?: number }, trustedProxies?: string[]) =>
+  startTestApi({ rateLimits: { windowMs: AN_HOUR, ...rateLimits }, trustedProxies });
+
+const refused = (reply: Reply) => {
+  expect(reply.error).toMatchObject({ error_code: 'RATE_LIMITED', status_code: 429 });
+  expect(reply.headers['retry-after']).toMatch(/^3[56]\d\d$/);
+};
+
+const times = async (count: number, call: () => Promise<Reply>) => {
+  const replies: Reply[] = [];
+  for (let n = 0; n < count; n++) replies.push(await call());
+  return replies;
+};
+
+describe('an API key', async () => {
+  const api = await start({ perKey: LIMIT });
+  const { admin } = api;
+  const users = await Promise.all([api.newUser(), api.newUser()]);
+  const [user, other] = users;
+
+  test('may make so many requests, and is told how many are left', async () => {
+    const replies = await times(LIMIT, () => user.post('/ip_policies', { description: 'allowed' }));
+    expect(replies.map(({ status, headers }) => [status, headers['ratelimit-limit']])).toEqual(
+      Array(LIMIT).fill([201, String(LIMIT)]),
+    );
+    expect(replies.map(({ headers }) => headers['ratelimit-remaining'])).toEqual(['4', '3', '2', '1', '0']);
+  });
+
+  test.each<[Method, string]>([
+    ['GET', '/ip_policies'],
+    ['HEAD', '/ip_policies'],
+    ['POST', '/ip_policies'],
+    ['DELETE', '/users/x'],
+  ])('and then no %s %s, of which nothing is stored', async (method, path) => {
+    const before = await api.rows('select count(*) from ip_policies');
+    const reply = await user.send(method, path);
+    expect(reply.status).toBe(429);
+    expect(reply.headers['ratelimit-remaining']).toBe('0');
+    if (method !== 'HEAD') refused(reply);
+    expect(await api.rows('select count(*) from ip_policies')).toEqual(before);
+  });
+
+  test('has a limit of its own, also beside another of the same owner', async () => {
+    expect((await other.get('/ip_policies')).headers['ratelimit-remaining']).toBe('4');
+    const again = await start({ perKey: LIMIT });
+    const second = await again.newKey(again.admin.id);
+    await times(LIMIT, () => second.get('/ip_policies'));
+    refused(await second.get('/ip_policies'));
+    expect((await again.admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('does not use it up by what is asked without one', async () => {
+    await times(2 * LIMIT, () => api.anonymous.get('/ip_policies'));
+    expect((await other.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('that is at its limit leaves probes and the reference alone', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/json']) {
+      expect((await user.get(path)).status, path).toBe(200);
+    }
+    expect((await user.get('/healthz')).headers).not.toHaveProperty('ratelimit-limit');
+  });
+
+  test('counts what its caller may not do', async () => {
+    const curious = await api.newUser().catch(() => undefined);
+    expect(curious).toBeUndefined();
+    expect((await admin.get('/users')).status).toBe(429);
+  });
+});
+
+describe('an address', async () => {
+  const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
+  const { anonymous, admin } = api;
+  const user = await api.newUser();
+  const unknown = (n: number) => ({ authorization: `Bearer tnl_ak_guess_${n}` });
+  let guesses = 0;
+  const guess = (headers = {}) => anonymous.get('/ip_policies', { ...unknown(guesses++), ...headers });
+  expect((await admin.get('/ip_policies')).status).toBe(200);
+
+  test('may send so many unknown keys', async () => {
+    const replies = await times(LIMIT, guess);
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(401));
+  });
+
+  test('and then no unknown key, nor none, nor one that was not valid before', async () => {
+    refused(await guess());
+    refused(await anonymous.get('/ip_policies'));
+    refused(await user.get('/ip_policies'));
+  });
+
+  test('but goes on with a key that was', async () => {
+    expect((await admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('is that of the peer, or what a trusted proxy says', async () => {
+    const other = { 'x-forwarded-for': '203.0.113.7' };
+    expect((await guess(other)).status).toBe(401);
+    expect((await user.get('/ip_policies', other)).status).toBe(200);
+    const untrusting = await start({ perAddress: LIMIT });
+    await times(LIMIT, () => untrusting.anonymous.get('/ip_policies'));
+    refused(await untrusting.anonymous.get('/ip_policies', other));
+  });
+
+  test('in IPv6 is a network of 64 bits, which one household has', async () => {
+    const from = (address: string) => guess({ 'x-forwarded-for': address });
+    for (let n = 0; n < LIMIT; n++) expect((await from(`2001:db8::${n}`)).status).toBe(401);
+    expect((await from('2001:db8::ffff')).status).toBe(429);
+    expect((await from('2001:db8:0:1::1')).status).toBe(401);
+  });
+});
+
+test('a key that is deleted becomes unknown again', async () => {
+  const api = await start({ perAddress: 1 });
+  const user = await api.newUser();
+  expect((await user.get('/ip_policies')).status).toBe(200);
+  await api.rows('delete from api_keys where owner_id = $1', [user.id]);
+  expect((await user.get('/ip_policies')).status).toBe(401);
+  refused(await user.get('/ip_policies'));
+});
+
+test('without limits nothing is counted and no header tells of them', async () => {
+  const { admin, anonymous } = await start({ perKey: 0, perAddress: 0 });
+  const { headers } = await admin.get('/ip_policies');
+  expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+  for (const reply of await times(20, () => anonymous.get('/ip_policies'))) expect(reply.status).toBe(401);
+});
+
+test('the client waits for as long as it is told, and then succeeds', async () => {
+  const { app, admin } = await start({ perKey: 1, windowMs: 300 });
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  const statuses: (number | undefined)[] = [];
+  const client = createClient({
+    baseUrl,
+    apiKey: admin.key,
+    retries: 5,
+    onAttempt: ({ status }) => void statuses.push(status),
+  });
+  await client.ipPolicies.create({}, { idempotencyKey: 'waits' });
+  await client.ipPolicies.create({}, { idempotencyKey: 'waits-too' });
+  await client.close();
+  expect(statuses.filter((status) => status === 201)).toHaveLength(2);
+  // Retry-After has whole seconds: one refusal is enough.
+  expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
+});

@@ -1,0 +1,76 @@
+/** Holds requests that were taken, and all answers, against the OpenAPI document. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { z } from 'zod';
+import { openApiDocument } from '../../../src/api/openapi/document.ts';
+
+const json = z.record(z.string(), z.unknown());
+const response = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }).optional() });
+const body = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }) });
+const operation = z.object({ requestBody: body.optional(), responses: z.record(z.string(), json) });
+
+export const document = openApiDocument();
+const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
+const shared = z.object({ responses: z.record(z.string(), json) }).parse(document.components).responses;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema({ $id: 'api', ...document });
+const validators = new Map<string, ValidateFunction>();
+
+/** Throws when the document does not allow this answer. Paths outside the document pass. */
+export function checkAgainstDocument(
+  method: string,
+  url: string,
+  reply: { status: number; headers: Record<string, string>; text: string },
+): void {
+  const { path, responses } = documented(method, url) ?? {};
+  if (!responses) return;
+  const found = responses[reply.status];
+  const what = `${method} ${path} → ${reply.status}`;
+  if (!found) throw new Error(`${what} is not documented: ${reply.text}`);
+  const { content } = response.parse(resolve(found));
+  if (!content) {
+    if (reply.text !== '') throw new Error(`${what} is documented without a body: ${reply.text}`);
+    return;
+  }
+  if (!reply.headers['content-type']?.startsWith('application/json')) throw new Error(`${what} is not JSON`);
+  check(content['application/json'].schema, JSON.parse(reply.text), what);
+}
+
+const sentBody = z.record(z.string(), z.unknown());
+
+/** Throws when the document does not allow a body that the API has just taken. */
+export function checkTakenAgainstDocument(method: string, url: string, sent: unknown): void {
+  const { data } = sentBody.safeParse(JSON.parse(JSON.stringify(sent)));
+  const { path, requestBody } = documented(method, url) ?? {};
+  if (!requestBody || !data) return;
+  // The ids of the path may be repeated, which is not worth the members that the document would have for it.
+  const ids = path?.split('/').filter((segment) => segment.includes('_')) ?? [];
+  const rest = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
+  check(requestBody.content['application/json'].schema, Object.fromEntries(rest), `${method} ${path} was taken, but`);
+}
+
+function documented(method: string, url: string) {
+  const path = url.split('?', 1)[0] ?? '';
+  const found = Object.entries(paths).find(([template]) => patternOf(template).test(path))?.[1]?.[method.toLowerCase()];
+  return found && { ...found, path };
+}
+
+function check(schema: Record<string, unknown>, value: unknown, what: string): void {
+  const { $ref } = z.object({ $ref: z.string() }).parse(schema);
+  const validate = validators.get($ref) ?? ajv.compile({ $ref: `api${$ref}` });
+  validators.set($ref, validate);
+  if (validate(value)) return;
+  throw new Error(`${what} does not fit ${$ref}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+}
+
+/** `/ip_policies/{id}` matches one segment; a literal path such as `/credentials/authenticate` is found by order. */
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '(?!authenticate$)[^/]+')}$`);
+}
+
+function resolve(found: Record<string, unknown>): unknown {
+  const { $ref } = found;
+  return typeof $ref === 'string' ? shared[$ref.replace('#/components/responses/', '')] : found;
+}

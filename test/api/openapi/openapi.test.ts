@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { FAMILIES } from '../../../src/api/families/all.ts';
+import { canonicalJson } from '../../../src/api/http/json-body.ts';
+import { startTestApi } from '../harness.ts';
+import { document } from './openapi-check.ts';
+
+const api = await startTestApi();
+const root = join(import.meta.dirname, '../../..');
+const json = z.record(z.string(), z.unknown());
+const text = JSON.stringify(document);
+
+describe('the OpenAPI document', () => {
+  test('is what the server serves, and what docs/openapi.json has', async () => {
+    const served = await api.anonymous.get('/openapi.json');
+    expect(JSON.parse(served.text)).toEqual(document);
+    expect(JSON.parse(await readFile(join(root, 'docs/openapi.json'), 'utf8'))).toEqual(document);
+  });
+
+  test('has no complaint from the linter', async () => {
+    const lint = promisify(execFile)('npx', ['redocly', 'lint', '--format=json', 'docs/openapi.json'], { cwd: root });
+    const { stdout } = await lint.catch((error: { stdout: string }) => error);
+    expect(json.parse(JSON.parse(stdout)).problems).toEqual([]);
+  });
+
+  test('has the five operations of every family', () => {
+    const paths = z.record(z.string(), json).parse(document.paths);
+    for (const { path } of FAMILIES) {
+      expect(Object.keys(paths[path] ?? {})).toEqual(['post', 'get']);
+      expect(Object.keys(paths[`${path}/{id}`] ?? {})).toEqual(['get', 'patch', 'delete']);
+    }
+  });
+
+  test('defines each body once: all are references', () => {
+    const bodies = [...text.matchAll(/"application\/json":\{"schema":(\{[^}]*\})/g)].map(([, schema]) => schema);
+    expect(bodies.length).toBeGreaterThan(50);
+    for (const schema of bodies) expect(schema).toMatch(/^\{"\$ref":"#\/components\/schemas\/\w+"\}$/);
+  });
+
+  test('defines each object once: no two that are inline are the same, nor is one the same as a component', () => {
+    const shapes = [...objectsOf(document)];
+    expect(shapes.filter(({ at }) => isInline(at))).not.toEqual([]);
+    const repeated = shapes.filter(
+      ({ at, shape }) => isInline(at) && shapes.some((other) => other.at !== at && other.shape === shape),
+    );
+    expect(repeated.map(({ at }) => at)).toEqual([]);
+  });
+
+  test('refers to nothing that is missing, and has nothing that is not referred to', () => {
+    const { securitySchemes, ...components } = z.record(z.string(), json).parse(document.components);
+    const defined = Object.entries(components).flatMap(([kind, members]) =>
+      Object.keys(members).map((name) => `#/components/${kind}/${name}`),
+    );
+    const used = new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref));
+    expect([...used].sort()).toEqual(defined.toSorted());
+  });
+
+  test('has examples that fit their schemas', () => {
+    const ajv = new Ajv2020({ strict: false });
+    formats.default(ajv);
+    ajv.addSchema({ $id: 'api', ...document });
+    const examples = [...collect(document)];
+    expect(examples.length).toBeGreaterThan(50);
+    for (const { ref, example } of examples) {
+      const validate = ajv.getSchema(`api${ref}`) ?? ajv.compile({ $ref: `api${ref}` });
+      expect(validate(example), `${ref} ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`).toBe(true);
+    }
+  });
+
+  test('links each create to what can be done with what it made', () => {
+    const link = z.object({ operationId: z.string(), parameters: z.record(z.string(), z.string()) });
+    const responses = z.object({ 201: z.object({ links: z.record(z.string(), link) }).optional() });
+    const paths = z.record(z.string(), z.record(z.string(), z.object({ responses }))).parse(document.paths);
+    const linksOf = (path: string) => paths[path]?.post?.responses[201]?.links ?? {};
+    for (const { path } of FAMILIES) expect(Object.keys(linksOf(path)).length, path).toBeGreaterThanOrEqual(3);
+    expect(linksOf('/edges/https').createHttpsEdgeRoute?.parameters).toEqual({ edge_id: '$response.body#/id' });
+    expect(linksOf('/edges/https/{edge_id}/routes').getHttpsEdgeRouteOidc?.parameters).toEqual({
+      edge_id: '$request.path.edge_id',
+      id: '$response.body#/id',
+    });
+    expect(linksOf('/event_subscriptions/{subscription_id}/sources').deleteEventSource?.parameters).toEqual({
+      subscription_id: '$request.path.subscription_id',
+      type: '$response.body#/type',
+    });
+  });
+
+  test('names what each operation may fail with, and who may use it', () => {
+    const operation = z.object({ responses: json, 'x-access': z.string().optional() });
+    const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
+    for (const operations of Object.values(paths)) {
+      for (const { responses, 'x-access': access } of Object.values(operations)) {
+        for (const status of ['400', '401', '429', '500', '503']) expect(responses).toHaveProperty(status);
+        if (access === 'admin') expect(responses).toHaveProperty('403');
+      }
+    }
+  });
+});
+
+describe('GET /docs', () => {
+  test('is a reference that loads nothing from elsewhere', async () => {
+    const page = await api.anonymous.get('/docs/');
+    expect(page.status).toBe(200);
+    expect(page.headers['content-type']).toMatch(/^text\/html/);
+    const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address ?? '');
+    expect(loaded.length).toBeGreaterThan(3);
+    for (const address of loaded) {
+      expect(address).not.toMatch(/^(https?:)?\/\//);
+      const path = new URL(address, 'http://x/docs/').pathname;
+      expect((await api.anonymous.get(path)).status, path).toBe(200);
+    }
+    expect(JSON.parse((await api.anonymous.get('/docs/json')).text)).toEqual(document);
+  });
+});
+
+const isInline = (at: string) => !/^\/components\/schemas\/\w+$/.test(at);
+
+/** Every schema of an object with members, and what it allows: what it says of it does not count. */
+function* objectsOf(node: unknown, at = ''): Generator<{ at: string; shape: string }> {
+  if (node === null || typeof node !== 'object') return;
+  if ('properties' in node && !at.endsWith('/properties')) {
+    yield { at, shape: canonicalJson(JSON.parse(JSON.stringify(node, allowing))) };
+  }
+  for (const [name, member] of Object.entries(node)) yield* objectsOf(member, `${at}/${name}`);
+}
+
+const allowing = (key: string, value: unknown) =>
+  (key === 'description' && typeof value === 'string') || key === 'examples' ? undefined : value;
+
+function* collect(node: unknown): Generator<{ ref: string; example: unknown }> {
+  if (node === null || typeof node !== 'object') return;
+  const found = z.object({ schema: z.object({ $ref: z.string() }), example: z.unknown() }).safeParse(node);
+  if (found.success && 'example' in node) yield { ref: found.data.schema.$ref, example: found.data.example };
+  for (const member of Object.values(node)) yield* collect(member);
+}

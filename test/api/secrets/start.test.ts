@@ -1,0 +1,122 @@
+/** The encryption key as whoever runs the service meets it: at start, beside the data, at a rotation. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { SEALED } from '../../../src/api/families/all.ts';
+import { startApi } from '../../../src/api/server.ts';
+import type { ApiConfigInput } from '../../../src/api/settings.ts';
+import { createClient } from '../../../src/client/client.ts';
+import { ApiError } from '../../../src/client/errors.ts';
+import { createTestDatabase } from '../../harness.ts';
+import { atEnd, startTestApi } from '../harness.ts';
+
+const KEY = 'tnl_ak_given_0123456789012345678901234';
+const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
+
+async function start(config: ApiConfigInput) {
+  const logs: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  const api = await startApi({ port: 0, bootstrapApiKey: KEY, ...config }, logger);
+  atEnd(api.stop);
+  const client = createClient({ baseUrl: api.url, apiKey: KEY, retries: 0 });
+  atEnd(() => client.close());
+  return { ...api, client, logs };
+}
+
+/** Makes an authority if there is none, and a certificate by it: needs the key twice. */
+async function sign({ client }: Awaited<ReturnType<typeof start>>) {
+  const { items } = await client.sshCertificateAuthorities.page();
+  const authority = items[0] ?? (await client.sshCertificateAuthorities.create({}));
+  const body = { ssh_certificate_authority_id: authority.id, public_key: authority.public_key };
+  return client.sshHostCertificates.create(body);
+}
+
+function rotate(databaseUrl: string, encryptionKey: string) {
+  const main = join(import.meta.dirname, '../../../src/main.ts');
+  const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, ENCRYPTION_KEY: encryptionKey };
+  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
+    execFile(process.execPath, [main, 'rotate-encryption'], { env }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+    );
+  });
+}
+
+describe('with a database of its own', () => {
+  test('ENCRYPTION_KEY can be rotated, and a start without a needed key is refused', async () => {
+    const databaseUrl = await createTestDatabase();
+    const [a, b] = [newKey('a'), newKey('b')];
+    const first = await start({ databaseUrl, encryptionKey: a });
+    await sign(first);
+    await first.stop();
+
+    await expect(start({ databaseUrl })).rejects.toThrow(/ENCRYPTION_KEY lacks the key "a"/);
+    await expect(start({ databaseUrl, encryptionKey: b })).rejects.toThrow(/ENCRYPTION_KEY lacks the key "a"/);
+    const second = await start({ databaseUrl, encryptionKey: `${b},${a}` });
+    await sign(second);
+    await second.stop();
+
+    const rotated = await rotate(databaseUrl, `${b},${a}`);
+    expect(rotated).toMatchObject({ code: 0, err: '' });
+    expect(rotated.out).toContain('ssh_certificate_authorities: 1 sealed anew under "b"');
+    await sign(await start({ databaseUrl, encryptionKey: b }));
+
+    for (const wrong of ['', 'nonsense', a, `${a},${newKey('b')}`]) {
+      const { code, err } = await rotate(databaseUrl, wrong);
+      expect(code).toBe(1);
+      expect(err).toMatch(/ENCRYPTION_KEY/);
+      for (const secret of [a, b]) expect(err).not.toContain(secret.slice(2));
+    }
+  });
+
+  test('everything works without one but what has a secret, and the log says so', async () => {
+    const api = await start({ databaseUrl: await createTestDatabase() });
+    expect(api.logs.join()).toMatch(/there is no ENCRYPTION_KEY/);
+    await api.client.ipPolicies.create({});
+    await expect(sign(api)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /ENCRYPTION_KEY/ });
+    await expect(sign(api)).rejects.toBeInstanceOf(ApiError);
+  });
+
+  test('a bad one is refused, and not shown', async () => {
+    const bad = `${newKey('a')},${randomBytes(16).toString('base64')}`;
+    const failure = await startApi({ encryptionKey: bad }).catch((error: unknown) => String(error));
+    expect(failure).toMatch(/key 2 must be 32 bytes/);
+    expect(failure).not.toContain(bad.slice(2, 20));
+  });
+});
+
+describe('with the embedded database', () => {
+  test('a key is made beside the data, used again, and missed', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'encryption-'));
+    // As root, the server runs as another user, who must get there.
+    await chmod(root, 0o755);
+    const dataDir = join(root, 'data', 'postgres');
+    atEnd(() => rm(root, { recursive: true, force: true }));
+    const file = `${dataDir}.encryption-key`;
+
+    const first = await start({ dataDir });
+    expect(first.logs.join()).not.toMatch(/there is no ENCRYPTION_KEY/);
+    await sign(first);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await first.stop();
+    const second = await start({ dataDir });
+    await sign(second);
+    await second.stop();
+
+    await rename(file, `${file}.away`);
+    await expect(start({ dataDir })).rejects.toThrow(/postgres\.encryption-key lacks the key "k/);
+    await rename(`${file}.away`, file);
+    await sign(await start({ dataDir }));
+  });
+});
+
+test('every column that a rotation has to know of exists, and is text', async () => {
+  const api = await startTestApi();
+  for (const { table, column } of SEALED) {
+    const text = 'select data_type from information_schema.columns where table_name = $1 and column_name = $2';
+    expect(await api.rows(text, [table, column]), `${table}.${column}`).toEqual([{ data_type: 'text' }]);
+  }
+});

@@ -1,0 +1,179 @@
+/** What the API signs, judged by OpenSSH itself. */
+import { describe, expect, test } from 'vitest';
+import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
+import { sshHostCertificate } from '../../../src/resources/ssh-host-certificate.ts';
+import { startTestApi } from '../harness.ts';
+import { readCertificate } from './certificate-reader.ts';
+import { connect, describeCertificate, keygen, missing } from './openssh.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+
+const AUTHORITIES = [
+  { private_key_type: 'rsa' },
+  { private_key_type: 'ecdsa', elliptic_curve: 'nistp256' },
+  { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' },
+  { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
+  { private_key_type: 'ed25519' },
+] as const;
+
+const SIGNED_WITH: Record<string, string> = {
+  rsa: 'rsa-sha2-512',
+  nistp256: 'ecdsa-sha2-nistp256',
+  nistp384: 'ecdsa-sha2-nistp384',
+  nistp521: 'ecdsa-sha2-nistp521',
+  ed25519: 'ssh-ed25519',
+};
+
+const HOST_KEYS: [keyType: string, name: string, ...args: string[]][] = [
+  ['rsa', 'RSA-CERT', '-t', 'rsa', '-b', '2048'],
+  ['rsa', 'RSA-CERT', '-t', 'rsa', '-b', '3072'],
+  ['ecdsa', 'ECDSA-CERT', '-t', 'ecdsa', '-b', '256'],
+  ['ecdsa', 'ECDSA-CERT', '-t', 'ecdsa', '-b', '384'],
+  ['ecdsa', 'ECDSA-CERT', '-t', 'ecdsa', '-b', '521'],
+  ['ed25519', 'ED25519-CERT', '-t', 'ed25519'],
+];
+
+const authorities = await Promise.all(
+  AUTHORITIES.map(async (asked) => {
+    const made = (await admin.post('/ssh_certificate_authorities', asked)).as(sshCertificateAuthority.view);
+    return { ...made, name: made.elliptic_curve ?? made.key_type };
+  }),
+);
+type Authority = (typeof authorities)[number];
+
+const noKeygen = missing('ssh-keygen');
+const noSshd = missing('ssh-keygen', 'ssh', 'sshd');
+const hostKeys = noKeygen
+  ? []
+  : await Promise.all(
+      HOST_KEYS.map(async ([keyType, name, ...args]) => ({
+        keyType,
+        name,
+        made: args.join(' '),
+        ...(await keygen(...args)),
+      })),
+    );
+type HostKey = (typeof hostKeys)[number];
+
+async function certify({ id }: Pick<Authority, 'id'>, { publicKey }: Pick<HostKey, 'publicKey'>, more: object = {}) {
+  const body = { ssh_certificate_authority_id: id, public_key: publicKey, ...more };
+  return (await admin.post('/ssh_host_certificates', body)).as(sshHostCertificate.view);
+}
+
+const pairs = authorities.flatMap((authority) =>
+  hostKeys.map((hostKey) => ({ authority, hostKey, title: `${hostKey.made} by ${authority.name}` })),
+);
+const trusting = ({ public_key }: Pick<Authority, 'public_key'>) => [`@cert-authority *.example.com ${public_key}`];
+
+describe.skipIf(noKeygen !== undefined)(`ssh-keygen -L${noKeygen ? ` (${noKeygen})` : ''}`, () => {
+  test.each(pairs)('reads and verifies a certificate of $title', async ({ authority, hostKey }) => {
+    const asked = {
+      principals: ['web-1.example.com', '192.0.2.1'],
+      valid_after: '2026-01-02T03:04:05Z',
+      valid_until: '2036-01-02T03:04:05Z',
+    };
+    const certificate = await certify(authority, hostKey, asked);
+    expect(certificate.key_type).toBe(hostKey.keyType);
+    const read = readCertificate(certificate.certificate);
+    expect(read).toMatchObject({ signatureIsValid: true, signatureType: SIGNED_WITH[authority.name] });
+
+    const lines = await describeCertificate(certificate.certificate);
+    expect(lines[1]).toMatch(/^Type: (?:ssh|ecdsa)-\S+-cert-v01@openssh\.com host certificate$/);
+    expect(lines[2]).toContain(`Public key: ${hostKey.name} SHA256:`);
+    expect(lines[3]).toContain(`(using ${SIGNED_WITH[authority.name]})`);
+    expect(lines).toContain(`Key ID: "${certificate.id}"`);
+    expect(lines).toContain(`Serial: ${read.serial}`);
+    expect(lines).toContain('Critical Options: (none)');
+    expect(lines).toContain('Extensions: (none)');
+    const principals = lines.slice(lines.indexOf('Principals:') + 1, lines.indexOf('Critical Options: (none)'));
+    expect(principals).toEqual(asked.principals);
+    expect(lines.find((line) => line.startsWith('Valid:'))).toMatch(/from 2026-01-0\dT\S+ to 2036-01-0\dT/);
+  });
+
+  test('reads a certificate for any host', async () => {
+    const [authority] = authorities.slice(-1);
+    const [hostKey] = hostKeys;
+    if (!authority || !hostKey) throw new Error('there are some');
+    const lines = await describeCertificate((await certify(authority, hostKey)).certificate);
+    expect(lines).toContain('Principals: (none)');
+  });
+});
+
+describe.skipIf(noSshd !== undefined)(`ssh, of an sshd with a certificate${noSshd ? ` (${noSshd})` : ''}`, () => {
+  const host = 'web-1.example.com';
+  const principals = [host];
+
+  test.each(pairs)('accepts $title', async ({ authority, hostKey }) => {
+    const { certificate } = await certify(authority, hostKey, { principals });
+    const connection = { host, hostKey: hostKey.privateKey, certificate, knownHosts: trusting(authority) };
+    const { accepted, err } = await connect(connection);
+    expect(accepted, err).toBe(true);
+  });
+
+  const lastAuthority = () => authorities.at(-1) ?? fail();
+  const lastKey = () => hostKeys.at(-1) ?? fail();
+  const fail = (): never => {
+    throw new Error('there are some');
+  };
+
+  async function meet(more: object, options: { as?: string; trust?: string[]; key?: HostKey } = {}) {
+    const authority = lastAuthority();
+    const { certificate } = await certify(authority, lastKey(), more);
+    const { as = host, trust = trusting(authority), key = lastKey() } = options;
+    return connect({ host: as, hostKey: key.privateKey, certificate, knownHosts: trust });
+  }
+
+  test('accepts any name under a certificate without principals', async () => {
+    expect((await meet({ principals: [] }, { as: 'anything.example.com' })).accepted).toBe(true);
+  });
+
+  test.each([
+    ['2001:DB8::0001', '2001:db8::1'],
+    ['::FFFF:C000:0201', '::ffff:192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1'],
+    ['WEB-2.Example.com', 'web-2.example.com'],
+  ])('finds the principal %s as %s', async (principal, as) => {
+    const trust = [`@cert-authority * ${lastAuthority().public_key}`];
+    const { accepted, err } = await meet({ principals: [principal] }, { as, trust });
+    expect(accepted, err).toBe(true);
+  });
+
+  test('refuses another name', async () => {
+    const { accepted, err } = await meet({ principals }, { as: 'web-2.example.com' });
+    expect(accepted).toBe(false);
+    expect(err).toMatch(/name is not a listed principal/);
+    expect(err).toMatch(/Host key verification failed/);
+  });
+
+  test('refuses one that has expired', async () => {
+    const past = { valid_after: '2001-01-01T00:00:00Z', valid_until: '2002-01-01T00:00:00Z' };
+    const { accepted, err } = await meet({ principals, ...past });
+    expect(accepted).toBe(false);
+    expect(err).toMatch(/expired/);
+  });
+
+  test('refuses one that is not valid yet', async () => {
+    const { accepted, err } = await meet({ principals, valid_after: '2101-01-01T00:00:00Z' });
+    expect(accepted).toBe(false);
+    expect(err).toMatch(/not yet valid/);
+  });
+
+  test('refuses one of another authority', async () => {
+    const [other = fail()] = authorities;
+    const { accepted, err } = await meet({ principals }, { trust: trusting(other) });
+    expect(accepted).toBe(false);
+    expect(err).toMatch(/No matching CA found|Host key verification failed/);
+  });
+
+  test('refuses one of a revoked authority', async () => {
+    const { public_key } = lastAuthority();
+    const trust = [...trusting({ public_key }), `@revoked * ${public_key}`];
+    expect((await meet({ principals }, { trust })).accepted).toBe(false);
+  });
+
+  test('is not even offered one of another key', async () => {
+    const [key = fail()] = hostKeys;
+    expect((await meet({ principals }, { key })).accepted).toBe(false);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { createDeadlines } from '../../../src/api/store/deadlines.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import { atEnd } from '../harness.ts';
+
+/** Numbers below `count` in an order that is no order. */
+const shuffled = (count: number) => Array.from({ length: count }, (_, n) => (n * 7919) % count);
+
+test('what ends in time is never late, what does not is late once, and what is over by itself is forgotten', async () => {
+  const late: number[] = [];
+  const over = new Set<number>();
+  const deadlines = createDeadlines<number>({
+    limitMs: 50,
+    isOver: (n) => over.has(n),
+    onLate: (n) => void late.push(n),
+  });
+  atEnd(async () => deadlines.stop());
+  const begun = Array.from({ length: 1000 }, (_, n) => deadlines.begin(n));
+  for (const n of shuffled(1000)) {
+    const deadline = begun[n];
+    if (n % 10 < 8 && deadline) expect(deadlines.end(deadline)).toBe(true);
+    if (n % 10 === 8) over.add(n);
+  }
+  await waitFor('all that was left to be late', () => late.length >= 100 || undefined);
+  // One more round, in which nothing else may come.
+  const last = deadlines.begin(1000);
+  await waitFor('the last one to be late', () => late.includes(1000) || undefined);
+  expect(late.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 100 }, (_, n) => 10 * n + 9), 1000]);
+  for (const deadline of [...begun, last]) expect(deadlines.end(deadline)).toBe(false);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { explain } from '../explain.ts';
+import { heldTransaction, startTestApi } from '../harness.ts';
+import { fillShared, hotStatements } from '../hot-statements.ts';
+
+const api = await startTestApi();
+
+test('what all families share is read by its indexes', async () => {
+  const held = await heldTransaction(api.databaseUrl);
+  try {
+    await fillShared(held.query, 20_000);
+    for (const [name, statement] of Object.entries(await hotStatements())) {
+      // Without a name, a statement is planned for its values each time.
+      for (const plan of statement.name === undefined ? (['custom'] as const) : (['custom', 'generic'] as const)) {
+        const lines = await explain(held.query, statement, { plan });
+        expect(
+          lines.filter((line) => line.includes('Seq Scan')),
+          `${name}, ${plan}`,
+        ).toEqual([]);
+      }
+    }
+  } finally {
+    await held.rollback();
+  }
+});

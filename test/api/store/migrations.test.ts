@@ -1,0 +1,69 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { type Migration, migrate, migrations, pendingMigrations } from '../../../src/api/store/migrate.ts';
+import { createTestDatabase } from '../../harness.ts';
+import checksums from './schema/checksums.json' with { type: 'json' };
+
+const ours = await migrations();
+
+async function tables(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query("select tablename from pg_tables where schemaname = 'public' order by 1");
+  await client.end();
+  return rows.map((row: { tablename: string }) => row.tablename);
+}
+
+describe('migrations', () => {
+  test('are numbered without a gap', () => {
+    expect(ours.map(({ version }) => version)).toEqual(ours.map((_, index) => index + 1));
+  });
+
+  test('stay as they are for good: databases have them; what is new gets a line in schema/checksums.json', () => {
+    expect(Object.fromEntries(ours.map(({ name, checksum }) => [name, checksum]))).toEqual(checksums);
+  });
+
+  test('are applied once, in order', async () => {
+    const url = await createTestDatabase();
+    expect(await migrate(url)).toEqual(ours.map(({ name }) => name));
+    expect(await migrate(url)).toEqual([]);
+    expect(await tables(url)).toContain('ip_policies');
+  });
+
+  test('are applied once by processes that start at the same moment', async () => {
+    const url = await createTestDatabase();
+    const applied = await Promise.all(Array.from({ length: 6 }, () => migrate(url)));
+    expect(applied.flat()).toEqual(ours.map(({ name }) => name));
+  });
+
+  test('leave a database alone that is ahead', async () => {
+    const url = await createTestDatabase();
+    const later = { version: 9999, name: '9999_later.sql', sql: 'create table later ()', checksum: 'x' };
+    await migrate(url, [...ours, later]);
+    expect(await migrate(url)).toEqual([]);
+  });
+
+  test('that fail leave nothing behind, and run again when mended', async () => {
+    const url = await createTestDatabase();
+    const broken = { version: 1, name: '0001_a.sql', sql: 'create table a (); select 1/0;', checksum: 'x' };
+    await expect(migrate(url, [broken])).rejects.toThrow('migration 0001_a.sql failed');
+    expect(await tables(url)).toEqual(['schema_migrations']);
+    expect(await migrate(url, [{ ...broken, sql: 'create table a ()' }])).toEqual(['0001_a.sql']);
+  });
+
+  test('that were changed after they had been applied are refused by name', () => {
+    const [first] = ours as [Migration, ...Migration[]];
+    const done = [{ version: 1, name: first.name, checksum: 'other' }];
+    expect(() => pendingMigrations(ours, done)).toThrow(`migration ${first.name} was changed after it was applied`);
+  });
+
+  test('are files with a number and a name; others are none', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+    for (const name of ['0002_b.sql', '0001_a.sql', 'notes.md', '3_c.sql']) await writeFile(join(folder, name), '');
+    expect((await migrations(folder)).map(({ name }) => name)).toEqual(['0001_a.sql', '0002_b.sql']);
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,106 @@
+/** Whether the API of this release works with everything that is in a database. */
+import { expect } from 'vitest';
+import { z } from 'zod';
+import { FAMILIES } from '../../../../src/api/families/all.ts';
+import type { Resource } from '../../../../src/resources/definition/resource.ts';
+import { ipPolicy } from '../../../../src/resources/ip-policy.ts';
+import type { TestApi } from '../../harness.ts';
+
+const view = z.looseObject({ id: z.string(), uri: z.url() });
+const withId = z.object({ id: z.string() });
+
+interface Found {
+  readonly family: Resource;
+  readonly id: string;
+  readonly path: string;
+}
+
+/** Every resource of the database is listed, can be got, and looks the same both times; so do its modules. */
+export async function expectServed(api: TestApi): Promise<void> {
+  const found = await everything(api);
+  const listed = await listedIn(api, found);
+  for (const { id, path } of found) expect((await api.admin.get(path)).as(view)).toEqual(listed.get(id));
+
+  const modules = z.array(z.object({ id: z.string() })).parse(await api.rows('select id from modules'));
+  for (const { id } of modules) {
+    const [owner, name] = id.split('/');
+    const path = found.find((each) => each.id === owner)?.path;
+    expect((await api.admin.get(`${path}/${name}`)).status).toBe(200);
+  }
+  for (const { id } of found.filter(({ family }) => family.name === ipPolicy.name)) {
+    const { ip_policy_rules: rules } = (await api.admin.get(`/ip_policies/${id}/rules`)).as(ruleSet);
+    const stored = await api.rows('select id from ip_policy_rules where ip_policy_id = $1', [id]);
+    expect(rules.map((rule) => rule.id).sort()).toEqual(stored.map((row) => row.id).sort());
+  }
+}
+
+const ruleSet = z.object({ ip_policy_rules: z.array(withId) });
+
+/** Every resource can be changed, and the change is one revision. */
+export async function expectChangeable(api: TestApi): Promise<void> {
+  for (const { family, id, path } of await everything(api)) {
+    const revision = `select revision from ${family.table} where id = $1`;
+    const [before] = await api.rows(revision, [id]);
+    const text = `changed at revision ${before?.revision}`;
+    const body = 'metadata' in family.fields ? { metadata: text } : { name: text };
+    const reply = await api.admin.patch(path, body);
+    expect(reply.as(view)).toMatchObject(body);
+    expect(await api.rows(revision, [id])).toEqual([{ revision: Number(before?.revision) + 1 }]);
+  }
+}
+
+/**
+ * New resources can be made beside the old ones, of each family that needs no certificate; HTTPS edges can be deleted.
+ * @param domain to be reserved
+ */
+export async function expectExtensible(api: TestApi, domain: string): Promise<void> {
+  const make = async (path: string, body: object = {}) => (await api.admin.post(path, body)).as(view);
+  const policy = await make('/ip_policies');
+  await make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' });
+  for (const action of ['allow', 'deny']) {
+    const rules = [{ cidr: '192.0.2.0/24', action }];
+    expect((await api.admin.put(`/ip_policies/${policy.id}/rules`, { rules })).status).toBe(200);
+  }
+  const backend = await make('/backends/tunnel_group', { labels: { app: 'new' } });
+  await make('/endpoint_configurations', { type: 'tcp', ip_policy_ids: [policy.id] });
+  await make('/reserved_domains', { domain });
+  const edge = await make('/edges/https', { hostports: [`${domain}:443`] });
+  await make(`/edges/https/${edge.id}/routes`, { match: '/', match_type: 'path_prefix', backend_id: backend.id });
+  const tls = await make('/edges/tls', { hostports: [`${domain}:8443`] });
+  expect((await api.admin.put(`/edges/tls/${tls.id}/backend`, { backend_id: backend.id })).status).toBe(200);
+  const target = { webhook: { url: 'https://hooks.example.net/' } };
+  const destination = await make('/event_destinations', { target });
+  await make('/event_subscriptions', { destination_ids: [destination.id] });
+  for (const path of ['/credentials', '/api_keys', '/backends/http_response', '/ssh_certificate_authorities']) {
+    await make(path);
+  }
+  for (const path of ['/users', '/bot_users']) await make(path, { name: 'new' });
+  for (const { id } of z.array(withId).parse(await api.rows('select id from https_edges'))) {
+    expect((await api.admin.delete(`/edges/https/${id}`)).status).toBe(204);
+  }
+}
+
+/** Every resource of every family, and where it is. */
+async function everything(api: TestApi): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const family of FAMILIES) {
+    for (const row of await api.rows(`select * from ${family.table}`)) {
+      const above = family.parent ? String(row[family.parent.parameter]) : '';
+      const id = String(row.id);
+      found.push({ family, id, path: `${family.path.replace(/\{\w+\}/, above)}/${id}` });
+    }
+  }
+  return found;
+}
+
+/** What the lists show, by id; each shows what is in the database and nothing else. */
+async function listedIn(api: TestApi, found: readonly Found[]): Promise<ReadonlyMap<string, unknown>> {
+  const listed = new Map<string, unknown>();
+  const lists = new Map(found.map(({ family, path }) => [path.slice(0, path.lastIndexOf('/')), family]));
+  for (const [path, { collection }] of lists) {
+    const items = z.array(view).parse((await api.admin.get(path)).as(z.looseObject({}))[collection]);
+    for (const item of items) listed.set(item.id, item);
+  }
+  expect([...listed.keys()].sort()).toEqual(found.map(({ id }) => id).sort());
+  return listed;
+}

@@ -1,0 +1,123 @@
+/** The client when answers get lost: what it repeats, and what it says of the outcome. */
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createRelay } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { ApiError, createClient, etagOf, NoAnswerError } from '../../src/client/client.ts';
+import { ADMIN_KEY, atEnd, startTestApi } from '../api/harness.ts';
+
+const api = await startTestApi();
+const upstream = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
+
+/** How many of the next answers are lost on the way: the requests have arrived. */
+let losing = 0;
+const relay = createRelay((client) => {
+  const server = connect(Number(upstream.port), upstream.hostname);
+  server.on('data', (bytes) => {
+    if (losing === 0) return void client.write(bytes);
+    losing--;
+    client.destroy();
+    server.destroy();
+  });
+  client.on('data', (bytes) => server.write(bytes)).on('error', () => server.destroy());
+  client.on('close', () => server.destroy());
+  server.on('error', () => client.destroy());
+});
+await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+atEnd(() => new Promise((done) => relay.close(done)));
+
+let attempts = 0;
+const client = createClient({
+  baseUrl: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+  apiKey: ADMIN_KEY,
+  onAttempt: () => void attempts++,
+});
+atEnd(() => client.close());
+
+/** A call whose first answer is lost, and how many attempts it made. */
+async function losingOne<T>(call: () => Promise<T>) {
+  attempts = 0;
+  losing = 1;
+  const result = await call().catch((error: unknown) => error);
+  expect(losing).toBe(0);
+  return { result, attempts };
+}
+
+describe('after a lost answer', () => {
+  test('a create with an idempotency key is repeated, and there is one', async () => {
+    const create = () => client.ipPolicies.create({ description: 'once' }, { idempotencyKey: 'retries' });
+    expect(await losingOne(create)).toMatchObject({ result: { description: 'once' }, attempts: 2 });
+    expect(await api.rows("select 1 from ip_policies where description = 'once'")).toHaveLength(1);
+  });
+
+  test('a create without one is not repeated: nobody knows whether it is there', async () => {
+    const { result, attempts } = await losingOne(() => client.ipPolicies.create({}));
+    expect(result).toBeInstanceOf(NoAnswerError);
+    expect(attempts).toBe(1);
+  });
+
+  test('a delete is done, though its repetition finds nothing', async () => {
+    const { id } = await client.ipPolicies.create({});
+    expect(await losingOne(() => client.ipPolicies.delete(id))).toEqual({ result: undefined, attempts: 2 });
+  });
+
+  test('a delete of what never was is not found all the same', async () => {
+    const { id } = await client.ipPolicies.create({});
+    await client.ipPolicies.delete(id);
+    await expect(client.ipPolicies.delete(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('a change at an ETag is not repeated: its own effect would look like another one', async () => {
+    const made = await client.ipPolicies.create({});
+    const ifMatch = etagOf(made);
+    const { result, attempts } = await losingOne(() =>
+      client.ipPolicies.update(made.id, { description: 'x' }, { ifMatch }),
+    );
+    expect(result).toBeInstanceOf(NoAnswerError);
+    expect(attempts).toBe(1);
+  });
+
+  test('any other change is repeated', async () => {
+    const { id } = await client.ipPolicies.create({});
+    const change = () => client.ipPolicies.update(id, { description: 'y' });
+    expect(await losingOne(change)).toMatchObject({ result: { description: 'y' }, attempts: 2 });
+  });
+});
+
+describe('an ETag', () => {
+  test('comes with what a call answered, and protects a change', async () => {
+    const made = await client.ipPolicies.create({});
+    const changed = await client.ipPolicies.update(made.id, { description: 'a' }, { ifMatch: etagOf(made) });
+    expect([etagOf(made), etagOf(changed)]).toEqual(['"1"', '"2"']);
+    expect(etagOf(await client.ipPolicies.get(made.id))).toBe('"2"');
+    const late = client.ipPolicies.update(made.id, { description: 'b' }, { ifMatch: etagOf(made) });
+    await expect(late).rejects.toBeInstanceOf(ApiError);
+    await expect(late).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+  });
+
+  test('comes with modules, too, and not with copies', async () => {
+    const edge = await client.tlsEdges.create({});
+    const { id } = await client.ipPolicies.create({});
+    const put = await client.tlsEdgeModules(edge.id).ipRestriction.put({ ip_policy_ids: [id] });
+    expect(etagOf(put)).toBe('"2"');
+    expect(etagOf({ ...put })).toBeUndefined();
+  });
+});
+
+test('what no request can carry is no lost answer', async () => {
+  attempts = 0;
+  const create = client.ipPolicies.create({}, { idempotencyKey: 'a\nb' });
+  await expect(create).rejects.not.toBeInstanceOf(NoAnswerError);
+  expect(attempts).toBe(1);
+});
+
+test('a Retry-After that is longer than the caller waits ends the call', async () => {
+  const body = { error_code: 'RATE_LIMITED', status_code: 429, msg: 'later', details: {} };
+  const busy = createServer((_, response) =>
+    response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '3600' }).end(JSON.stringify(body)),
+  );
+  await new Promise<void>((done) => busy.listen(0, '127.0.0.1', done));
+  const patient = createClient({ baseUrl: `http://127.0.0.1:${(busy.address() as AddressInfo).port}`, apiKey: 'x' });
+  atEnd(() => patient.close());
+  atEnd(() => new Promise((done) => busy.close(done)));
+  await expect(patient.ipPolicies.get('x')).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 3_600_000 });
+});

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
+import { atEnd } from '../api/harness.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'embedded-'));
+// As root, the server runs as another user, who must get there.
+await chmod(root, 0o755);
+const dataDir = join(root, 'data', 'postgres');
+atEnd(() => rm(root, { recursive: true, force: true }));
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(text);
+  await client.end();
+  return rows;
+}
+
+/** Another process that starts the server and is then killed, without a chance to stop it. */
+async function startAndDie(): Promise<void> {
+  const module = new URL('../../src/postgres/embedded.ts', import.meta.url).href;
+  const script = `
+    const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
+    await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+    process.kill(process.pid, 'SIGKILL');`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+}
+
+describe('the embedded PostgreSQL', () => {
+  test('starts from nothing, keeps its data over a restart, and is gone when stopped', async () => {
+    const first = await startEmbeddedPostgres({ dataDir });
+    await query(first.url, 'create table kept as select 42 as n');
+    await first.stop();
+    await expect(query(first.url, 'select 1')).rejects.toThrow();
+    const second = await startEmbeddedPostgres({ dataDir });
+    expect(await query(second.url, 'select n from kept')).toEqual([{ n: 42 }]);
+    await second.stop();
+  });
+
+  test('listens on loopback only, and lets nobody in without the password', async () => {
+    const server = await startEmbeddedPostgres({ dataDir });
+    expect(await query(server.url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    const { username, port } = new URL(server.url);
+    await expect(query(`postgres://${username}@127.0.0.1:${port}/postgres`, 'select 1')).rejects.toThrow(
+      /password|SASL/,
+    );
+    await server.stop();
+  });
+
+  test('is found again, and owned, when the process that started it was killed', async () => {
+    await startAndDie();
+    const said: string[] = [];
+    const server = await startEmbeddedPostgres({ dataDir, log: (message) => said.push(message) });
+    expect(said.join()).toMatch(/joined the PostgreSQL that already runs/);
+    expect(await query(server.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
+    await server.stop();
+    await expect(query(server.url, 'select 1')).rejects.toThrow();
+  });
+
+  test('is shared by a second start, which does not stop it', async () => {
+    const owner = await startEmbeddedPostgres({ dataDir });
+    await writeFile(join(dataDir, 'tunnel-operator.owner'), `${process.ppid}\n`);
+    const guest = await startEmbeddedPostgres({ dataDir });
+    expect(guest.url).toBe(owner.url);
+    await guest.stop();
+    expect(await query(owner.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
+    await owner.stop();
+  });
+
+  test('recovers from a lock file of a process that is something else by now', async () => {
+    const first = await startEmbeddedPostgres({ dataDir });
+    const lock = await readFile(join(dataDir, 'postmaster.pid'), 'utf8');
+    await first.stop();
+    await writeFile(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(process.pid)));
+    const second = await startEmbeddedPostgres({ dataDir });
+    expect(await query(second.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
+    await second.stop();
+  });
+});

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
-import { KubeApi } from '../src/operator/runtime/kube-api.ts';
+import { KubeApi } from '../src/operator/kube/kube-api.ts';
 import { type Child, startChild } from '../test/cluster/child-process.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { freePorts } from '../test/cluster/ports.ts';

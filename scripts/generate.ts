@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '../src/api/openapi/document.ts';
-import { crdFileName, crdYaml } from '../src/operator/crd.ts';
+import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
 import { conformancePage } from '../test/conformance/page.ts';
 import { permissionsPage } from '../test/conformance/permissions.ts';

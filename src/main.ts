@@ -37,7 +37,7 @@ async function main(): Promise<void> {
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
   const { apiSettings, postgresUrl } = await import('./api/settings.ts');
-  const { kubeconfigProblem, operatorSettings } = await import('./operator/config.ts');
+  const { kubeconfigProblem, operatorSettings } = await import('./operator/settings.ts');
 
   addSettings(program.command('api').description('serve the management API'), {
     ...apiSettings,
@@ -93,7 +93,7 @@ async function main(): Promise<void> {
     .option('-o, --output <dir>', 'write one file per kind into this folder')
     .action(async ({ output }: { output?: string }) => {
       const { kinds } = await import('./operator/kinds/kinds.ts');
-      const { crdFileName, crdYaml } = await import('./operator/crd.ts');
+      const { crdFileName, crdYaml } = await import('./operator/crds/crd.ts');
       if (output === undefined) return print(kinds.map(crdYaml).join('---\n'));
       await mkdir(output, { recursive: true });
       for (const kind of kinds) await writeFile(join(output, crdFileName(kind)), crdYaml(kind));
@@ -138,7 +138,7 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
 }
 
 async function runOperator(
-  settings: Values<typeof import('./operator/config.ts').operatorSettings>,
+  settings: Values<typeof import('./operator/settings.ts').operatorSettings>,
   log: Log,
 ): Promise<void> {
   const { TunnelOperator } = await import('./operator/operator.ts');

@@ -1,4 +1,4 @@
-/** The arrows between the parts of the source: who may import whom. */
+/** The arrows between the rooms of the source: who may import whom (docs/architecture.md draws them). */
 import { readdir, readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -7,71 +7,167 @@ import { describe, expect, test } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
-/** What each part may import of ours, beside itself. The command line (`src/*.ts`) may import everything. */
-const ARROWS: Record<string, readonly string[]> = {
+const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
+const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings'];
+
+/**
+ * The rooms from the ground up. Each may import what stands in its list, and those of its own files that do not import
+ * it. A folder that is not listed is part of the room above it; files right in `src` are rooms of their own.
+ */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'log.ts': [],
+  retry: [],
   settings: [],
   postgres: [],
-  resources: [],
-  client: ['resources'],
-  api: ['resources', 'settings', 'postgres'],
-  operator: ['resources', 'client', 'settings'],
+
+  'resources/formats': [],
+  'resources/definition': ['resources/formats'],
+  resources: ['resources/definition', 'resources/formats'],
+
+  client: [...FAMILIES, 'retry'],
+
+  'api/errors': FAMILIES,
+  'api/store': [...FAMILIES, ...FOR_ALL],
+  'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
+  'api/http': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets'],
+  'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],
+  'api/certificates': FAMILIES,
+  'api/ssh': [...FAMILIES, 'api/errors'],
+  'api/events': [...FAMILIES, 'api/errors'],
+  'api/families': [
+    ...FAMILIES,
+    'api/errors',
+    'api/store',
+    'api/secrets',
+    'api/http',
+    'api/crud',
+    'api/certificates',
+    'api/ssh',
+    'api/events',
+  ],
+  'api/openapi': [...FAMILIES, 'api/http', 'api/families'],
+  api: [
+    ...FAMILIES,
+    ...FOR_ALL,
+    'api/errors',
+    'api/store',
+    'api/secrets',
+    'api/http',
+    'api/crud',
+    'api/families',
+    'api/openapi',
+  ],
+
+  'operator/contract': [],
+  'operator/kube': ['retry'],
+  'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
+  'operator/controller': ['retry', 'operator/kube', 'operator/managed'],
+  'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
+  'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
+  operator: [
+    ...FAMILIES,
+    'client',
+    'settings',
+    'operator/contract',
+    'operator/kube',
+    'operator/managed',
+    'operator/controller',
+    'operator/kinds',
+  ],
+
+  'main.ts': ['log.ts', 'settings', 'api', 'operator'],
 };
+
+/** What the command line loads by itself: only the program that is to run. */
+const LOADED_BY_MAIN = ['api/families', 'api/openapi', 'api/secrets', 'api/store', 'operator/kinds', 'operator/crds'];
 
 interface Import {
   file: string;
   specifier: string;
+  /** The file of ours that it names; undefined for a package. */
+  target: string | undefined;
 }
 
-async function imports(part: string): Promise<Import[]> {
-  const entries = await readdir(join(SRC, part), { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.ts'));
-  const found = files.map(async ({ parentPath, name }) => {
-    const file = join(parentPath, name);
-    const text = await readFile(file, 'utf8');
-    const specifiers = text.matchAll(
-      /^(?:import|export)\s[^'"=;()]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'/gm,
-    );
-    return [...specifiers].map(([, from, bare, dynamic]) => {
-      return { file: relative(SRC, file), specifier: from ?? bare ?? dynamic ?? '' };
+const SPECIFIER = /^(?:import|export)\s[^'"=;()]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'/gm;
+
+async function importsOf(file: string): Promise<Import[]> {
+  const text = await readFile(join(SRC, file), 'utf8');
+  return [...text.matchAll(SPECIFIER)].map(([, from, bare, dynamic]) => {
+    const specifier = from ?? bare ?? dynamic ?? '';
+    return { file, specifier, target: specifier.startsWith('.') ? join(dirname(file), specifier) : undefined };
+  });
+}
+
+const entries = await readdir(SRC, { recursive: true, withFileTypes: true });
+const files = entries
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .map(({ parentPath, name }) => relative(SRC, join(parentPath, name)));
+const imports = (await Promise.all(files.map(importsOf))).flat();
+
+/** The innermost listed room that a file is in. */
+function roomOf(file: string): string {
+  for (let at = file; at !== '.'; at = dirname(at)) if (at in ROOMS) return at;
+  return file;
+}
+
+test('every file is in a room, and every room has files', () => {
+  expect(files.filter((file) => !(roomOf(file) in ROOMS))).toEqual([]);
+  const used = new Set(files.map(roomOf));
+  expect(Object.keys(ROOMS).filter((room) => !used.has(room))).toEqual([]);
+});
+
+describe.each(Object.entries(ROOMS))('src/%s', (room, allowed) => {
+  const all = imports.filter(({ file }) => roomOf(file) === room);
+  const more = room === 'main.ts' ? LOADED_BY_MAIN : [];
+
+  test(`imports of ours only ${[...allowed, ...more].join(', ') || 'itself'}`, () => {
+    const wrong = all.filter(({ target }) => {
+      return target !== undefined && ![room, ...allowed, ...more].includes(roomOf(target));
     });
-  });
-  return (await Promise.all(found)).flat();
-}
-
-/** The part of the source that an import of ours leads to; undefined for a package. */
-function target({ file, specifier }: Import): string | undefined {
-  if (!specifier.startsWith('.')) return undefined;
-  const [part = '', ...rest] = join(dirname(file), specifier).split('/');
-  return rest.length === 0 ? `src/${part}` : part;
-}
-
-test('every part of the source has its arrows', async () => {
-  const parts = (await readdir(SRC, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  expect(parts.map(({ name }) => name).sort()).toEqual(Object.keys(ARROWS).sort());
-});
-
-describe.each(Object.entries(ARROWS))('src/%s', (part, allowed) => {
-  test(`imports of ours only ${['itself', ...allowed].join(', ')}`, async () => {
-    const all = await imports(part);
-    expect(all.length).toBeGreaterThan(0);
-    const wrong = all.filter((one) => ![undefined, part, ...allowed].includes(target(one)));
-    expect(wrong).toEqual([]);
+    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test('imports files with their extension, and what Node has with its scheme', async () => {
-    const all = await imports(part);
-    const wrong = all.filter(({ specifier }) =>
-      specifier.startsWith('.') ? !specifier.endsWith('.ts') : builtinModules.includes(specifier),
-    );
-    expect(wrong).toEqual([]);
+  test('has no arrow on the list that nothing uses', () => {
+    const used = new Set(all.flatMap(({ target }) => (target === undefined ? [] : [roomOf(target)])));
+    const shared = [...FAMILIES, ...FOR_ALL];
+    expect(allowed.filter((other) => !used.has(other) && !shared.includes(other))).toEqual([]);
   });
 });
 
-test('the domain does no input or output', async () => {
+test('arrows between rooms run downwards only', () => {
+  const order = Object.keys(ROOMS);
+  const upwards = order.flatMap((room, index) =>
+    (ROOMS[room] ?? []).filter((other) => order.indexOf(other) >= index).map((other) => `${room} -> ${other}`),
+  );
+  expect(upwards).toEqual([]);
+});
+
+test('arrows between files run in no circle', () => {
+  const next = Map.groupBy(imports, ({ file }) => file);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const walk = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+    if (done.has(file) || path.includes(file)) return;
+    for (const { target } of next.get(file) ?? []) if (target !== undefined) walk(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+  expect(circles).toEqual([]);
+});
+
+test('imports name files with their extension, and what Node has with its scheme', () => {
+  const wrong = imports.filter(({ specifier }) =>
+    specifier.startsWith('.')
+      ? !specifier.endsWith('.ts') && !specifier.endsWith('.json')
+      : builtinModules.includes(specifier),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('the domain does no input or output', () => {
   // Of node:net only isIPv4 and isIPv6, which look at a string.
   const allowed = ['node:crypto', 'node:net', 'node:url'];
-  const used = (await imports('resources'))
-    .map(({ specifier }) => specifier)
-    .filter((name) => name.startsWith('node:'));
-  expect(used.filter((name) => !allowed.includes(name))).toEqual([]);
+  const used = imports.filter(({ file }) => file.startsWith('resources/')).map(({ specifier }) => specifier);
+  expect(used.filter((name) => name.startsWith('node:') && !allowed.includes(name))).toEqual([]);
 });

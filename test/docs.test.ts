@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { operatorSettings } from '../src/operator/config.ts';
-import { ANNOTATION } from '../src/operator/names.ts';
-import { EVENT, REASON } from '../src/operator/reasons.ts';
-import { createMetrics } from '../src/operator/runtime/metrics.ts';
+import { ANNOTATION } from '../src/operator/contract/names.ts';
+import { EVENT, REASON } from '../src/operator/contract/reasons.ts';
+import { createMetrics } from '../src/operator/controller/metrics.ts';
+import { operatorSettings } from '../src/operator/settings.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');

@@ -31,34 +31,19 @@ import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import { tunnelGroupBackend } from '../resources/tunnel-group-backend.ts';
 import { user } from '../resources/user.ts';
+import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
-import { moduleClient } from './modules.ts';
+import { moduleClient } from './module-client.ts';
 import { type Answer, createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 // What the package offers beside the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
+export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 export { etagOf } from './entity-tags.ts';
 export { ApiError, isNotFound, NoAnswerError } from './errors.ts';
-export type { ModuleClient } from './modules.ts';
+export type { ModuleClient } from './module-client.ts';
 
 export type ClientOptions = TransportOptions;
-
-export interface CallOptions {
-  signal?: AbortSignal | undefined;
-}
-
-export interface CreateOptions extends CallOptions {
-  /** Makes the create safe to repeat: same key, same resource. */
-  idempotencyKey?: string | undefined;
-}
-
-export interface ChangeOptions extends CallOptions {
-  /**
-   * An ETag (`etagOf`); the call fails with PRECONDITION_FAILED when the resource has changed since. It is not repeated
-   * after an answer that got lost: its own change would then look like somebody else's.
-   */
-  ifMatch?: string | undefined;
-}
 
 export interface Page<T> {
   items: T[];

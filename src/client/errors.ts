@@ -44,11 +44,3 @@ export class NoAnswerError extends Error {
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'NOT_FOUND';
 }
-
-/** Milliseconds of a `Retry-After` header: seconds or an HTTP date (RFC 9110, section 10.2.3). */
-export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
-}

@@ -3,7 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { errorBody } from '../resources/definition/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from '../resources/definition/idempotency.ts';
-import { ApiError, isNotFound, NoAnswerError, parseRetryAfter } from './errors.ts';
+import { backoff } from '../retry/backoff.ts';
+import { parseRetryAfter } from '../retry/retry-after.ts';
+import { ApiError, isNotFound, NoAnswerError } from './errors.ts';
 
 export interface TransportOptions {
   /** Where the API is, e.g. `http://127.0.0.1:8080`; a path is kept as a prefix. */
@@ -49,8 +51,7 @@ export interface Transport {
   destroy(): Promise<void>;
 }
 
-const FIRST_BACKOFF_MS = 200;
-const LONGEST_BACKOFF_MS = 5_000;
+const BACKOFF = { firstMs: 200, longestMs: 5_000 };
 
 export function createTransport(options: TransportOptions): Transport {
   const { timeoutMs = 30_000, retries = 2, longestWaitMs = 30_000, connections = 16 } = options;
@@ -87,7 +88,9 @@ export function createTransport(options: TransportOptions): Transport {
         if (tried >= retries || !isTransient(error) || !isSafeToRepeat(call, error)) throw error;
         if ((error.retryAfterMs ?? 0) > longestWaitMs) throw error;
         outcomeKnown &&= isRefusal(error);
-        await delay(retryDelay(tried, error.retryAfterMs), undefined, { signal: call.signal });
+        // Never sooner than the API asked for.
+        const wait = (error.retryAfterMs ?? 0) + backoff(tried + 1, BACKOFF);
+        await delay(wait, undefined, { signal: call.signal });
       }
     }
   }
@@ -150,11 +153,6 @@ const GONE: Answer = { status: 204, body: undefined, etag: undefined };
 
 function isTransient(error: unknown): error is ApiError | NoAnswerError {
   return error instanceof NoAnswerError || (error instanceof ApiError && error.transient);
-}
-
-/** Exponential with full jitter; never sooner than the API asked for. */
-function retryDelay(tried: number, retryAfterMs = 0): number {
-  return retryAfterMs + Math.random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** tried);
 }
 
 function describe(error: unknown): string {

@@ -1,6 +1,6 @@
 /** Calls that fail while everybody lives on: each call that the operator makes meets each fault, once. */
 import { describe, expect, it } from 'vitest';
-import { ANNOTATION } from '../../src/operator/names.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { untilSettled } from './inspect.ts';
 import { counter } from './kill-points.ts';
 import { type Assignment, Attribution, FAULTS, hanging, ObjectFaults } from './object-faults.ts';

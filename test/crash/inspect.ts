@@ -1,10 +1,10 @@
 /** The promise, checked: what is declared exists once, everywhere, and nothing else does. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/names.ts';
-import { readIdentity } from '../../src/operator/runtime/identity.ts';
-import { annotation, type KubeObject } from '../../src/operator/runtime/kube-object.ts';
-import { readStatus } from '../../src/operator/runtime/managed-spec.ts';
+import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
+import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
+import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { readStatus } from '../../src/operator/managed/spec.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { CREDENTIALS, type Declared, POLICIES, SECRETS, type Stage } from './stage.ts';
 

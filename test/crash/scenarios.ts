@@ -1,5 +1,5 @@
 /** What users do while the operator is killed: the stories that must always end the same way. */
-import { ANNOTATION } from '../../src/operator/names.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
 
 /** One performance of a scenario, with objects of its own. */

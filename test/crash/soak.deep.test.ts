@@ -4,7 +4,7 @@
  * how many rounds.
  */
 import { afterAll, describe, expect, it } from 'vitest';
-import { ANNOTATION } from '../../src/operator/names.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { randomFrom } from '../random.ts';
 import { isIdle, untilSettled } from './inspect.ts';

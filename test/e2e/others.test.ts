@@ -1,7 +1,7 @@
 /** Others at the same objects at the same time: people, finalizers, a namespace that goes, an API that refuses. */
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ResourceType } from '../../src/operator/runtime/kube-api.ts';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { cluster } from '../harness.ts';
 import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
 

@@ -1,6 +1,6 @@
 /** Kubernetes objects for tests of pure functions. */
-import { ANNOTATION } from '../../src/operator/names.ts';
-import type { KubeObject } from '../../src/operator/runtime/kube-object.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 
 type Annotated = Partial<Record<keyof typeof ANNOTATION, string>>;
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { apiSettings } from '../../src/api/settings.ts';
-import { operatorSettings } from '../../src/operator/config.ts';
+import { operatorSettings } from '../../src/operator/settings.ts';
 import { flagName, readSettings, type Settings } from '../../src/settings/settings.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');

@@ -5,11 +5,11 @@ import type { View } from '../../resources/definition/resource.ts';
 import { canonicalCidr } from '../../resources/formats/cidr.ts';
 import type { ipPolicy } from '../../resources/ip-policy.ts';
 import { type ipPolicyRule, MAX_RULES_PER_POLICY, ruleAction } from '../../resources/ip-policy-rule.ts';
-import type { External } from '../runtime/external.ts';
-import { kind, type SpecOf } from '../runtime/kind.ts';
+import { differing } from '../managed/comparison.ts';
+import type { External } from '../managed/external.ts';
+import { kind, type SpecOf } from '../managed/kind.ts';
 import { closeKey, ifExists } from './calls.ts';
-import { cidrRules } from './cidr.ts';
-import { differing } from './comparison.ts';
+import { cidrRules } from './cel/cidr.ts';
 import { description, metadata } from './fields.ts';
 
 type Policy = View<typeof ipPolicy>;

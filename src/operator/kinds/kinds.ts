@@ -1,5 +1,5 @@
 /** Every kind that the operator runs. */
-import type { AnyKind } from '../runtime/kind.ts';
+import type { AnyKind } from '../managed/kind.ts';
 import { ipPolicyKind } from './ip-policy.ts';
 import { tunnelCredentialKind } from './tunnel-credential.ts';
 

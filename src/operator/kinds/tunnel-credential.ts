@@ -4,18 +4,18 @@ import type { Client } from '../../client/client.ts';
 import type { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES } from '../../resources/formats/acl.ts';
-import { ANNOTATION } from '../names.ts';
-import type { External } from '../runtime/external.ts';
-import { type CelRule, kind, type SpecOf } from '../runtime/kind.ts';
-import { annotation, type KubeObject } from '../runtime/kube-object.ts';
-import { aclRules } from './acl.ts';
+import { ANNOTATION } from '../contract/names.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
+import { differing } from '../managed/comparison.ts';
+import type { External } from '../managed/external.ts';
+import { type CelRule, kind, type SpecOf } from '../managed/kind.ts';
+import { rotationTime } from '../managed/rotation.ts';
+import { secretNameOf, tokenSecret } from '../managed/token-secret.ts';
 import { closeKey, ifExists } from './calls.ts';
-import { differing } from './comparison.ts';
-import { durationRules, matchesDuration } from './duration.ts';
+import { aclRules } from './cel/acl.ts';
+import { durationRules, matchesDuration } from './cel/duration.ts';
+import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './cel/secret-names.ts';
 import { description, metadata } from './fields.ts';
-import { rotationTime } from './rotation.ts';
-import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './secret-names.ts';
-import { secretNameOf, tokenSecret } from './token-secret.ts';
 
 type Credential = View<typeof credential>;
 

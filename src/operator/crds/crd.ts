@@ -1,0 +1,184 @@
+/**
+ * CustomResourceDefinitions from the declarations of the kinds: structural schemas (OpenAPI 3.0) with CEL rules, so that
+ * `kubectl apply` refuses at once what can be refused without asking the API.
+ */
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { CATEGORY, GROUP, VERSION } from '../contract/names.ts';
+import type { AnyKind, CelRule, PrinterColumn } from '../managed/kind.ts';
+import { managedStatus } from '../managed/spec.ts';
+
+type Schema = Record<string, unknown>;
+
+/** The manifest of one kind's CRD, as YAML. */
+export function crdYaml(kind: AnyKind): string {
+  return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate\n${stringify(crd(kind), { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}
+
+export function crdFileName(kind: AnyKind): string {
+  return `${GROUP}_${kind.plural}.yaml`;
+}
+
+/** The CRD of one kind as an object. */
+export function crd(kind: AnyKind) {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${kind.plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural: kind.plural,
+        singular: kind.singular,
+        shortNames: [...kind.shortNames],
+        categories: [CATEGORY],
+      },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: [READY, ...kind.printerColumns, REASON_COLUMN, AGE].map(printerColumn),
+          schema: { openAPIV3Schema: rootSchema(kind) },
+        },
+      ],
+    },
+  };
+}
+
+const READY: PrinterColumn = {
+  name: 'Ready',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  description: 'Whether the remote resource is as declared.',
+};
+const REASON_COLUMN: PrinterColumn = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  description: 'Why it is ready or not.',
+};
+const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' };
+
+function printerColumn({ name, type, jsonPath, description, priority }: PrinterColumn) {
+  return { name, type, jsonPath, description, ...(priority ? { priority } : {}) };
+}
+
+function rootSchema(kind: AnyKind): Schema {
+  const spec = structural(toJsonSchema(kind.spec));
+  const status = structural(toJsonSchema(z.object({ ...statusShape, ...kind.status.shape })));
+  const rules = celRules(kind.rules);
+  const isRequired = Array.isArray(spec.required) && spec.required.length > 0;
+  return {
+    description: kind.description,
+    type: 'object',
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      // Where no field is required, an object may lack its spec: it gets the defaults, and rules about changes a before.
+      spec: { description: 'What is wanted.', ...(isRequired ? {} : { default: {} }), ...spec, ...rules },
+      status: {
+        ...status,
+        description: 'What was observed; written by the operator.',
+        properties: {
+          ...(status.properties as Schema),
+          conditions: { ...conditionsSchema },
+        },
+      },
+    },
+    ...(isRequired ? { required: ['spec'] } : {}),
+  };
+}
+
+const statusShape = {
+  id: managedStatus.shape.id.meta({ description: 'Id of the remote resource.' }),
+  uri: z.string().optional().meta({ description: 'Address of the remote resource.' }),
+  createGeneration: managedStatus.shape.createGeneration.meta({
+    description: 'Copy of the annotation create-generation, in case the annotations are lost.',
+  }),
+  retiring: managedStatus.shape.retiring.meta({
+    description: 'Copy of the annotation retiring, in case the annotations are lost.',
+  }),
+  observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status is about.' }),
+  lastHandledReconcileAt: z.string().optional().meta({ description: 'The reconcile-requested-at that was acted on.' }),
+};
+
+const conditionsSchema: Schema = {
+  description: 'Ready and Synced; see the documentation for their reasons.',
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+  items: {
+    type: 'object',
+    required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+    properties: {
+      type: { type: 'string', maxLength: 316 },
+      status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
+      reason: { type: 'string', maxLength: 1024 },
+      message: { type: 'string', maxLength: 32768 },
+      observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
+      lastTransitionTime: { type: 'string', format: 'date-time' },
+    },
+  },
+};
+
+function toJsonSchema(schema: z.ZodType): Schema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', reused: 'inline' });
+  return json;
+}
+
+/** JSON schema keywords that a structural schema does not have, or that we translate. */
+const DROPPED = new Set(['examples', 'propertyNames', 'x-max-bytes', 'x-form', 'x-cel', 'x-list-map-keys', 'id']);
+
+/** Translates what zod writes into what the API server takes. */
+function structural(schema: Schema): Schema {
+  const result: Schema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (DROPPED.has(keyword)) continue;
+    if (keyword === 'additionalProperties' && typeof value !== 'object') continue;
+    // zod bounds every integer by what a double holds exactly.
+    if (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue;
+    result[keyword] = translate(keyword, value);
+  }
+  return { ...result, ...byteRule(schema), ...celRules(schema['x-cel']), ...listType(schema['x-list-map-keys']) };
+}
+
+function translate(keyword: string, value: unknown): unknown {
+  if (keyword === 'properties') {
+    return Object.fromEntries(
+      Object.entries(asSchema(value)).map(([name, member]) => [name, structural(asSchema(member))]),
+    );
+  }
+  if (keyword === 'items' || keyword === 'additionalProperties') return structural(asSchema(value));
+  return value;
+}
+
+function byteRule(schema: Schema): Schema {
+  const max = schema['x-max-bytes'];
+  if (typeof max !== 'number') return {};
+  return celRules([{ rule: `bytes(self).size() <= ${max}`, message: `must be at most ${max} bytes of UTF-8` }]);
+}
+
+const celRule: z.ZodType<CelRule> = z.strictObject({
+  rule: z.string(),
+  message: z.string(),
+  fieldPath: z.string().exactOptional(),
+});
+
+function celRules(rules: unknown): Schema {
+  const parsed = z.array(celRule).optional().parse(rules);
+  return parsed && parsed.length > 0 ? { 'x-kubernetes-validations': parsed } : {};
+}
+
+function listType(keys: unknown): Schema {
+  return Array.isArray(keys) ? { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys } : {};
+}
+
+function asSchema(value: unknown): Schema {
+  return z.record(z.string(), z.unknown()).parse(value);
+}

@@ -1,0 +1,43 @@
+/**
+ * The grammar of `src/resources/formats/acl.ts` as the API server can check it. CEL has no parser for it, so a rule is checked
+ * by regular expressions (RE2): first its form, then, with a message of its own, what a form alone cannot say.
+ */
+import type { CelRule } from '../../managed/kind.ts';
+
+const HOST_LABEL = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+const HOST = `${HOST_LABEL}(\\\\.${HOST_LABEL})*`;
+const LABEL_TOKEN = '(\\\\*|[A-Za-z0-9._/:-]{1,255})';
+const PORT_IN_RANGE = '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
+const BRACKETED = '\\\\[[0-9A-Fa-f:.]+\\\\]';
+
+const FORMS = [
+  `^\\\\*$`,
+  `^bind:(\\\\*\\\\.)?${HOST}$`,
+  `^bind:(${HOST}|${BRACKETED}):[0-9]+$`,
+  `^bind:${LABEL_TOKEN}=${LABEL_TOKEN}$`,
+];
+
+const isLabel = "self.contains('=')";
+const isBracketed = "self.startsWith('bind:[')";
+const matches = (pattern: string) => `self.matches('${pattern}')`;
+
+export const aclRules: readonly CelRule[] = [
+  {
+    rule: FORMS.map(matches).join(' || '),
+    message:
+      'acl rule must be "*", bind:example.com, bind:*.example.com, bind:host:443, bind:[2001:db8::1]:443 or bind:key=value',
+  },
+  {
+    rule: `${isLabel} || ${isBracketed} || !self.startsWith('bind:') || ${matches('^bind:(\\\\*\\\\.)?[^:]{0,253}(:.*)?$')}`,
+    message: 'acl rule has a host name of more than 253 characters',
+  },
+  {
+    rule: `${isLabel} || !${matches(`^bind:(${HOST}|${BRACKETED}):[0-9]+$`)} || ${matches(`:${PORT_IN_RANGE}$`)}`,
+    message: 'acl rule has a port that is not from 1 to 65535',
+  },
+  {
+    // isIP refuses IPv4 in IPv6 (::ffff:192.0.2.1), which the API takes: another group in its place makes no difference.
+    rule: `${isLabel} || !${matches(`^bind:${BRACKETED}:`)} || isIP(self.substring(6, self.indexOf(']')).lowerAscii().replace('ffff', 'fff1')) && ip(self.substring(6, self.indexOf(']')).lowerAscii().replace('ffff', 'fff1')).family() == 6`,
+    message: 'acl rule has brackets around something that is no IPv6 address',
+  },
+];

@@ -1,0 +1,54 @@
+/** What may stand in a Secret: rules of Kubernetes, which it would apply only when the Secret is written, and ours. */
+import { GROUP, MANAGED_BY } from '../../contract/names.ts';
+import type { CelRule } from '../../managed/kind.ts';
+
+const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const DNS_NAME = `${DNS_LABEL}(\\\\.${DNS_LABEL})*`;
+const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
+const QUALIFIED_NAME = `^(${DNS_NAME}/)?${NAME}$`;
+
+export const secretNameRules: readonly CelRule[] = [
+  {
+    rule: `self.matches('^${DNS_NAME}$')`,
+    message: 'secret.name must be a name of lower-case letters, digits, inner hyphens and dots, as in shop-agent-token',
+  },
+];
+
+export const secretKeyRules: readonly CelRule[] = [
+  {
+    rule: "self.matches('^[-._a-zA-Z0-9]+$') && self != '.' && !self.startsWith('..')",
+    message: 'secret.key must be of letters, digits, hyphens, underscores and dots, as in AUTHTOKEN',
+  },
+  { rule: "self != 'credential-id'", message: 'secret.key must not be credential-id, which holds the id' },
+];
+
+export const labelRules: readonly CelRule[] = [
+  {
+    rule: `self.all(key, key.matches('${QUALIFIED_NAME}'))`,
+    message:
+      'labels must have names of letters, digits, inner hyphens, underscores and dots, as in app or example.com/app',
+  },
+  {
+    rule: `!('${MANAGED_BY.label}' in self)`,
+    message: `labels must not have ${MANAGED_BY.label}, by which the operator finds its Secrets`,
+  },
+];
+
+export const labelValueRules: readonly CelRule[] = [
+  {
+    rule: `self == '' || self.matches('^${NAME}$')`,
+    message: 'the value of a label must be of at most 63 letters, digits, inner hyphens, underscores and dots',
+  },
+];
+
+export const annotationRules: readonly CelRule[] = [
+  {
+    rule: `self.all(key, key.lowerAscii().matches('${QUALIFIED_NAME}'))`,
+    message:
+      'annotations must have names of letters, digits, inner hyphens, underscores and dots, as in note or example.com/note',
+  },
+  {
+    rule: `self.all(key, !key.startsWith('${GROUP}/') && key != 'kubectl.kubernetes.io/last-applied-configuration')`,
+    message: `annotations must not have names that start with ${GROUP}/, which the operator writes, nor that of kubectl's own`,
+  },
+];

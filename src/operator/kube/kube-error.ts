@@ -1,0 +1,59 @@
+/** What a call of the Kubernetes API can fail with. */
+import { z } from 'zod';
+import { parseRetryAfter } from '../../retry/retry-after.ts';
+
+const status = z.looseObject({
+  code: z.number().optional(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+/** The API server answered with a Status. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  readonly code: number;
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: number, reason: string, message: string, retryAfterMs?: number) {
+    super(message);
+    this.code = code;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  get isNotFound(): boolean {
+    return this.code === 404;
+  }
+
+  /** A newer version exists, or the name is taken. */
+  get isConflict(): boolean {
+    return this.code === 409;
+  }
+
+  /** The resource version or continue token is too old: list again. */
+  get isExpired(): boolean {
+    return this.code === 410;
+  }
+}
+
+/** No usable answer; whether the request took effect is unknown. */
+export class NoKubeAnswerError extends Error {
+  override readonly name = 'NoKubeAnswerError';
+}
+
+/** The error that a Status body (or a proxy's page) stands for. */
+export function kubeErrorFrom(
+  httpStatus: number,
+  body: string,
+  headers: Record<string, string | string[] | undefined>,
+): KubeError {
+  const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
+  try {
+    const parsed = status.parse(JSON.parse(body));
+    const code = parsed.code ?? httpStatus;
+    return new KubeError(code, parsed.reason ?? 'Unknown', parsed.message ?? `HTTP ${code}`, retryAfterMs);
+  } catch {
+    return new KubeError(httpStatus, 'Unknown', `HTTP ${httpStatus}: ${body.slice(0, 200)}`, retryAfterMs);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Leader election on a Lease, with the rules of client-go: the holder renews every `retryMs`; others take over when the
+ * lease was not renewed for `leaseMs` by their own clock, so that clocks need not agree; a holder that could not renew
+ * for `renewDeadlineMs` gives up before anyone else can take over.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { jittered } from '../../retry/backoff.ts';
+import type { KubeApi, ResourceType } from './kube-api.ts';
+import { KubeError } from './kube-error.ts';
+import type { KubeObject } from './kube-object.ts';
+
+export interface LeaderElectionOptions {
+  namespace: string;
+  name: string;
+  /** Unique to this process. */
+  identity: string;
+  leaseMs: number;
+  renewDeadlineMs: number;
+  retryMs: number;
+  log: Logger;
+}
+
+const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+
+const leaseSpec = z.looseObject({
+  holderIdentity: z.string().nullish(),
+  leaseDurationSeconds: z.number().nullish(),
+  acquireTime: z.string().nullish(),
+  renewTime: z.string().nullish(),
+  leaseTransitions: z.number().nullish(),
+});
+type LeaseSpec = z.output<typeof leaseSpec>;
+
+export class LeaderElection {
+  readonly #api: KubeApi;
+  readonly #options: LeaderElectionOptions;
+  readonly #stop = new AbortController();
+  /** The lease as last seen, and when that version was first seen by our clock. */
+  #seen: { version: string; at: number } | undefined;
+  #renewing: Promise<void> | undefined;
+  #leading = false;
+
+  /** @param api a client of its own, so that a flood of other requests cannot delay a renewal */
+  constructor(api: KubeApi, options: LeaderElectionOptions) {
+    this.#api = api;
+    this.#options = options;
+  }
+
+  get leading(): boolean {
+    return this.#leading;
+  }
+
+  /** Resolves true when this process leads, false when stopped before. `onLost` is called once if the lead is lost. */
+  async acquire(onLost: () => void): Promise<boolean> {
+    const { log, identity, retryMs } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      if (await this.#tryOnce()) {
+        this.#leading = true;
+        log.info({ identity }, 'became the leader');
+        this.#renewing = this.#renew(onLost);
+        return true;
+      }
+      await this.#pause(jittered(retryMs, 0.2));
+    }
+    return false;
+  }
+
+  /** Stops renewing and hands the lease over, so that the next leader need not wait for it to run out. */
+  async release(): Promise<void> {
+    this.#stop.abort();
+    await this.#renewing;
+    if (!this.#leading) return;
+    this.#leading = false;
+    const lease = await this.#find().catch(() => undefined);
+    if (!lease || readSpec(lease).holderIdentity !== this.#options.identity) return;
+    const handedOver: LeaseSpec = { ...readSpec(lease), holderIdentity: '', leaseDurationSeconds: 1 };
+    await this.#write(lease, handedOver).catch((err) => this.#options.log.warn({ err }, 'could not release the lease'));
+  }
+
+  async #renew(onLost: () => void): Promise<void> {
+    const { retryMs, renewDeadlineMs, log } = this.#options;
+    let renewedAt = performance.now();
+    while (!this.#stop.signal.aborted) {
+      await this.#pause(retryMs);
+      if (this.#stop.signal.aborted) return;
+      // A renewal that hangs must not outlast the deadline.
+      const left = renewDeadlineMs - (performance.now() - renewedAt);
+      const begun = performance.now();
+      const held = await Promise.race([this.#tryOnce(), delay(Math.max(0, left), undefined, { ref: false })]);
+      if (held) renewedAt = begun;
+      if (performance.now() - renewedAt < renewDeadlineMs) continue;
+      this.#leading = false;
+      log.error('lost the lead: the lease could not be renewed in time');
+      onLost();
+      return;
+    }
+  }
+
+  /** One attempt to take or renew the lease; failures count as not held. */
+  async #tryOnce(): Promise<boolean> {
+    const { log } = this.#options;
+    try {
+      const lease = await this.#find();
+      if (!lease) {
+        await this.#create();
+        return true;
+      }
+      const spec = readSpec(lease);
+      if (spec.holderIdentity !== this.#options.identity && !this.#hasRunOut(lease, spec)) return false;
+      await this.#write(lease, this.#claim(spec));
+      return true;
+    } catch (error) {
+      const raced = error instanceof KubeError && error.isConflict;
+      if (!raced) log.warn({ err: error }, 'leader election: the lease could not be read or written');
+      return false;
+    }
+  }
+
+  #hasRunOut(lease: KubeObject, spec: LeaseSpec): boolean {
+    const version = lease.metadata.resourceVersion;
+    const now = performance.now();
+    if (this.#seen?.version !== version) this.#seen = { version, at: now };
+    if (!spec.holderIdentity) return true;
+    const durationMs = (spec.leaseDurationSeconds ?? 0) * 1000 || this.#options.leaseMs;
+    return now - this.#seen.at >= durationMs;
+  }
+
+  #claim(previous: LeaseSpec | undefined): LeaseSpec {
+    const { identity, leaseMs } = this.#options;
+    const now = new Date().toISOString().replace('Z', '000Z');
+    const mine = previous?.holderIdentity === identity;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+      acquireTime: mine ? (previous?.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (previous?.leaseTransitions ?? 0) + (mine || !previous ? 0 : 1),
+    };
+  }
+
+  #find(): Promise<KubeObject | undefined> {
+    return this.#api.find(LEASES, this.#options.name, this.#options.namespace);
+  }
+
+  async #create(): Promise<void> {
+    const { namespace, name } = this.#options;
+    const body = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, namespace },
+      spec: this.#claim(undefined),
+    };
+    await this.#api.create(LEASES, body, namespace);
+  }
+
+  async #write(lease: KubeObject, spec: LeaseSpec): Promise<void> {
+    const { namespace, name } = this.#options;
+    await this.#api.replace(LEASES, name, { ...lease, spec }, namespace);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
+  }
+}
+
+function readSpec(lease: KubeObject): LeaseSpec {
+  return leaseSpec.parse(lease.spec ?? {});
+}

@@ -1,0 +1,176 @@
+/**
+ * A local copy of one kind, kept by list and watch.
+ *
+ * It lists in pages, then watches from the list's version with bookmarks, and resumes each watch from the last version
+ * seen. A version that is too old (410) means listing again; any other end (error, clean close, silence beyond a
+ * deadline) means backing off with jitter and resuming. It never stops by itself and never ends the process.
+ *
+ * Not `makeInformer` of @kubernetes/client-node 2.0.1: that one cuts every watch at 30 s, stops on errors other than
+ * 410, tells objects apart by name, asks for no bookmarks and fails on very long lists.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { backoff } from '../../retry/backoff.ts';
+import type { KubeApi, ResourceType } from './kube-api.ts';
+import { KubeError } from './kube-error.ts';
+import type { KubeObject } from './kube-object.ts';
+import { type Change, Store } from './object-store.ts';
+
+export interface WatchCacheOptions {
+  type: ResourceType;
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  /** Keeps only what the controller reads; called once per object version. */
+  transform?: (object: KubeObject) => KubeObject;
+  /** A watch that says nothing for this long (bookmarks included) is cut and resumed, in milliseconds. */
+  silenceMs: number;
+  log: Logger;
+  /** `own` changes are writes of this process, taken in through `observe`. */
+  onChange: (change: Change, origin: 'watch' | 'own') => void;
+  /** Told of list and watch starts and failures, for metrics. */
+  onActivity?: (activity: 'list' | 'watch' | 'list-failed' | 'watch-failed' | 'watch-silent') => void;
+}
+
+const PAGE_SIZE = 500;
+const WATCH_SECONDS = { shortest: 240, longest: 480 };
+const RETRY = { firstMs: 200, longestMs: 30_000 };
+
+export class WatchCache {
+  readonly store = new Store();
+  readonly #api: KubeApi;
+  readonly #options: WatchCacheOptions;
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #version: string | undefined;
+  #lastHeard = 0;
+  #running: Promise<void> | undefined;
+
+  constructor(api: KubeApi, options: WatchCacheOptions) {
+    this.#api = api;
+    this.#options = options;
+  }
+
+  /** Begins listing and watching; resolves when the first list is in the store. */
+  start(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#synced.promise;
+  }
+
+  /** Ends the watch; resolves when nothing of it is under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Takes in the answer to a write of ours, so that the next reconcile does not act on an older version. */
+  observe(written: KubeObject): void {
+    this.#emit(this.store.put(this.#keep(written)), 'own');
+  }
+
+  /** Takes in that we deleted the object. */
+  observeDelete(deleted: KubeObject): void {
+    this.#emit(this.store.remove(deleted), 'own');
+  }
+
+  /** Milliseconds since the API server was last heard of through this cache; undefined before the first list. */
+  staleness(now = Date.now()): number | undefined {
+    return this.#lastHeard === 0 ? undefined : now - this.#lastHeard;
+  }
+
+  async #run(): Promise<void> {
+    const { log, type } = this.#options;
+    let failures = 0;
+    while (!this.#stop.signal.aborted) {
+      const heardBefore = this.#lastHeard;
+      const began = performance.now();
+      try {
+        if (this.#version === undefined) await this.#list();
+        this.#synced.resolve();
+        await this.#watch(this.#version ?? '');
+        // A server or proxy that ends every watch at once must not be asked in a tight loop.
+        failures = this.#lastHeard > heardBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
+      } catch (error) {
+        if (this.#stop.signal.aborted) break;
+        failures = this.#lastHeard > heardBefore ? 1 : failures + 1;
+        if (error instanceof KubeError && error.isExpired) this.#version = undefined;
+        const phase = this.#version === undefined ? 'list' : 'watch';
+        this.#options.onActivity?.(`${phase}-failed`);
+        log.warn({ err: error, resource: type.plural, failures }, `${phase} failed; will resume`);
+      }
+      await this.#pause(failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY));
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { type, namespace, labelSelector } = this.#options;
+    this.#options.onActivity?.('list');
+    const objects: KubeObject[] = [];
+    let continueToken: string | undefined;
+    let version = '';
+    do {
+      const { signal } = this.#stop;
+      const page = await this.#api.list(type, { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal });
+      for (const item of page.items) objects.push(this.#keep(item));
+      continueToken = page.continueToken;
+      version = page.resourceVersion;
+    } while (continueToken !== undefined);
+    this.#heard();
+    this.#emit(this.store.replace(objects, version));
+    this.#version = version;
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const { type, namespace, labelSelector, silenceMs } = this.#options;
+    const { shortest, longest } = WATCH_SECONDS;
+    const timeoutSeconds = Math.round(shortest + Math.random() * (longest - shortest));
+    const silent = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, silent.signal]);
+    const alarm = setTimeout(() => silent.abort(), silenceMs);
+    this.#options.onActivity?.('watch');
+    try {
+      const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal };
+      for await (const event of this.#api.watch(type, options)) {
+        alarm.refresh();
+        this.#heard();
+        if (event.type === 'BOOKMARK') {
+          this.#version = event.resourceVersion;
+          continue;
+        }
+        const object = this.#keep(event.object);
+        this.#emit(event.type === 'DELETED' ? this.store.remove(object) : this.store.put(object));
+        this.#version = object.metadata.resourceVersion;
+      }
+    } catch (error) {
+      if (!silent.signal.aborted) throw error;
+      this.#options.onActivity?.('watch-silent');
+    } finally {
+      clearTimeout(alarm);
+    }
+  }
+
+  #keep(object: KubeObject): KubeObject {
+    return (this.#options.transform ?? slim)(object);
+  }
+
+  #heard(): void {
+    this.#lastHeard = Date.now();
+  }
+
+  #emit(changes: Change[], origin: 'watch' | 'own' = 'watch'): void {
+    for (const change of changes) this.#options.onChange(change, origin);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
+  }
+}
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Drops what no controller reads and what is most of a small object's size: managed fields and the last-applied copy. */
+export function slim(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  if (metadata.annotations?.[LAST_APPLIED] === undefined) return { ...object, metadata };
+  const { [LAST_APPLIED]: __, ...annotations } = metadata.annotations;
+  return { ...object, metadata: { ...metadata, annotations } };
+}

@@ -1,0 +1,79 @@
+/** What a failed reconcile means: what to tell the user, and whether trying again without a change can help. */
+import { ApiError, NoAnswerError } from '../../client/errors.ts';
+import { REASON } from '../contract/reasons.ts';
+import { KubeError, NoKubeAnswerError } from '../kube/kube-error.ts';
+import { Blocked, StaleObject } from './external.ts';
+
+export type Failure =
+  /** Somebody was faster; the newest version will do. */
+  | { kind: 'stale' }
+  /** Passing trouble; the object is as good as it was. */
+  | { kind: 'transient'; reason: string; message: string; retryAfterMs?: number | undefined }
+  /** Only a change of something (the spec, permissions, another object) helps; still tried again now and then. */
+  | { kind: 'terminal'; reason: string; message: string };
+
+export function classify(error: unknown): Failure {
+  if (error instanceof StaleObject) return { kind: 'stale' };
+  if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
+  if (error instanceof ApiError) return classifyApiError(error);
+  if (error instanceof NoAnswerError) {
+    return transient(REASON.apiUnavailable, 'The management API does not answer; retrying', error.retryAfterMs);
+  }
+  if (error instanceof KubeError) return classifyKubeError(error);
+  if (error instanceof NoKubeAnswerError) {
+    return transient(REASON.kubernetesError, 'The Kubernetes API does not answer; retrying');
+  }
+  return transient(REASON.internalError, 'An unforeseen error; see the log of the operator. Retrying');
+}
+
+function classifyApiError(error: ApiError): Failure {
+  if (error.transient) {
+    const message =
+      error.status === 429
+        ? 'The management API asks for fewer requests; retrying'
+        : `The management API is in trouble (${error.code}); retrying`;
+    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
+  }
+  const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
+  if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
+    const message = `The management API refuses the operator's API key: ${error.message}`;
+    return { kind: 'terminal', reason: REASON.accessDenied, message };
+  }
+  return { kind: 'terminal', reason: REASON.rejected, message: explain(error) };
+}
+
+function classifyKubeError(error: KubeError): Failure {
+  if (error.isConflict || error.isNotFound) return { kind: 'stale' };
+  // A 401 comes while a token is being replaced, and while the API server starts.
+  if (error.code === 401 || error.code === 429 || error.code >= 500) {
+    return transient(REASON.kubernetesError, 'The Kubernetes API is in trouble; retrying', error.retryAfterMs);
+  }
+  return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
+}
+
+function transient(reason: string, message: string, retryAfterMs?: number): Failure {
+  return { kind: 'transient', reason, message, retryAfterMs };
+}
+
+/** An API error in the words of the custom resource: pointers as spec paths, no request ids (they change every time). */
+export function explain(error: ApiError): string {
+  const fields = Object.entries(error.details)
+    .filter(([name]) => name.startsWith('/'))
+    .map(([pointer, reason]) => `${specPath(pointer)}: ${reason}`);
+  return fields.length > 0 ? fields.join('; ') : error.message;
+}
+
+/** `/rules/0/ip_policy_id` becomes `spec.rules[0].ipPolicyId`. */
+export function specPath(pointer: string): string {
+  const path = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${camelCase(part)}`))
+    .join('');
+  return `spec${path}`;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

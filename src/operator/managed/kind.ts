@@ -1,0 +1,85 @@
+/** How a custom resource is declared: one value per kind, in `src/operator/kinds`. */
+import { z } from 'zod';
+import type { Client } from '../../client/client.ts';
+import type { KubeApi } from '../kube/kube-api.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
+import type { Delivery, External, Remote } from './external.ts';
+import { type ManagedSpec, managedSpec } from './spec.ts';
+
+export interface PrinterColumn {
+  name: string;
+  jsonPath: string;
+  type: 'string' | 'integer' | 'date';
+  description: string;
+  /** 0 shows always, 1 with `-o wide`. */
+  priority?: number;
+}
+
+/** A CEL rule; `message` names the field and what would be right. */
+export interface CelRule {
+  rule: string;
+  message: string;
+  /** Which member the message is about, below the one that has the rule: `.interval`. */
+  fieldPath?: string;
+}
+
+export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
+  kind: string;
+  plural: string;
+  singular: string;
+  shortNames: readonly string[];
+  description: string;
+  /** The spec without what every kind has. */
+  spec: Shape;
+  /** What the status holds beside what every kind has. */
+  status: z.ZodRawShape;
+  /** Rules about the spec as a whole. */
+  rules: readonly CelRule[];
+  printerColumns: readonly PrinterColumn[];
+  external(client: Client): External<SpecOf<Shape>, R>;
+  /** The members of `status` for what was observed. */
+  describe(spec: SpecOf<Shape>, remote: R, object: KubeObject): Record<string, unknown>;
+  /** For kinds that hand something out once. */
+  delivery?: (secrets: SecretAccess) => Delivery<SpecOf<Shape>, R>;
+}
+
+/** How a delivery reads and writes Secrets; the cache has only those of ours, and no token in them. */
+export interface SecretAccess {
+  kube: KubeApi;
+  /** The Secret as last seen, without its data but for `credential-id` and the digest of the token. */
+  cached(namespace: string, name: string): CachedSecret | undefined;
+  /** Names of the Secrets that belong to the object with this UID, as last seen. */
+  ownedBy(uid: string): readonly string[];
+  observeWrite(written: KubeObject): void;
+  observeDelete(deleted: KubeObject): void;
+}
+
+export interface CachedSecret {
+  object: KubeObject;
+  /** Digest of every data member, by key: enough to see that one was changed, not to use it. */
+  digests: Readonly<Record<string, string>>;
+}
+
+export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;
+
+export interface Kind<Spec extends ManagedSpec, R extends Remote>
+  extends Omit<KindDefinition<z.ZodRawShape, R>, 'spec' | 'status' | 'external' | 'describe' | 'delivery'> {
+  readonly spec: z.ZodType<Spec>;
+  readonly status: z.ZodObject;
+  external(client: Client): External<Spec, R>;
+  describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
+  readonly delivery?: ((secrets: SecretAccess) => Delivery<Spec, R>) | undefined;
+}
+
+/** A kind whose own types are not needed: what a list of kinds holds. */
+// biome-ignore lint/suspicious/noExplicitAny: a heterogeneous list needs an existential type, which TypeScript lacks
+export type AnyKind = Kind<any, any>;
+
+/** Declares a kind. */
+export function kind<Shape extends z.ZodRawShape, R extends Remote>(
+  definition: KindDefinition<Shape, R>,
+): Kind<SpecOf<Shape>, R> {
+  // The shape with the common members added is SpecOf<Shape> by construction; zod cannot say so for a generic shape.
+  const spec = z.object({ ...definition.spec, ...managedSpec }) as unknown as z.ZodType<SpecOf<Shape>>;
+  return { ...definition, spec, status: z.object(definition.status) };
+}

@@ -1,0 +1,46 @@
+/** When a token is to be replaced, and how long the old one goes on working. Pure. */
+
+import { parseDuration } from '../../settings/duration.ts';
+import { ANNOTATION } from '../contract/names.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
+import type { Renewal } from './external.ts';
+
+export interface RotationSpec {
+  rotation?: { interval?: string | undefined; overlap?: string | undefined } | undefined;
+}
+
+const DEFAULT_OVERLAP_MS = 10 * 60_000;
+
+/** When a token issued at `issuedAt` (RFC 3339) is replaced; undefined without an interval. */
+export function rotationTime({ rotation }: RotationSpec, issuedAt: string): Date | undefined {
+  if (rotation?.interval === undefined) return undefined;
+  return new Date(Date.parse(issuedAt) + parseDuration(rotation.interval));
+}
+
+/** Milliseconds that the old token works beside the new one. */
+export function overlapOf({ rotation }: RotationSpec): number {
+  if (rotation?.overlap !== undefined) return parseDuration(rotation.overlap);
+  if (rotation?.interval === undefined) return DEFAULT_OVERLAP_MS;
+  return Math.min(DEFAULT_OVERLAP_MS, parseDuration(rotation.interval) / 2);
+}
+
+/** Whether the token must be replaced now, by request or by age, and else when. */
+export function decideRotation(
+  object: KubeObject,
+  spec: RotationSpec,
+  issuedAt: string,
+  now: Date,
+): { due?: Renewal; at?: Date } {
+  const overlapMs = overlapOf(spec);
+  const requested = annotation(object, ANNOTATION.rotateRequestedAt);
+  const annotations: Record<string, string> = requested ? { [ANNOTATION.rotateHandledAt]: requested } : {};
+  if (requested && requested !== annotation(object, ANNOTATION.rotateHandledAt)) {
+    const message = `Rotation was requested (${requested}); the old token works for another ${overlapMs / 1000} s`;
+    return { due: { cause: 'requested', overlapMs, annotations, message } };
+  }
+  const at = rotationTime(spec, issuedAt);
+  if (!at) return {};
+  if (at > now) return { at };
+  const message = `The token is older than ${spec.rotation?.interval}; the old one works for another ${overlapMs / 1000} s`;
+  return { due: { cause: 'interval', overlapMs, annotations, message } };
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { type Condition, mergeConditions, sameStatus, toKubeTime } from '../../../src/operator/kube/conditions.ts';
+
+const EARLIER = '2026-11-21T10:00:00Z';
+const NOW = new Date('2026-11-21T11:00:00.123Z');
+const NOW_TEXT = '2026-11-21T11:00:00Z';
+
+const ready = (fields: Partial<Condition> = {}): Condition => ({
+  type: 'Ready',
+  status: 'True',
+  reason: 'Available',
+  message: 'fine',
+  observedGeneration: 1,
+  lastTransitionTime: EARLIER,
+  ...fields,
+});
+const finding = { status: 'True', reason: 'Available', message: 'fine' } as const;
+
+describe('mergeConditions', () => {
+  test.each([
+    ['adds a new one with the time', [], { Ready: finding }, [ready({ lastTransitionTime: NOW_TEXT })]],
+    ['changes nothing when nothing changed', [ready()], { Ready: finding }, [ready()]],
+    [
+      'keeps the time when only the reason changes',
+      [ready()],
+      { Ready: { ...finding, reason: 'Other', message: 'else' } },
+      [ready({ reason: 'Other', message: 'else' })],
+    ],
+    [
+      'sets the time when the status changes',
+      [ready()],
+      { Ready: { ...finding, status: 'False' as const } },
+      [ready({ status: 'False', lastTransitionTime: NOW_TEXT })],
+    ],
+    [
+      'leaves those of others alone, in their order',
+      [ready({ type: 'Theirs' }), ready()],
+      { Synced: finding },
+      [ready({ type: 'Theirs' }), ready(), ready({ type: 'Synced', lastTransitionTime: NOW_TEXT })],
+    ],
+  ])('%s', (_, current, findings, expected) => {
+    expect(mergeConditions(current, findings, 1, NOW)).toEqual(expected);
+  });
+
+  test('stamps the generation that it is about, also when all else is the same', () => {
+    expect(mergeConditions([ready()], { Ready: finding }, 2, NOW)).toEqual([ready({ observedGeneration: 2 })]);
+  });
+
+  test('clips a message to what the API server takes', () => {
+    const [merged] = mergeConditions([], { Ready: { ...finding, message: 'x'.repeat(40_000) } }, 1, NOW);
+    expect(merged?.message).toHaveLength(32_768);
+    expect(merged?.message.endsWith('…')).toBe(true);
+  });
+});
+
+test.each([
+  ['equal', { a: 1, b: [ready()] }, { b: [ready()], a: 1 }, true],
+  ['equal but for undefined members', { a: 1, b: undefined }, { a: 1 }, true],
+  ['different in a value', { a: 1 }, { a: 2 }, false],
+  ['different in a member', { a: 1 }, {}, false],
+  ['different in the order of a list', { a: [1, 2] }, { a: [2, 1] }, false],
+])('two statuses that are %s', (_, a, b, same) => {
+  expect(sameStatus(a, b)).toBe(same);
+});
+
+test('Kubernetes times have no fractions', () => {
+  expect(toKubeTime(NOW)).toBe(NOW_TEXT);
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { ApiError, NoAnswerError } from '../../../src/client/errors.ts';
+import { KubeError, NoKubeAnswerError } from '../../../src/operator/kube/kube-error.ts';
+import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import { classify, explain, specPath } from '../../../src/operator/managed/failure.ts';
+import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
+
+const apiError = (error_code: ErrorCode, details: Record<string, string> = {}, retryAfterMs?: number) =>
+  new ApiError(
+    { error_code, status_code: ERROR_STATUS[error_code], msg: `msg of ${error_code}`, details },
+    retryAfterMs,
+  );
+
+test.each([
+  ['/description', 'spec.description'],
+  ['/owner_id', 'spec.ownerId'],
+  ['/rules/0/ip_policy_id', 'spec.rules[0].ipPolicyId'],
+  ['/acl/12', 'spec.acl[12]'],
+  ['/a~1b/c~0d', 'spec.a/b.c~d'],
+  ['/', 'spec.'],
+  ['', 'spec'],
+])('the pointer %s is the field %s', (pointer, expected) => {
+  expect(specPath(pointer)).toBe(expected);
+});
+
+test.each([
+  [
+    'names every field',
+    apiError('INVALID_REQUEST', { '/acl/0': 'no', '/owner_id': 'does not exist', request_id: 'r1' }),
+    'spec.acl[0]: no; spec.ownerId: does not exist',
+  ],
+  ['says what the API says when no field is named', apiError('CONFLICT', { request_id: 'r1' }), 'msg of CONFLICT'],
+])('an explanation %s', (_, error, expected) => {
+  expect(explain(error)).toBe(expected);
+});
+
+describe('a failure', () => {
+  test.each([
+    ['StaleObject', new StaleObject('x'), { kind: 'stale' }],
+    ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale' }],
+    ['an object that is gone', new KubeError(404, 'NotFound', 'x'), { kind: 'stale' }],
+    [
+      'Blocked',
+      new Blocked('SecretConflict', 'taken'),
+      { kind: 'terminal', reason: 'SecretConflict', message: 'taken' },
+    ],
+    [
+      'a refused field',
+      apiError('INVALID_REQUEST', { '/acl/0': 'no' }),
+      { kind: 'terminal', reason: 'Rejected', message: 'spec.acl[0]: no' },
+    ],
+    ['a key that is not accepted', apiError('UNAUTHENTICATED'), { kind: 'terminal', reason: 'AccessDenied' }],
+    ['a key that may not', apiError('PERMISSION_DENIED'), { kind: 'terminal', reason: 'AccessDenied' }],
+    [
+      'too many requests',
+      apiError('RATE_LIMITED', {}, 7_000),
+      { kind: 'transient', reason: 'ApiUnavailable', retryAfterMs: 7_000 },
+    ],
+    ['an API in trouble', apiError('UNAVAILABLE'), { kind: 'transient', reason: 'ApiUnavailable' }],
+    ['a bug in the API', apiError('INTERNAL_ERROR'), { kind: 'transient', reason: 'ApiUnavailable' }],
+    [
+      'no answer',
+      new NoAnswerError('x', { retryAfterMs: 3 }),
+      { kind: 'transient', reason: 'ApiUnavailable', retryAfterMs: 3 },
+    ],
+    [
+      'Kubernetes in trouble',
+      new KubeError(500, 'x', 'x', 9),
+      { kind: 'transient', reason: 'KubernetesError', retryAfterMs: 9 },
+    ],
+    ['Kubernetes asking for patience', new KubeError(429, 'x', 'x'), { kind: 'transient', reason: 'KubernetesError' }],
+    [
+      'no permission in Kubernetes',
+      new KubeError(403, 'Forbidden', 'may not'),
+      { kind: 'terminal', reason: 'KubernetesError', message: 'may not' },
+    ],
+    ['no answer from Kubernetes', new NoKubeAnswerError('x'), { kind: 'transient', reason: 'KubernetesError' }],
+    ['anything else', new TypeError('x'), { kind: 'transient', reason: 'InternalError' }],
+    ['not even an error', 'x', { kind: 'transient', reason: 'InternalError' }],
+  ])('by %s', (_, error, expected) => {
+    expect(classify(error)).toMatchObject(expected);
+  });
+
+  test('never tells what may differ from one attempt to the next', () => {
+    const message = (error: unknown) => (classify(error) as { message: string }).message;
+    const first = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'first' });
+    const second = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'second' });
+    expect(message(first)).toBe(message(second));
+    expect(message(new NoAnswerError('connect ECONNREFUSED 10.0.0.1:8080'))).not.toContain('10.0.0.1');
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { ANNOTATION } from '../../../src/operator/contract/names.ts';
+import { decideRotation, overlapOf, rotationTime } from '../../../src/operator/managed/rotation.ts';
+import { object } from '../objects.ts';
+
+const ISSUED = '2026-11-21T10:00:00.000Z';
+const HOUR = 3_600_000;
+const later = (ms: number) => new Date(Date.parse(ISSUED) + ms);
+
+test.each([
+  ['without a rotation', {}, undefined],
+  ['without an interval', { rotation: { overlap: '1h' } }, undefined],
+  ['with an interval', { rotation: { interval: '1h' } }, later(HOUR)],
+])('the time of a rotation %s', (_, spec, expected) => {
+  expect(rotationTime(spec, ISSUED)).toEqual(expected);
+});
+
+test.each([
+  ['ten minutes by default', {}, 600_000],
+  ['ten minutes with a long interval', { rotation: { interval: '24h' } }, 600_000],
+  ['half of a short interval', { rotation: { interval: '1m' } }, 30_000],
+  ['what is declared', { rotation: { interval: '24h', overlap: '2h' } }, 2 * HOUR],
+  ['nothing, when that is declared', { rotation: { overlap: '0s' } }, 0],
+])('the overlap is %s', (_, spec, expected) => {
+  expect(overlapOf(spec)).toBe(expected);
+});
+
+describe('a rotation', () => {
+  const hourly = { rotation: { interval: '1h', overlap: '5m' } };
+  const asked = (annotations: Parameters<typeof object>[1], spec: Parameters<typeof decideRotation>[1], now: Date) =>
+    decideRotation(object({}, annotations), spec, ISSUED, now);
+
+  test.each([
+    ['is neither due nor planned without interval and request', {}, {}, later(HOUR), {}],
+    ['is planned for when the interval ends', {}, hourly, later(HOUR - 1), { at: later(HOUR) }],
+    ['is due when the interval has ended', {}, hourly, later(HOUR), { due: { cause: 'interval', overlapMs: 300_000 } }],
+    [
+      'is due on request',
+      { rotateRequestedAt: 'x' },
+      {},
+      later(0),
+      { due: { cause: 'requested', overlapMs: 600_000 } },
+    ],
+    [
+      'is due on another request',
+      { rotateRequestedAt: 'y', rotateHandledAt: 'x' },
+      {},
+      later(0),
+      { due: { cause: 'requested' } },
+    ],
+    ['is not due on a request that was handled', { rotateRequestedAt: 'x', rotateHandledAt: 'x' }, {}, later(0), {}],
+    ['is not due on an empty request', { rotateRequestedAt: '' }, {}, later(0), {}],
+    [
+      'is due by age also after a request that was handled',
+      { rotateRequestedAt: 'x', rotateHandledAt: 'x' },
+      hourly,
+      later(HOUR),
+      { due: { cause: 'interval' } },
+    ],
+  ])('%s', (_, annotations, spec, now, expected) => {
+    const decided = asked(annotations, spec, now);
+    expect(decided).toMatchObject(expected);
+    expect(Object.keys(decided)).toEqual(Object.keys(expected));
+  });
+
+  test('records the request that it answers, so that it is not repeated', () => {
+    const { due } = asked({ rotateRequestedAt: 'x' }, hourly, later(2 * HOUR));
+    expect(due?.annotations).toEqual({ [ANNOTATION.rotateHandledAt]: 'x' });
+  });
+});

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
+import { startControlPlane } from '../dev/control-plane/control-plane.ts';
+import { startPostgres } from '../dev/postgres/postgres.ts';
+import { type Child, startChild } from '../dev/processes/child-process.ts';
+import { freePorts } from '../dev/processes/ports.ts';
+import { waitFor } from '../dev/processes/wait.ts';
 import { KubeApi } from '../src/operator/kube/kube-api.ts';
-import { type Child, startChild } from '../test/cluster/child-process.ts';
-import { startControlPlane } from '../test/cluster/control-plane.ts';
-import { freePorts } from '../test/cluster/ports.ts';
-import { waitFor } from '../test/cluster/wait.ts';
-import { startPostgres } from '../test/postgres.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const MAIN = join(ROOT, 'src/main.ts');

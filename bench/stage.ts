@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { createDatabase } from '../dev/postgres/postgres.ts';
 import { type Database, openDatabase } from '../src/api/store/database.ts';
 import { migrate } from '../src/api/store/migrate.ts';
 import { startEmbeddedPostgres } from '../src/postgres/embedded.ts';
-import { createDatabase } from '../test/postgres.ts';
 import { type Processes, startProcesses } from './processes.ts';
 
 export interface Stage {

@@ -7,15 +7,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
 import { z } from 'zod';
+import { ensureBinaries } from '../dev/control-plane/binaries.ts';
+import { startControlPlane } from '../dev/control-plane/control-plane.ts';
+import { formatProgress, type Progress } from '../dev/control-plane/progress.ts';
 import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type RunningApi, startApi } from '../src/api/server.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { TunnelOperator } from '../src/operator/operator.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 import { readSettings } from '../src/settings/settings.ts';
-import { ensureBinaries } from '../test/cluster/binaries.ts';
-import { startControlPlane } from '../test/cluster/control-plane.ts';
-import { formatProgress, type Progress } from '../test/cluster/progress.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');

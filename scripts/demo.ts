@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import { Listr, PRESET_TIMER } from 'listr2';
-import { BinaryUnavailable } from '../test/cluster/binaries.ts';
+import { BinaryUnavailable } from '../dev/control-plane/binaries.ts';
 import { Demo } from './demo-stack.ts';
 
 const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]]';

@@ -6,9 +6,9 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { fuzz, startTarget } from '../test/fuzz/run.ts';
-import { ensureSchemathesis } from '../test/fuzz/schemathesis.ts';
-import { createDatabase, startPostgres } from '../test/postgres.ts';
+import { fuzz, startTarget } from '../dev/fuzz/run.ts';
+import { ensureSchemathesis } from '../dev/fuzz/schemathesis.ts';
+import { createDatabase, startPostgres } from '../dev/postgres/postgres.ts';
 
 const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string' } } });
 const seed = Number(values.seed ?? randomInt(1_000_000));

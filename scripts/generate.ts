@@ -1,11 +1,11 @@
 /** Writes the files that are generated from the definitions; with `--check`, only says which are out of date. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { conformancePage } from '../dev/conformance/page.ts';
+import { permissionsPage } from '../dev/conformance/permissions.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
-import { conformancePage } from '../test/conformance/page.ts';
-import { permissionsPage } from '../test/conformance/permissions.ts';
 
 interface Generated {
   /** Path from the root of the repository. */

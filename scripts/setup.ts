@@ -4,8 +4,8 @@
  * Makes sure that everything the tests and the demo run on is there: by default the control plane; `helm` and `pebble`
  * by name.
  */
-import { type BinaryName, BinaryUnavailable, ensureBinaries } from '../test/cluster/binaries.ts';
-import { formatProgress } from '../test/cluster/progress.ts';
+import { type BinaryName, BinaryUnavailable, ensureBinaries } from '../dev/control-plane/binaries.ts';
+import { formatProgress } from '../dev/control-plane/progress.ts';
 
 const REQUIRED = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 const KNOWN: readonly BinaryName[] = [...REQUIRED, 'kube-controller-manager', 'helm', 'pebble'];

@@ -165,6 +165,17 @@ test('imports name files with their extension, and what Node has with its scheme
   expect(wrong).toEqual([]);
 });
 
+test('what demo, benches and tests share stands in dev/: nothing imports from test/', async () => {
+  const root = join(SRC, '..');
+  const outside = ['bench', 'dev', 'scripts'].map(async (folder) => {
+    const found = await readdir(join(root, folder), { recursive: true });
+    const sources = found.filter((name) => name.endsWith('.ts')).map((name) => join('..', folder, name));
+    return (await Promise.all(sources.map(importsOf))).flat();
+  });
+  const all = [...imports, ...(await Promise.all(outside)).flat()];
+  expect(all.filter(({ target }) => target?.startsWith('../test/'))).toEqual([]);
+});
+
 test('the domain does no input or output', () => {
   // Of node:net only isIPv4 and isIPv6, which look at a string.
   const allowed = ['node:crypto', 'node:net', 'node:url'];

@@ -1,10 +1,10 @@
 /** What is asked of every family: its requests, as templates. A family or module without one is an error. */
 import { generateKeyPairSync } from 'node:crypto';
+import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { catalogue } from '../../src/api/events/catalogue.ts';
 import { FAMILIES } from '../../src/api/families/all.ts';
 import { lineOf, sshPublicOf } from '../../src/api/ssh/keys.ts';
 import type { Resource } from '../../src/resources/definition/resource.ts';
-import { makeCertificate } from '../../test/api/x509.ts';
 
 export interface Case {
   /** The row of the table. */

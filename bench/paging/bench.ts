@@ -1,9 +1,9 @@
 /** `npm run bench -- paging`: what a page costs with 10,000, 100,000 and 1,000,000 rows in its table. */
 import pg from 'pg';
+import { buffersOf, explain, statementsOf } from '../../dev/database/explain.ts';
+import { idOfRow } from '../../dev/database/fill.ts';
+import { fillShared, hotStatements } from '../../dev/database/hot-statements.ts';
 import { repository } from '../../src/api/store/repository.ts';
-import { buffersOf, explain, statementsOf } from '../../test/api/explain.ts';
-import { idOfRow } from '../../test/api/fill.ts';
-import { fillShared, hotStatements } from '../../test/api/hot-statements.ts';
 import type { BenchOptions } from '../options.ts';
 import type { Server } from '../processes.ts';
 import { byTurns } from '../rounds.ts';

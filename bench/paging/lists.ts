@@ -1,10 +1,10 @@
 /** The lists that are measured, and the many rows in them. */
 import { z } from 'zod';
+import { fillTable } from '../../dev/database/fill.ts';
 import { credential } from '../../src/resources/credential.ts';
 import type { Resource } from '../../src/resources/definition/resource.ts';
 import { httpsEdgeRoute } from '../../src/resources/https-edge-route.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
-import { fillTable } from '../../test/api/fill.ts';
 import { BENCH_KEY } from '../keys.ts';
 
 export interface List {

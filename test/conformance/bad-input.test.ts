@@ -1,14 +1,14 @@
 /** What no client should send, to every operation: a clear 4xx, and nothing of it is stored. */
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Step } from '../../dev/conformance/row.ts';
+import { SECTIONS } from '../../dev/conformance/sections.ts';
 import { errorBody } from '../../src/resources/definition/errors.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { badBodies } from './bad-bodies.ts';
 import { type Documented, readContract } from './coverage.ts';
 import { fill, prepare } from './play.ts';
-import type { Step } from './row.ts';
-import { SECTIONS } from './sections.ts';
 import { richest } from './valid-request.ts';
 import { createWorld } from './world.ts';
 

@@ -1,12 +1,12 @@
 /** Plays every row of the conformance table, and holds the table against the OpenAPI document. */
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Row } from '../../dev/conformance/row.ts';
+import { SECTIONS } from '../../dev/conformance/sections.ts';
+import { table } from '../../dev/conformance/table.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { CONTRACT_OPERATIONS } from './contract-operations.ts';
 import { readContract } from './coverage.ts';
 import { play } from './play.ts';
-import type { Row } from './row.ts';
-import { SECTIONS } from './sections.ts';
-import { table } from './table.ts';
 import { createWorld } from './world.ts';
 
 const world = await createWorld();

@@ -1,6 +1,6 @@
 /** Which operations and fields of the OpenAPI document rows ask for and look at. */
 import { z } from 'zod';
-import type { Row, Step } from './row.ts';
+import type { Row, Step } from '../../dev/conformance/row.ts';
 
 const json = z.record(z.string(), z.unknown());
 const content = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }) });

@@ -1,12 +1,12 @@
 /** Tries every cell of the table of permissions. */
 import { describe, expect, test } from 'vitest';
+import { CALLERS, type CallerKind, PERMISSIONS, type Verdict } from '../../dev/conformance/permissions.ts';
+import type { Role } from '../../dev/conformance/row.ts';
+import { SECTIONS } from '../../dev/conformance/sections.ts';
 import type { Caller } from '../api/harness.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { type Documented, readContract } from './coverage.ts';
-import { CALLERS, type CallerKind, PERMISSIONS, type Verdict } from './permissions.ts';
 import { fill, prepare, send } from './play.ts';
-import type { Role } from './row.ts';
-import { SECTIONS } from './sections.ts';
 import { simplest } from './valid-request.ts';
 import { createWorld } from './world.ts';
 

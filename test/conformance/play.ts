@@ -1,7 +1,7 @@
 /** Plays rows against an API, and finds what differs from what they say. */
 import { expect } from 'vitest';
+import type { Answer, Role, Row, Step } from '../../dev/conformance/row.ts';
 import type { Caller, Reply } from '../api/harness.ts';
-import type { Answer, Role, Row, Step } from './row.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 /** Plays every row and looks for the secrets of all of them where no secret belongs. */
 import { describe, expect, test } from 'vitest';
+import { SECTIONS } from '../../dev/conformance/sections.ts';
 import type { Caller, Reply } from '../api/harness.ts';
 import { play } from './play.ts';
-import { SECTIONS } from './sections.ts';
 import { createWorld } from './world.ts';
 
 /** Members of requests and answers that are secret. */

@@ -1,6 +1,7 @@
 /** For each operation requests that succeed, taken from the rows: what other suites then vary. */
+
+import type { Row, Section } from '../../dev/conformance/row.ts';
 import type { Contract, Documented } from './coverage.ts';
-import type { Row, Section } from './row.ts';
 
 /** The row that asks for the operation with the least: nothing comes first that need not. Throws when there is none. */
 export function simplest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {

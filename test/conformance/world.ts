@@ -1,10 +1,11 @@
 /** What the rows are played on: an API with its callers, and the values that placeholders of every row may name. */
+
+import { certificates } from '../../dev/conformance/certificates.ts';
+import type { Role } from '../../dev/conformance/row.ts';
+import { SSH_KEYS } from '../../dev/conformance/ssh-keys.ts';
+import { times } from '../../dev/conformance/times.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
-import { certificates } from './certificates.ts';
 import type { Values } from './play.ts';
-import type { Role } from './row.ts';
-import { SSH_KEYS } from './ssh-keys.ts';
-import { times } from './times.ts';
 
 export interface World {
   readonly api: TestApi;

@@ -1,10 +1,10 @@
 /** Somebody else is at work at the same moment: another operator, a user, or a request that had been given up. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, FINALIZER } from '../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
-import { waitFor } from '../cluster/wait.ts';
 import { untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import { type CredentialSpec, openStage, SECRETS, type Stage } from './stage.ts';

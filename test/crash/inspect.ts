@@ -1,11 +1,11 @@
 /** The promise, checked: what is declared exists once, everywhere, and nothing else does. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
 import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
-import { waitFor } from '../cluster/wait.ts';
 import { CREDENTIALS, type Declared, POLICIES, SECRETS, type Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */

@@ -6,7 +6,7 @@
  * so the order of all calls is not the same every time, while that of the calls about one object is.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { waitFor } from '../cluster/wait.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import type { Cast, Scenario } from './scenarios.ts';

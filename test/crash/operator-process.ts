@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { type Child, ChildExited, startChild } from '../cluster/child-process.ts';
-import { waitFor } from '../cluster/wait.ts';
+import { type Child, ChildExited, startChild } from '../../dev/processes/child-process.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 

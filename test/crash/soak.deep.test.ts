@@ -4,9 +4,9 @@
  * how many rounds.
  */
 import { afterAll, describe, expect, it } from 'vitest';
+import { randomFrom } from '../../dev/fixtures/random.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { waitFor } from '../cluster/wait.ts';
-import { randomFrom } from '../random.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { FAULTS, refusal } from './object-faults.ts';
 import type { Fault } from './proxy.ts';

@@ -12,6 +12,8 @@ import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
+import type { ControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -20,8 +22,6 @@ import { API_VERSION, FINALIZER, GROUP, SECRET_TYPE, VERSION } from '../../src/o
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
-import type { ControlPlane } from '../cluster/control-plane.ts';
-import { waitFor } from '../cluster/wait.ts';
 import { createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';

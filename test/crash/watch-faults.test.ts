@@ -1,7 +1,7 @@
 /** What can befall the operator's watches, and what it must not miss or misunderstand through it. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { waitFor } from '../cluster/wait.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { WatchFault } from './watch-relay.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { startControlPlane } from '../cluster/control-plane.ts';
+import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { type CommandResult, cluster, kubectl } from '../harness.ts';
 import { kubectlOn } from './kubectl.ts';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, ROOT, SECRETS, startStack } from './stack.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { fuzz, startTarget } from '../../dev/fuzz/run.ts';
+import { ensureSchemathesis, SchemathesisUnavailable } from '../../dev/fuzz/schemathesis.ts';
 import { createTestDatabase } from '../harness.ts';
-import { fuzz, startTarget } from './run.ts';
-import { ensureSchemathesis, SchemathesisUnavailable } from './schemathesis.ts';
 
 const SEED = 1;
 

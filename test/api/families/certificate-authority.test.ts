@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { altered, KeyUsageFlags, type Made, makeCertificate, type Wanted } from '../../../dev/fixtures/x509.ts';
 import { readCertificates } from '../../../src/api/certificates/x509.ts';
 import { certificateAuthority, MAX_CA_PEM_BYTES } from '../../../src/resources/certificate-authority.ts';
 import { KEY_USAGES } from '../../../src/resources/formats/x509-names.ts';
 import { BASE, startTestApi } from '../harness.ts';
-import { altered, KeyUsageFlags, type Made, makeCertificate, type Wanted } from '../x509.ts';
 
 const api = await startTestApi();
 const { admin } = api;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import { tlsCertificate } from '../../../src/resources/tls-certificate.ts';
 import { BASE, startTestApi } from '../harness.ts';
-import { makeCertificate } from '../x509.ts';
 
 const api = await startTestApi({ platform: { serviceDomains: ['tunnels.example', 'other.example'] } });
 const { admin } = api;

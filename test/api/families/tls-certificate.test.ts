@@ -1,10 +1,10 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { altered, KeyUsageFlags, type Made, makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { TLS_PRIVATE_KEY } from '../../../src/api/families/tls-certificate.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { tlsCertificate } from '../../../src/resources/tls-certificate.ts';
 import { startTestApi } from '../harness.ts';
-import { altered, KeyUsageFlags, type Made, makeCertificate } from '../x509.ts';
 
 const secrets = createSecrets([{ id: 'k', bytes: Buffer.alloc(32, 1) }]);
 const api = await startTestApi({ secrets });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { BASE, startTestApi } from '../harness.ts';
-import { makeCertificate } from '../x509.ts';
 
 const api = await startTestApi();
 const { admin } = api;

@@ -2,10 +2,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Child, ChildExited, startChild } from '../../../dev/processes/child-process.ts';
+import { freePorts } from '../../../dev/processes/ports.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
 import { type Client, createClient } from '../../../src/client/client.ts';
-import { type Child, ChildExited, startChild } from '../../cluster/child-process.ts';
-import { freePorts } from '../../cluster/ports.ts';
-import { waitFor } from '../../cluster/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 

@@ -3,7 +3,7 @@
  * it or nothing, according to whether the commit had arrived.
  */
 import { expect } from 'vitest';
-import { waitFor } from '../../cluster/wait.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
 import { atEnd, emptyDatabase, type Method, type Reply, startTestApi, type TestApi } from '../harness.ts';
 import type { Message } from './wire.ts';
 import { type CutPoint, WireProxy } from './wire-proxy.ts';

@@ -1,7 +1,7 @@
 /** What happens to the database, or to a process, while writers go on; each ends with all of it serving again. */
 import pg from 'pg';
-import { waitFor } from '../../cluster/wait.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '../../../dev/fixtures/random.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
 import type { ApiProcess } from './api-process.ts';
 import type { Load } from './load.ts';
 import type { LoadStage } from './load-stage.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { createDatabase, startPostgres } from '../../../dev/postgres/postgres.ts';
 import { isTransient } from '../../../src/api/store/database-errors.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { createTestDatabase } from '../../harness.ts';
-import { createDatabase, startPostgres } from '../../postgres.ts';
 import { atEnd, emptyDatabase, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 import { unavailable } from './cut-points.ts';
 import { WireProxy } from './wire-proxy.ts';

@@ -1,8 +1,9 @@
 /** Writers on two API processes, and what they were answered. */
+
+import { randomFrom } from '../../../dev/fixtures/random.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
 import type { Client } from '../../../src/client/client.ts';
 import { ApiError, NoAnswerError } from '../../../src/client/errors.ts';
-import { waitFor } from '../../cluster/wait.ts';
-import { randomFrom } from '../../random.ts';
 import type { ApiProcess } from './api-process.ts';
 import type { Possible } from './possible.ts';
 import type { Stored } from './stored.ts';

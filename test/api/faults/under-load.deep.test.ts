@@ -1,6 +1,6 @@
 /** LOAD_SEED repeats a run's choices (not its timing), LOAD_FAULTS says how many faults there are. */
 import { expect, test } from 'vitest';
-import { randomFrom } from '../../random.ts';
+import { randomFrom } from '../../../dev/fixtures/random.ts';
 import { faults } from './database-faults.ts';
 import { expectNothingLostOrDoubled, openLoadStage, WRITERS } from './load-stage.ts';
 

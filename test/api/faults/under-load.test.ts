@@ -1,6 +1,6 @@
 /** Every fault once; faults-under-load.deep.test.ts has them in random order, many times. */
 import { test } from 'vitest';
-import { randomFrom } from '../../random.ts';
+import { randomFrom } from '../../../dev/fixtures/random.ts';
 import { faults } from './database-faults.ts';
 import { expectNothingLostOrDoubled, openLoadStage, WRITERS } from './load-stage.ts';
 

@@ -1,8 +1,8 @@
 /** A client of the API under load, and how patient it is. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../../dev/fixtures/random.ts';
 import type { CreateOptions } from '../../../src/client/client.ts';
 import type { ErrorCode } from '../../../src/resources/definition/errors.ts';
-import type { Random } from '../../random.ts';
 import type { Load, Outcome, Send } from './load.ts';
 import type { Possible } from './possible.ts';
 import type { Stored } from './stored.ts';

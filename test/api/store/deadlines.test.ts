@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
 import { createDeadlines } from '../../../src/api/store/deadlines.ts';
-import { waitFor } from '../../cluster/wait.ts';
 import { atEnd } from '../harness.ts';
 
 /** Numbers below `count` in an order that is no order. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { explain } from '../explain.ts';
+import { explain } from '../../../dev/database/explain.ts';
+import { fillShared, hotStatements } from '../../../dev/database/hot-statements.ts';
 import { heldTransaction, startTestApi } from '../harness.ts';
-import { fillShared, hotStatements } from '../hot-statements.ts';
 
 const api = await startTestApi();
 

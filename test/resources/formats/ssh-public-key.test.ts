@@ -1,8 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import {
+  b64,
+  dssLine,
+  ec,
+  ecLine,
+  ed25519Line,
+  edwards,
+  line,
+  point,
+  rsa,
+  rsaLine,
+} from '../../../dev/fixtures/ssh-keys.ts';
 import { parseSshPublicKey, sshPublicKey } from '../../../src/resources/formats/ssh-public-key.ts';
 import { mpint, string } from '../../../src/resources/formats/ssh-wire.ts';
-import { b64, dssLine, ec, ecLine, ed25519Line, edwards, line, point, rsa, rsaLine } from '../ssh-keys.ts';
 
 const bytes25519 = edwards();
 const ed25519 = ed25519Line(bytes25519);

@@ -9,11 +9,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
+import { KeyUsageFlags, makeCertificate } from '../../../../dev/fixtures/x509.ts';
+import { startPostgres } from '../../../../dev/postgres/postgres.ts';
 import { startApi } from '../../../../src/api/server.ts';
 import { migrations } from '../../../../src/api/store/migrate.ts';
 import { idempotencyDigest } from '../../../../src/resources/definition/idempotency.ts';
-import { startPostgres } from '../../../postgres.ts';
-import { KeyUsageFlags, makeCertificate } from '../../x509.ts';
 
 const secrets = {
   adminKey: 'tnl_ak_admin_of_the_recorded_rows_0123456789',

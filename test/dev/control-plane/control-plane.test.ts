@@ -1,7 +1,7 @@
 import { AuthenticationV1Api, CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { cluster, createNamespace, kubeconfig, kubectl } from '../harness.ts';
-import { waitFor } from './wait.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { cluster, createNamespace, kubeconfig, kubectl } from '../../harness.ts';
 
 const { hasControllerManager } = await cluster();
 const admin = await kubeconfig();

@@ -1,5 +1,5 @@
 /** Public keys of hosts that rows name as `{ssh.ed25519}` and so on; some are to be refused. */
-import { b64, dssLine, ec, ecLine, ed25519Line, edwards, point, rsa, rsaLine } from '../resources/ssh-keys.ts';
+import { b64, dssLine, ec, ecLine, ed25519Line, edwards, point, rsa, rsaLine } from '../fixtures/ssh-keys.ts';
 
 const rsa2048 = rsa(2048);
 

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheRoot } from '../cluster/binaries.ts';
-import { withLock } from '../cluster/lock.ts';
+import { cacheRoot } from '../control-plane/binaries.ts';
+import { withLock } from '../control-plane/lock.ts';
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 /** What schemathesis asks for. */

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Child, startChild } from './child-process.ts';
-import { isRunning } from './processes.ts';
-import { waitFor } from './wait.ts';
+import { type Child, startChild } from '../../../dev/processes/child-process.ts';
+import { isRunning } from '../../../dev/processes/is-running.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
 
 let directory = '';
 const children: Child[] = [];

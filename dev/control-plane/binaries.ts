@@ -22,7 +22,7 @@ export class BinaryUnavailable extends Error {
   constructor(binary: BinaryName, tried: readonly string[]) {
     super(
       `${binary} is not available: ${tried.join('; ')}. ` +
-        `Install Go (the version in test/cluster/kubernetes/go.mod or newer), or put the binary into a folder and name that in KUBEBUILDER_ASSETS.`,
+        `Install Go (the version in dev/control-plane/kubernetes/go.mod or newer), or put the binary into a folder and name that in KUBEBUILDER_ASSETS.`,
     );
     this.binary = binary;
   }

@@ -6,12 +6,12 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { BinaryUnavailable, ensureBinaries } from './binaries.ts';
-import { ChecksumMismatch, DownloadFailed } from './download.ts';
-import { freePorts } from './ports.ts';
-import type { Progress } from './progress.ts';
-import { fetchPublished, newestPatch, type Sources } from './published.ts';
-import { HELM_VERSION, KUBERNETES_VERSION } from './versions.ts';
+import { BinaryUnavailable, ensureBinaries } from '../../../dev/control-plane/binaries.ts';
+import { ChecksumMismatch, DownloadFailed } from '../../../dev/control-plane/download.ts';
+import type { Progress } from '../../../dev/control-plane/progress.ts';
+import { fetchPublished, newestPatch, type Sources } from '../../../dev/control-plane/published.ts';
+import { HELM_VERSION, KUBERNETES_VERSION } from '../../../dev/control-plane/versions.ts';
+import { freePorts } from '../../../dev/processes/ports.ts';
 
 const platform = { os: 'linux', arch: 'amd64' } as const;
 let scratch = '';

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { z } from 'zod';
 import { startApi } from '../../src/api/server.ts';
 import { createClient } from '../../src/client/client.ts';
-import { makeCertificate } from '../api/x509.ts';
+import { makeCertificate } from '../fixtures/x509.ts';
 
 const ADMIN_KEY = 'tnl_ak_of_the_fuzz_test_0123456789';
 const HERE = import.meta.dirname;

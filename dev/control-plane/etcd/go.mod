@@ -1,4 +1,4 @@
-module tunnel-operator.dev/test/cluster/etcd
+module tunnel-operator.dev/dev/control-plane/etcd
 
 go 1.26.0
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isRunning } from './cluster/processes.ts';
-import { createTestDatabase, postgres } from './harness.ts';
-import { createDatabase, type Postgres, startPostgres } from './postgres.ts';
+import { createDatabase, type Postgres, startPostgres } from '../../dev/postgres/postgres.ts';
+import { isRunning } from '../../dev/processes/is-running.ts';
+import { createTestDatabase, postgres } from '../harness.ts';
 
 /** The first column of the first row. */
 async function ask(url: string, sql: string): Promise<unknown> {

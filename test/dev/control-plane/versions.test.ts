@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ETCD_VERSION, KUBERNETES_VERSION } from './versions.ts';
+import { ETCD_VERSION, KUBERNETES_VERSION } from '../../../dev/control-plane/versions.ts';
 
-const goMod = (module: string) => readFile(join(import.meta.dirname, module, 'go.mod'), 'utf8');
+const goMod = (module: string) =>
+  readFile(join(import.meta.dirname, '../../../dev/control-plane', module, 'go.mod'), 'utf8');
 
 it('the Go modules require the versions that are named here', async () => {
   expect(await goMod('kubernetes')).toContain(`\tk8s.io/kubernetes v${KUBERNETES_VERSION} `);

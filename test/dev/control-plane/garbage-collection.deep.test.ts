@@ -1,7 +1,7 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
-import { cluster, createNamespace, kubeconfig, kubectl } from '../harness.ts';
-import { waitFor } from './wait.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { cluster, createNamespace, kubeconfig, kubectl } from '../../harness.ts';
 
 const { hasControllerManager } = await cluster();
 const core = (await kubeconfig()).makeApiClient(CoreV1Api);

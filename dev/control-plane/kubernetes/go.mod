@@ -1,4 +1,4 @@
-module tunnel-operator.dev/test/cluster/kubernetes
+module tunnel-operator.dev/dev/control-plane/kubernetes
 
 go 1.26.0
 

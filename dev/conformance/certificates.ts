@@ -1,6 +1,6 @@
 /** Certificates and keys that rows name as `{pem.ca}` and so on; made anew, so that none expires. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { altered, KeyUsageFlags, makeCertificate } from '../api/x509.ts';
+import { altered, KeyUsageFlags, makeCertificate } from '../fixtures/x509.ts';
 
 const { keyCertSign, cRLSign, digitalSignature } = KeyUsageFlags;
 const ALL_USAGES = 0b1_1111_1111;

@@ -4,7 +4,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withLock } from './lock.ts';
+import { withLock } from '../../../dev/control-plane/lock.ts';
 
 let directory = '';
 let path = '';

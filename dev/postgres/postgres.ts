@@ -2,11 +2,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
-import { type Child, ChildExited, startChild } from './cluster/child-process.ts';
-import { freePorts } from './cluster/ports.ts';
-import { type ProcessStats, processStats } from './cluster/stats.ts';
-import { waitFor } from './cluster/wait.ts';
-import { createCluster } from './postgres-cluster.ts';
+import { type Child, ChildExited, startChild } from '../processes/child-process.ts';
+import { freePorts } from '../processes/ports.ts';
+import { type ProcessStats, processStats } from '../processes/stats.ts';
+import { waitFor } from '../processes/wait.ts';
+import { createCluster } from './files.ts';
 
 export interface Postgres {
   /** Of a superuser, to the database `postgres`. Listens on 127.0.0.1 alone. */

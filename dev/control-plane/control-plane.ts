@@ -3,16 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Child, ChildExited, startChild } from '../processes/child-process.ts';
+import { freePorts } from '../processes/ports.ts';
+import { type ProcessStats, processStats } from '../processes/stats.ts';
+import { waitFor } from '../processes/wait.ts';
 import { type BinaryName, BinaryUnavailable, ensureBinaries } from './binaries.ts';
 import type { KeyPair } from './certificates.ts';
-import { type Child, ChildExited, startChild } from './child-process.ts';
 import { apiServerArgs, controllerManagerArgs, etcdArgs, layout, type Ports } from './components.ts';
 import { writeCredentials } from './credentials.ts';
 import { externalControlPlane } from './external.ts';
-import { freePorts } from './ports.ts';
 import { formatProgress, type Progress } from './progress.ts';
-import { type ProcessStats, processStats } from './stats.ts';
-import { waitFor } from './wait.ts';
 
 /** Nothing of ours: etcd takes `ETCD_*` for flags, and nobody here needs a proxy. */
 const CHILD_ENVIRONMENT = { PATH: process.env.PATH };

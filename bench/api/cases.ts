@@ -1,10 +1,10 @@
 /** What is asked of every family: its requests, as templates. A family or module without one is an error. */
 import { generateKeyPairSync } from 'node:crypto';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
-import { catalogue } from '../../src/api/events/catalogue.ts';
-import { FAMILIES } from '../../src/api/families/all.ts';
+import { CATALOGUE } from '../../src/api/events/catalogue.ts';
 import { lineOf, sshPublicOf } from '../../src/api/ssh/keys.ts';
 import type { Resource } from '../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../src/resources/families.ts';
 
 export interface Case {
   /** The row of the table. */
@@ -48,7 +48,7 @@ const FIRST_SOURCE = 'ip_policy_created.v0';
 
 /** Lists that are not ids of anything: event types to add, and names below reserved domains. */
 export function plainLists(): Record<string, string[]> {
-  const types = catalogue(FAMILIES).types.map(({ type }) => type);
+  const types = CATALOGUE.types.map(({ type }) => type);
   return {
     first_source: [FIRST_SOURCE],
     event_type: types.filter((type) => type !== FIRST_SOURCE),

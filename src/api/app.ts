@@ -1,7 +1,7 @@
 /** The management API as a Fastify instance, without anything around it: no process, no listening, no set-up. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { invalidRequest } from './errors/errors.ts';
-import { addOperations } from './families/all.ts';
+import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
 import {
@@ -19,7 +19,7 @@ import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { addRateLimits, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
 import { endRequests } from './http/request-deadlines.ts';
 import { requestId } from './http/request-id.ts';
-import { createApi } from './http/route.ts';
+import { addRoutes } from './http/route.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { addDocs } from './openapi/page.ts';
 import { createSecrets, type Secrets } from './secrets/sealing.ts';
@@ -117,7 +117,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const rateLimiter = await addRateLimits(scope, db, { ...RATE_LIMITS, ...options.rateLimits });
     const requestEnds = endRequests(scope, timeouts.handler);
     const baseOf = baseUrl(options.baseUrl);
-    addOperations(createApi(scope, { db, secrets, platform, rateLimiter, requestEnds, baseOf }));
+    addRoutes(scope, OPERATIONS, { api: { db, secrets, platform }, rateLimiter, requestEnds, baseOf });
   });
   await addDocs(app, openApiDocument());
   return app;

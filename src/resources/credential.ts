@@ -26,6 +26,7 @@ export const credential = resource({
   path: '/credentials',
   collection: 'credentials',
   tag: 'Tunnel credentials',
+  access: 'owner',
   description: 'An authtoken with which a tunnel agent authenticates. The token is in the creation response only.',
   fields: {
     ...described('Who or what uses the credential.'),

@@ -34,7 +34,7 @@ export const httpsEdgeRoute = resource({
   fields: {
     ...described('What is served here.'),
     edge_id: derived(httpsEdge.id),
-    match: required(match),
+    match: { ...required(match), unique: { within: ['edge_id', 'match_type'] } },
     match_type: required(z.enum(['exact_path', 'path_prefix'])),
     backend_id: optionalReference([tunnelGroupBackend, httpResponseBackend], 'backend'),
     modules: moduleNames,

@@ -40,7 +40,7 @@ export const ipPolicyRule = resource({
   description: 'One CIDR block that an IP policy allows or denies. A policy has at most one rule per block.',
   fields: {
     ...described('What this block is.'),
-    cidr: field(canonical, cidr, 'required', true, null),
+    cidr: { ...field(canonical, cidr, 'required', true, null), unique: { within: ['ip_policy_id'] } },
     action: required(ruleAction),
     ip_policy_id: required(idOf(ipPolicy.prefix), { update: false }),
   },

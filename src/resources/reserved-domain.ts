@@ -82,7 +82,7 @@ export const reservedDomain = resource({
   description: 'A host name, or all below one, that is yours to serve endpoints on.',
   fields: {
     ...described('What is served on the domain.'),
-    domain: field(shownDomain, domainInput, 'required', false, null),
+    domain: { ...field(shownDomain, domainInput, 'required', false, null), unique: true },
     region: field(region.nullable().meta(regionAbout), region.nullable().meta(regionAbout), 'optional', false, null),
     cname_target: cname('Where a CNAME record of the domain must point; null below a domain of the service.'),
     certificate_id: optionalReference(

@@ -3,7 +3,7 @@ import { type Fields, isShown, type Resource, type View } from '../../resources/
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
-import type { Answer, Api, Call, PathParameter } from '../http/operation.ts';
+import type { Answer, Api, Call, Operation, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import { changed } from '../store/outbox.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
@@ -23,6 +23,9 @@ export function singleParameters(resource: Resource): Record<'id', PathParameter
   return { ...above, id: idParameter(resource) };
 }
 
+/** Who may use the operations of a family. Of what has owners, others see what is theirs. */
+export const accessOf = ({ access }: Resource) => (access === 'admin' ? 'admin' : 'anyone');
+
 /** What fields are that a request leaves out. */
 export function initialFields(fields: Fields): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial]));
@@ -31,6 +34,10 @@ export function initialFields(fields: Fields): Readonly<Record<string, unknown>>
 export interface Family<R extends Resource = Resource> {
   resource: R;
   hooks: Hooks<R>;
+  /** What clients may do with it, in the order of the documentation. */
+  operations: readonly Operation[];
+  /** Adds an operation of the family's own. */
+  add(operation: Operation): void;
   rows: Repository;
   /** The fields of a new resource whose request leaves all of them out. */
   initial: Readonly<Record<string, unknown>>;
@@ -59,8 +66,9 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
   const referring = referringFields(resource.fields);
   const attached: ((tx: Executor, ids: readonly string[]) => Promise<void>)[] = [];
   if (referring.length > 0 || hooks.refers) attached.push(dropReferences);
+  const operations: Operation[] = [];
   const scope = ({ caller, params }: Reach) => {
-    const owner = hooks.onlyOwnedBy?.(caller);
+    const owner = resource.access === 'owner' && !caller.admin ? caller.id : undefined;
     const inside = parent && params[parent.parameter];
     return {
       ...(owner === undefined ? {} : { owner_id: owner }),
@@ -70,6 +78,8 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
   return {
     resource,
     hooks,
+    operations,
+    add: (operation) => void operations.push(operation),
     rows: repository(resource, hooks.columns),
     initial: initialFields(resource.fields),
     shownOnce: Object.entries(resource.fields).find(([, field]) => field.storage === 'none' && isShown(field))?.[0],
@@ -99,18 +109,19 @@ export function changeLocked<R extends Resource>(
   call: SingleCall,
   work: (change: Change, row: Row) => Promise<Answer>,
 ): Promise<Answer> {
-  return api.db.transaction((tx) => changeLockedIn(tx, family, call, work));
+  return api.db.transaction((tx) => changeLockedIn(api, tx, family, call, work));
 }
 
 /** The same, as part of a transaction. */
 export async function changeLockedIn<R extends Resource>(
+  api: Api,
   tx: Executor,
   family: Family<R>,
   call: SingleCall,
   work: (change: Change, row: Row) => Promise<Answer>,
 ): Promise<Answer> {
   const { id } = call.params;
-  const change = { tx, caller: call.caller, base: call.base };
+  const change = { api, tx, caller: call.caller, base: call.base };
   await family.hooks.lockFirst?.(change, id);
   const row = family.require(await family.rows.lock(tx, id), id, call);
   checkIfMatch(call.ifMatch, row.revision);

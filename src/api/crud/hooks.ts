@@ -3,12 +3,14 @@ import type { z } from 'zod';
 import type { Resource, View } from '../../resources/definition/resource.ts';
 import type { ApiError } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
+import type { Api } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
 /** A write under way: its transaction, who asked for it, and what `uri` members start with. */
 export interface Change {
+  api: Api;
   tx: Executor;
   caller: Caller;
   base: string;
@@ -27,25 +29,25 @@ export interface Draft {
 export interface Hooks<R extends Resource = Resource> {
   /** Columns beside the fields', which no response shows. */
   columns?: readonly string[];
+  /** Those of the columns that hold sealed secrets, bound to their table, row and column (sealing.ts). */
+  sealed?: readonly string[];
   /** Whether resources of the family refer to others by more than their reference fields (setReferences). */
   refers?: boolean;
-  /** The owner to whose resources this caller is limited: all others do not exist for them. */
-  onlyOwnedBy?(caller: Caller): string | undefined;
   /** Completes a new resource. No I/O: it may run for a request that turns out to be a replay. Throws ApiError. */
   draft?(caller: Caller, input: z.output<R['create']>): Draft;
   /**
    * Completes a new resource where that takes time or other resources; outside of any transaction. Not called for a
    * request that is seen to be a replay; of several that come at once, all may call it. Throws ApiError.
    */
-  prepare?(input: z.output<R['create']>, id: string): Promise<Draft>;
+  prepare?(input: z.output<R['create']>, id: string, api: Api): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
-  derive?(after: Row, before: Row | undefined): Record<string, unknown>;
+  derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that no two wait for each other. */
   lockFirst?(change: Change, id: string): Promise<void>;
   beforeCreate?(change: Change, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(change: Change, before: View<R>, after: View<R>): Promise<void>;
   beforeDelete?(change: Change, deleted: View<R>): Promise<void>;
-  /** Says in the family's words which rule of the schema a write broke; after its transaction is gone. */
-  explain?(broken: Violation, written: View<R>, db: Executor): ApiError | undefined | Promise<ApiError | undefined>;
+  /** Says in the family's words which rule of the schema a write broke. What is `unique` needs no words of its own. */
+  explain?(broken: Violation, written: Row): ApiError | undefined;
 }

@@ -12,12 +12,6 @@ export const MODULE_SECRETS = { table: TABLE, column: COLUMN };
 
 export type Settings = Readonly<Record<string, unknown>>;
 
-export interface ModuleStore {
-  get(db: Executor, ownerId: string, module: Module): Promise<Settings | undefined>;
-  put(tx: Executor, ownerId: string, module: Module, settings: Settings): Promise<void>;
-  remove(tx: Executor, ownerId: string, module: Module): Promise<void>;
-}
-
 const json = z.record(z.string(), z.unknown());
 const stored = z.object({ settings: json, sealed_secrets: z.string().nullable() });
 
@@ -32,34 +26,43 @@ const PUT = {
 const REMOVE = { name: 'modules.remove', text: `delete from ${TABLE} where id = $1` };
 const REMOVE_ALL = { name: 'modules.remove_all', text: `delete from ${TABLE} where owner_id = any($1)` };
 
+const placeOf = (id: string) => ({ table: TABLE, id, field: COLUMN });
+
+/** The settings of a module; undefined when the resource lacks it. @throws UNAVAILABLE when it has secrets and there is no key */
+export async function getModule(
+  secrets: Secrets,
+  db: Executor,
+  ownerId: string,
+  module: Module,
+): Promise<Settings | undefined> {
+  const id = idOf(ownerId, module);
+  const [found] = await db.query({ ...GET, values: [id] });
+  if (!found) return undefined;
+  const { settings, sealed_secrets: sealed } = stored.parse(found);
+  if (sealed === null) return settings;
+  return { ...settings, ...json.parse(JSON.parse(secrets.open(sealed, placeOf(id)))) };
+}
+
 /** @throws UNAVAILABLE for a module with secrets when the service has no key */
-export function moduleStore(secrets: () => Secrets): ModuleStore {
-  const placeOf = (id: string) => ({ table: TABLE, id, field: COLUMN });
-  return {
-    async get(db, ownerId, module) {
-      const id = idOf(ownerId, module);
-      const [found] = await db.query({ ...GET, values: [id] });
-      if (!found) return undefined;
-      const { settings, sealed_secrets: sealed } = stored.parse(found);
-      if (sealed === null) return settings;
-      return { ...settings, ...json.parse(JSON.parse(secrets().open(sealed, placeOf(id)))) };
-    },
-    async put(tx, ownerId, module, settings) {
-      const id = idOf(ownerId, module);
-      const [secret, plain] = [true, false].map((wanted) =>
-        Object.fromEntries(
-          Object.entries(settings).filter(([name]) => (module.fields[name]?.sealed === true) === wanted),
-        ),
-      );
-      const hasSecrets = Object.values(module.fields).some(({ sealed }) => sealed);
-      const sealed = hasSecrets ? secrets().seal(JSON.stringify(secret), placeOf(id)) : null;
-      const values = [id, ownerId, JSON.stringify(plain), sealed, new Date().toISOString()];
-      await tx.query({ ...PUT, values });
-    },
-    async remove(tx, ownerId, module) {
-      await tx.query({ ...REMOVE, values: [idOf(ownerId, module)] });
-    },
-  };
+export async function putModule(
+  secrets: Secrets,
+  tx: Executor,
+  ownerId: string,
+  module: Module,
+  settings: Settings,
+): Promise<void> {
+  const id = idOf(ownerId, module);
+  const [secret, plain] = [true, false].map((wanted) =>
+    Object.fromEntries(Object.entries(settings).filter(([name]) => (module.fields[name]?.sealed === true) === wanted)),
+  );
+  const hasSecrets = Object.values(module.fields).some(({ sealed }) => sealed);
+  const sealed = hasSecrets ? secrets.seal(JSON.stringify(secret), placeOf(id)) : null;
+  const values = [id, ownerId, JSON.stringify(plain), sealed, new Date().toISOString()];
+  await tx.query({ ...PUT, values });
+}
+
+export async function removeModule(tx: Executor, ownerId: string, module: Module): Promise<void> {
+  await tx.query({ ...REMOVE, values: [idOf(ownerId, module)] });
 }
 
 /** Deletes all modules of resources that are deleted. */

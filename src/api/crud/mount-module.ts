@@ -9,24 +9,20 @@ import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { camel, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import type { Api } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import type { Row } from '../store/repository.ts';
-import { changeLocked, type Family, initialFields, singleParameters, writeRow } from './family.ts';
+import { accessOf, changeLocked, type Family, initialFields, singleParameters, writeRow } from './family.ts';
 import type { Change } from './hooks.ts';
-import { moduleStore, removeModules, type Settings } from './module-store.ts';
+import { getModule, putModule, removeModule, removeModules, type Settings } from './module-store.ts';
 import { given } from './operations.ts';
 import { dropReferences, pointersOf, referringFields, setReferences } from './references.ts';
 import { fieldsViewer } from './view.ts';
 
 const moduleNames = z.array(z.string());
 
-export function mountModule<R extends Resource, F extends Fields>(
-  api: Api,
-  family: Family<R>,
-  module: Module<F>,
-): void {
+/** Adds the operations of a module to the family on whose resources it hangs. */
+export function mountModule<R extends Resource, F extends Fields>(family: Family<R>, module: Module<F>): void {
   const { resource } = family;
-  const store = moduleStore(() => api.secrets);
   const showFields = fieldsViewer(module.fields);
   const initial = initialFields(module.fields);
   const referring = referringFields(module.fields);
@@ -34,12 +30,12 @@ export function mountModule<R extends Resource, F extends Fields>(
   if (referring.length > 0) family.onRemoval(dropReferences);
 
   const said = `the ${words(module.name)} module of ${words(resource.name)}s`;
-  const operation = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
+  const nameOf = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
   const common = {
     path: `${resource.path}/{id}/${module.name}`,
     params: singleParameters(resource),
     tag: resource.tag,
-    access: resource.access,
+    access: accessOf(resource),
     tagged: true,
   } as const;
   const success = { status: 200, description: 'The module.', schema: module.view } as const;
@@ -64,54 +60,60 @@ export function mountModule<R extends Resource, F extends Fields>(
     return writeRow(change, family, { ...row, modules: has ? [...others, module.name].sort() : others });
   };
 
-  api.add({
-    ...common,
-    method: 'PUT',
-    operationId: operation('replace'),
-    summary: `Replace ${said}`,
-    description: 'All of it: what is left out gets its default. The ETag is that of the resource it hangs on.',
-    body: module.input as z.ZodType<Record<string, unknown>>,
-    success,
-    errors: ['PRECONDITION_FAILED'],
-    handle: (call) =>
-      changeLocked(api, family, call, async (change, row) => {
-        const settings = { ...initial, ...given(module.fields, call.body) };
-        const before = await store.get(change.tx, row.id, module);
-        const body = show(settings, call.base);
-        if (isDeepStrictEqual(before, settings)) return { body, revision: row.revision };
-        await refer(change, row, settings);
-        await store.put(change.tx, row.id, module, settings);
-        return { body, revision: await touch(change, row, true) };
-      }),
-  });
-  api.add({
-    ...common,
-    method: 'GET',
-    operationId: operation('get'),
-    summary: `Get ${said}`,
-    success,
-    async handle(call) {
-      const { id } = call.params;
-      const row = family.require(await family.rows.get(api.db, id), id, call);
-      const settings = require(await store.get(api.db, id, module), id);
-      if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
-      return { body: show(settings, call.base), revision: row.revision };
-    },
-  });
-  api.add({
-    ...common,
-    method: 'DELETE',
-    operationId: operation('delete'),
-    summary: `Delete ${said}`,
-    success: { status: 204, description: 'It is gone.' },
-    errors: ['PRECONDITION_FAILED'],
-    handle: (call) =>
-      changeLocked(api, family, call, async (change, row) => {
-        require(await store.get(change.tx, row.id, module), row.id);
-        await refer(change, row, undefined);
-        await store.remove(change.tx, row.id, module);
-        await touch(change, row, false);
-        return {};
-      }),
-  });
+  family.add(
+    operation({
+      ...common,
+      method: 'PUT',
+      operationId: nameOf('replace'),
+      summary: `Replace ${said}`,
+      description: 'All of it: what is left out gets its default. The ETag is that of the resource it hangs on.',
+      body: module.input as z.ZodType<Record<string, unknown>>,
+      success,
+      errors: ['PRECONDITION_FAILED'],
+      handle: (call, api) =>
+        changeLocked(api, family, call, async (change, row) => {
+          const settings = { ...initial, ...given(module.fields, call.body) };
+          const before = await getModule(api.secrets, change.tx, row.id, module);
+          const body = show(settings, call.base);
+          if (isDeepStrictEqual(before, settings)) return { body, revision: row.revision };
+          await refer(change, row, settings);
+          await putModule(api.secrets, change.tx, row.id, module, settings);
+          return { body, revision: await touch(change, row, true) };
+        }),
+    }),
+  );
+  family.add(
+    operation({
+      ...common,
+      method: 'GET',
+      operationId: nameOf('get'),
+      summary: `Get ${said}`,
+      success,
+      async handle(call, api) {
+        const { id } = call.params;
+        const row = family.require(await family.rows.get(api.db, id), id, call);
+        const settings = require(await getModule(api.secrets, api.db, id, module), id);
+        if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
+        return { body: show(settings, call.base), revision: row.revision };
+      },
+    }),
+  );
+  family.add(
+    operation({
+      ...common,
+      method: 'DELETE',
+      operationId: nameOf('delete'),
+      summary: `Delete ${said}`,
+      success: { status: 204, description: 'It is gone.' },
+      errors: ['PRECONDITION_FAILED'],
+      handle: (call, api) =>
+        changeLocked(api, family, call, async (change, row) => {
+          require(await getModule(api.secrets, change.tx, row.id, module), row.id);
+          await refer(change, row, undefined);
+          await removeModule(change.tx, row.id, module);
+          await touch(change, row, false);
+          return {};
+        }),
+    }),
+  );
 }

@@ -2,79 +2,89 @@
 import type { z } from 'zod';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
-import type { Api, PathParameter } from '../http/operation.ts';
-import { createFamily, type Family, idParameter, singleParameters } from './family.ts';
+import { operation, type PathParameter } from '../http/operation.ts';
+import { accessOf, createFamily, type Family, idParameter, singleParameters } from './family.ts';
 import type { Hooks } from './hooks.ts';
 import { create, get, list, remove, update } from './operations.ts';
 import { listView, pageQuery } from './paging.ts';
 
-/** Adds the operations of a family; returns its repository and view for operations of the family's own. */
-export function mount<R extends Resource>(api: Api, resource: R, hooks: Hooks<R> = {}): Family<R> {
+/** A family with its five operations; more can be added. */
+export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Family<R> {
   const family = createFamily(resource, hooks);
-  const { path, tag, access, parent } = resource;
+  const { path, tag, parent } = resource;
   const one = words(resource.name);
   // Two families may share the name of their lists, but not that of their tables.
   const many = words(resource.table);
   const above: Record<string, PathParameter> = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
   const params = singleParameters(resource);
-  const common = { tag, access } as const;
+  const common = { tag, access: accessOf(resource) } as const;
   const single = { path: `${path}/{id}`, params, tagged: true, ...common } as const;
   const shown = { status: 200, description: `The ${one}.`, schema: resource.view } as const;
 
-  api.add({
-    ...common,
-    method: 'POST',
-    path,
-    params: above,
-    operationId: camel(`create_${resource.name}`),
-    summary: `Create ${withArticle(resource.name)}`,
-    body: resource.create as z.ZodType<Record<string, unknown>>,
-    success: { status: 201, description: `The new ${one}.`, schema: resource.view },
-    creates: true,
-    tagged: true,
-    errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED'],
-    handle: (call) => create(api, family, call),
-  });
-  api.add({
-    ...common,
-    method: 'GET',
-    path,
-    params: above,
-    operationId: camel(`list_${resource.table}`),
-    summary: `List ${many}`,
-    description: 'Newest first. Follow `next_page_uri` until it is null.',
-    query: pageQuery(resource),
-    success: { status: 200, description: `A page of ${many}.`, schema: listView(resource) },
-    handle: (call) => list(api, family, call),
-  });
-  api.add({
-    ...single,
-    method: 'GET',
-    operationId: camel(`get_${resource.name}`),
-    summary: `Get ${withArticle(resource.name)}`,
-    success: shown,
-    errors: ['NOT_FOUND'],
-    handle: (call) => get(api, family, call),
-  });
-  api.add({
-    ...single,
-    method: 'PATCH',
-    operationId: camel(`update_${resource.name}`),
-    summary: `Update ${withArticle(resource.name)}`,
-    description: 'Changes the fields that are given. Null sets an optional field back to what it is when never set.',
-    body: resource.update as z.ZodType<Record<string, unknown>>,
-    success: shown,
-    errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED'],
-    handle: (call) => update(api, family, call),
-  });
-  api.add({
-    ...single,
-    method: 'DELETE',
-    operationId: camel(`delete_${resource.name}`),
-    summary: `Delete ${withArticle(resource.name)}`,
-    success: { status: 204, description: 'It is gone.' },
-    errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_IN_USE', 'PRECONDITION_FAILED'],
-    handle: (call) => remove(api, family, call),
-  });
+  family.add(
+    operation({
+      ...common,
+      method: 'POST',
+      path,
+      params: above,
+      operationId: camel(`create_${resource.name}`),
+      summary: `Create ${withArticle(resource.name)}`,
+      body: resource.create as z.ZodType<Record<string, unknown>>,
+      success: { status: 201, description: `The new ${one}.`, schema: resource.view },
+      creates: true,
+      tagged: true,
+      errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED'],
+      handle: (call, api) => create(api, family, call),
+    }),
+  );
+  family.add(
+    operation({
+      ...common,
+      method: 'GET',
+      path,
+      params: above,
+      operationId: camel(`list_${resource.table}`),
+      summary: `List ${many}`,
+      description: 'Newest first. Follow `next_page_uri` until it is null.',
+      query: pageQuery(resource),
+      success: { status: 200, description: `A page of ${many}.`, schema: listView(resource) },
+      handle: (call, api) => list(api, family, call),
+    }),
+  );
+  family.add(
+    operation({
+      ...single,
+      method: 'GET',
+      operationId: camel(`get_${resource.name}`),
+      summary: `Get ${withArticle(resource.name)}`,
+      success: shown,
+      errors: ['NOT_FOUND'],
+      handle: (call, api) => get(api, family, call),
+    }),
+  );
+  family.add(
+    operation({
+      ...single,
+      method: 'PATCH',
+      operationId: camel(`update_${resource.name}`),
+      summary: `Update ${withArticle(resource.name)}`,
+      description: 'Changes the fields that are given. Null sets an optional field back to what it is when never set.',
+      body: resource.update as z.ZodType<Record<string, unknown>>,
+      success: shown,
+      errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED'],
+      handle: (call, api) => update(api, family, call),
+    }),
+  );
+  family.add(
+    operation({
+      ...single,
+      method: 'DELETE',
+      operationId: camel(`delete_${resource.name}`),
+      summary: `Delete ${withArticle(resource.name)}`,
+      success: { status: 204, description: 'It is gone.' },
+      errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_IN_USE', 'PRECONDITION_FAILED'],
+      handle: (call, api) => remove(api, family, call),
+    }),
+  );
   return family;
 }

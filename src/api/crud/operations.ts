@@ -17,7 +17,8 @@ import { changeLocked, type Family, type SingleCall } from './family.ts';
 import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
 import { MAX_LIMIT, pageOf } from './paging.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
-import { fillPath, type ViewOfRow } from './view.ts';
+import { explainUniqueness } from './uniqueness.ts';
+import { fillPath } from './view.ts';
 
 type CreateCall = Call<string, unknown, Record<string, unknown>>;
 
@@ -38,7 +39,7 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
     if (earlier) return replayed(earlier);
   }
   const id = newId(resource.prefix);
-  const { row, token } = await drafted(family, call, id);
+  const { row, token } = await drafted(api, family, call, id);
   const view = family.show(row, base);
   const event = changed(resource.name, 'created', caller.id, view);
   // A new resource has no references to forget.
@@ -47,7 +48,7 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   const insert = async (tx: Executor) => {
     await requireParent(tx, family, call.params, 'for key share');
     await setFieldReferences(tx, family, row, referring);
-    await hooks.beforeCreate?.({ tx, caller, base }, family.typed(view));
+    await hooks.beforeCreate?.({ api, tx, caller, base }, family.typed(view));
     await rows.insert(tx, row, event);
   };
 
@@ -69,15 +70,20 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
     });
     return earlier ? replayed(earlier) : answer(201, view, token);
   } catch (error) {
-    throw await explained(api, family, error, view);
+    throw await explained(api, family, error, row);
   }
 }
 
 /** The row of a new resource, and its one-time token. */
-async function drafted<R extends Resource>({ resource, hooks, initial }: Family<R>, call: CreateCall, id: string) {
+async function drafted<R extends Resource>(
+  api: Api,
+  { resource, hooks, initial }: Family<R>,
+  call: CreateCall,
+  id: string,
+) {
   const input = call.body as z.output<R['create']>;
   const draft = hooks.draft?.(call.caller, input);
-  const prepared = hooks.prepare && (await hooks.prepare(input, id));
+  const prepared = hooks.prepare && (await hooks.prepare(input, id, api));
   const own = { id, created_at: new Date().toISOString(), revision: 1 };
   // Each part over those before it.
   const row: Row = Object.assign(
@@ -90,7 +96,7 @@ async function drafted<R extends Resource>({ resource, hooks, initial }: Family<
     inside(resource, call),
     own,
   );
-  Object.assign(row, hooks.derive?.(row, undefined));
+  Object.assign(row, hooks.derive?.(row, undefined, api));
   return { row, token: draft?.token ?? prepared?.token ?? null };
 }
 
@@ -122,12 +128,13 @@ export async function update<R extends Resource>(
   call: SingleCall<Record<string, unknown>>,
 ): Promise<Answer> {
   const { resource, hooks, rows } = family;
-  let after: ViewOfRow | undefined;
+  let written: Row | undefined;
   try {
     return await changeLocked(api, family, call, async (change, row) => {
       const asked: Row = { ...row, ...given(resource.fields, call.body) };
-      const next: Row = { ...asked, ...hooks.derive?.(asked, row) };
-      after = family.show(next, call.base);
+      const next: Row = { ...asked, ...hooks.derive?.(asked, row, api) };
+      const after = family.show(next, call.base);
+      written = next;
       if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
       const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
       await setFieldReferences(change.tx, family, next, moved);
@@ -136,7 +143,7 @@ export async function update<R extends Resource>(
       return { body: after, revision };
     });
   } catch (error) {
-    throw after ? await explained(api, family, error, after) : error;
+    throw written ? await explained(api, family, error, written) : error;
   }
 }
 
@@ -152,10 +159,12 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   });
 }
 
-async function explained<R extends Resource>(api: Api, family: Family<R>, error: unknown, view: ViewOfRow) {
+/** The rule of the schema that a write broke, in words of the API; after its transaction is gone. */
+async function explained<R extends Resource>({ db }: Api, family: Family<R>, error: unknown, row: Row) {
   const broken = violation(error);
-  const reason = broken && (await family.hooks.explain?.(broken, family.typed(view), api.db));
-  return reason ?? error;
+  if (!broken) return error;
+  const { resource, hooks } = family;
+  return hooks.explain?.(broken, row) ?? (await explainUniqueness(resource, broken, row, db)) ?? error;
 }
 
 /** What the path says of a resource that lives in another. */

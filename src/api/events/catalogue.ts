@@ -1,6 +1,7 @@
 /** Every type of events that there is: three per family. */
 import type { EventType } from '../../resources/definition/event-type.ts';
 import { eventTypes, type Resource } from '../../resources/definition/resource.ts';
+import { FAMILIES } from '../../resources/families.ts';
 import { withArticle } from '../errors/naming.ts';
 import { distance } from './distance.ts';
 
@@ -10,8 +11,11 @@ export interface Catalogue {
   problem(type: string): string | undefined;
 }
 
+/** The catalogue of this release. */
+export const CATALOGUE = catalogue(FAMILIES);
+
 /** The catalogue of these families. */
-export function catalogue(families: readonly Resource[]): Catalogue {
+function catalogue(families: readonly Resource[]): Catalogue {
   const types = families.flatMap(({ name }) => {
     const subject = withArticle(name).replace(/^a/, 'A');
     return Object.entries(eventTypes(name)).map(([kind, type]) => ({ type, description: `${subject} was ${kind}.` }));

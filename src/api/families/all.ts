@@ -1,82 +1,69 @@
-/** Every family and special operation of the API. */
-import { apiKey } from '../../resources/api-key.ts';
-import { botUser } from '../../resources/bot-user.ts';
-import { certificateAuthority } from '../../resources/certificate-authority.ts';
-import { credential } from '../../resources/credential.ts';
+/** What clients may do: the operations of every family, and those of none. */
 import type { Resource } from '../../resources/definition/resource.ts';
-import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
-import { eventDestination } from '../../resources/event-destination.ts';
-import { eventSubscription } from '../../resources/event-subscription.ts';
-import { httpResponseBackend } from '../../resources/http-response-backend.ts';
-import { httpsEdge } from '../../resources/https-edge.ts';
-import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
-import { ipPolicy } from '../../resources/ip-policy.ts';
-import { ipPolicyRule } from '../../resources/ip-policy-rule.ts';
-import { reservedDomain } from '../../resources/reserved-domain.ts';
-import { sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
-import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
-import { tlsCertificate } from '../../resources/tls-certificate.ts';
-import { tlsEdge } from '../../resources/tls-edge.ts';
-import { tunnelGroupBackend } from '../../resources/tunnel-group-backend.ts';
-import { user } from '../../resources/user.ts';
+import { FAMILIES } from '../../resources/families.ts';
+import type { Family } from '../crud/family.ts';
 import { MODULE_SECRETS } from '../crud/module-store.ts';
-import { catalogue } from '../events/catalogue.ts';
-import type { Api } from '../http/operation.ts';
+import { mount } from '../crud/mount.ts';
+import type { Operation } from '../http/operation.ts';
 import type { SealedColumn } from '../secrets/rotation.ts';
 import { apiKeys } from './api-key.ts';
+import { botUsers } from './bot-user.ts';
 import { certificateAuthorities } from './certificate-authority.ts';
 import { credentials } from './credential.ts';
-import { endpointConfigurations } from './endpoint-configuration.ts';
-import { events, SIGNING_SECRETS } from './event-subscription.ts';
-import { backends } from './http-response-backend.ts';
+import { eventDestinations } from './event-destination.ts';
+import { eventSubscriptions } from './event-subscription.ts';
+import { listEventTypes } from './event-types.ts';
+import { httpResponseBackends } from './http-response-backend.ts';
 import { httpsEdges } from './https-edge.ts';
-import { idempotencyKeys } from './idempotency-keys.ts';
+import { httpsEdgeRoutes } from './https-edge-route.ts';
+import { closeIdempotencyKey } from './idempotency-keys.ts';
 import { ipPolicies } from './ip-policy.ts';
-import { owners } from './owners.ts';
+import { ipPolicyRules } from './ip-policy-rule.ts';
 import { reservedDomains } from './reserved-domain.ts';
-import { SSH_PRIVATE_KEY, sshCertificates } from './ssh-host-certificate.ts';
-import { TLS_PRIVATE_KEY, tlsCertificates } from './tls-certificate.ts';
+import { sshCertificateAuthorities } from './ssh-certificate-authority.ts';
+import { sshHostCertificates } from './ssh-host-certificate.ts';
+import { tlsCertificates } from './tls-certificate.ts';
 import { tlsEdges } from './tls-edge.ts';
+import { users } from './user.ts';
 
-/** The families that are mounted, in the order of the documentation. */
-export const FAMILIES: readonly Resource[] = [
-  ipPolicy,
-  ipPolicyRule,
-  credential,
-  httpResponseBackend,
-  tunnelGroupBackend,
-  endpointConfiguration,
-  reservedDomain,
-  httpsEdge,
-  httpsEdgeRoute,
-  tlsEdge,
-  eventSubscription,
-  eventDestination,
-  certificateAuthority,
-  tlsCertificate,
-  sshCertificateAuthority,
-  sshHostCertificate,
-  botUser,
-  user,
-  apiKey,
+/** Families with something of their own; every other one has the five operations and nothing else. */
+const SPECIAL = [
+  ipPolicies,
+  ipPolicyRules,
+  credentials,
+  httpResponseBackends,
+  reservedDomains,
+  httpsEdges,
+  httpsEdgeRoutes,
+  tlsEdges,
+  eventSubscriptions,
+  eventDestinations,
+  certificateAuthorities,
+  tlsCertificates,
+  sshCertificateAuthorities,
+  sshHostCertificates,
+  botUsers,
+  users,
+  apiKeys,
 ];
 
-/** Where secrets are kept (see secrets.ts): what changing the encryption key has to seal anew. */
-export const SEALED: readonly SealedColumn[] = [SIGNING_SECRETS, MODULE_SECRETS, TLS_PRIVATE_KEY, SSH_PRIVATE_KEY];
+type Mounted = Pick<Family, 'operations'> & {
+  readonly resource: Resource;
+  readonly hooks: { readonly sealed?: readonly string[] };
+};
 
-export function addOperations(api: Api): void {
-  ipPolicies(api);
-  credentials(api);
-  backends(api);
-  endpointConfigurations(api);
-  reservedDomains(api);
-  httpsEdges(api);
-  tlsEdges(api);
-  events(api, catalogue(FAMILIES));
-  certificateAuthorities(api);
-  tlsCertificates(api);
-  sshCertificates(api);
-  owners(api);
-  apiKeys(api);
-  idempotencyKeys(api, new Map(FAMILIES.map(({ prefix, table }) => [prefix, table])));
-}
+const MOUNTED: readonly Mounted[] = FAMILIES.map(
+  (resource) => SPECIAL.find((family) => family.resource.name === resource.name) ?? mount(resource),
+);
+
+export const OPERATIONS: readonly Operation[] = [
+  ...MOUNTED.flatMap(({ operations }) => operations),
+  listEventTypes,
+  closeIdempotencyKey,
+];
+
+/** Where secrets are kept: what changing the encryption key has to seal anew. */
+export const SEALED: readonly SealedColumn[] = [
+  MODULE_SECRETS,
+  ...MOUNTED.flatMap(({ resource: { table }, hooks }) => (hooks.sealed ?? []).map((column) => ({ table, column }))),
+];

@@ -1,10 +1,7 @@
 /** API keys: their tokens, and whose they are. */
 import { apiKey } from '../../resources/api-key.ts';
 import { mount } from '../crud/mount.ts';
-import type { Api } from '../http/operation.ts';
 import { API_KEY_PREFIX } from '../secrets/tokens.ts';
 import { issued } from './one-time-token.ts';
 
-export function apiKeys(api: Api): void {
-  mount(api, apiKey, issued(API_KEY_PREFIX));
-}
+export const apiKeys = mount(apiKey, issued(API_KEY_PREFIX));

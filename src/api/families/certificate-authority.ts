@@ -4,14 +4,11 @@ import { readAuthority } from '../certificates/authority.ts';
 import { fieldsOf } from '../certificates/x509.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidRequest } from '../errors/errors.ts';
-import type { Api } from '../http/operation.ts';
 
-export function certificateAuthorities(api: Api): void {
-  mount(api, certificateAuthority, {
-    draft(_, { ca_pem }) {
-      const read = readAuthority(ca_pem);
-      if ('reason' in read) throw invalidRequest({ '/ca_pem': read.reason });
-      return { fields: fieldsOf(read.value) };
-    },
-  });
-}
+export const certificateAuthorities = mount(certificateAuthority, {
+  draft(_, { ca_pem }) {
+    const read = readAuthority(ca_pem);
+    if ('reason' in read) throw invalidRequest({ '/ca_pem': read.reason });
+    return { fields: fieldsOf(read.value) };
+  },
+});

@@ -3,16 +3,17 @@ import { z } from 'zod';
 import { authenticate, authentication, credential } from '../../resources/credential.ts';
 import { decide, parseTarget } from '../../resources/formats/acl.ts';
 import { mount } from '../crud/mount.ts';
-import type { Api } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { AUTHTOKEN_PREFIX, tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
 import { issued } from './one-time-token.ts';
 
 type Decision = z.output<typeof authentication>;
 
-export function credentials(api: Api): void {
-  mount(api, credential, issued(AUTHTOKEN_PREFIX));
-  api.add({
+export const credentials = mount(credential, issued(AUTHTOKEN_PREFIX));
+
+credentials.add(
+  operation({
     method: 'POST',
     path: `${credential.path}/authenticate`,
     operationId: 'authenticateCredential',
@@ -23,9 +24,9 @@ export function credentials(api: Api): void {
     params: {},
     body: authenticate,
     success: { status: 200, description: 'The decision.', schema: authentication },
-    handle: async ({ body }) => ({ body: await decideBind(api.db, body) }),
-  });
-}
+    handle: async ({ body }, { db }) => ({ body: await decideBind(db, body) }),
+  }),
+);
 
 const FIND = `
   select c.id, c.owner_id, c.acl

@@ -12,12 +12,12 @@ import {
   type eventSubscription,
   showSource,
 } from '../../resources/event-subscription.ts';
-import { changeLocked, changeLockedIn, type Family, idParameter, writeRow } from '../crud/family.ts';
+import { accessOf, changeLocked, changeLockedIn, type Family, idParameter, writeRow } from '../crud/family.ts';
 import { attempt, claim, complete, forget } from '../crud/idempotency.ts';
 import { conflict, invalidRequest, notFound } from '../errors/errors.ts';
-import type { Catalogue } from '../events/catalogue.ts';
+import { CATALOGUE } from '../events/catalogue.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import type { Answer, Api, Call } from '../http/operation.ts';
+import { type Answer, type Api, type Call, operation } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -42,25 +42,27 @@ const ofSubscription = <C extends Call<typeof PARAMETER>>(call: C) => ({
   params: { id: call.params[PARAMETER] },
 });
 
-export function addSources(api: Api, subscriptions: Subscriptions, catalogue: Catalogue): void {
-  const { path, tag, access } = subscriptions.resource;
+/** Adds the operations on the sources of a subscription. */
+export function addSources(subscriptions: Subscriptions): void {
+  const { path, tag } = subscriptions.resource;
+  const access = accessOf(subscriptions.resource);
   const above = { [PARAMETER]: idParameter(subscriptions.resource) } as const;
   const type = { schema: eventSource.shape.type, description: 'The type of events.' };
   const list = { path: `${path}/{${PARAMETER}}/sources`, params: above, tag, access, tagged: true } as const;
   const single = { ...list, path: `${list.path}/{type}`, params: { ...above, type } } as const;
   const addressOf = (row: Pick<Row, 'id'>, base: string) => `${base}${path}/${row.id}`;
 
-  async function read(call: Call<typeof PARAMETER>): Promise<Row> {
+  async function read(db: Executor, call: Call<typeof PARAMETER>): Promise<Row> {
     const id = call.params[PARAMETER];
-    return subscriptions.require(await subscriptions.rows.get(api.db, id), id, ofSubscription(call));
+    return subscriptions.require(await subscriptions.rows.get(db, id), id, ofSubscription(call));
   }
   function requireSource(row: Row, wanted: string): void {
     if (typesOf(row).includes(wanted)) return;
     throw notFound(`The event subscription has no source ${wanted}.`, { id: row.id, type: wanted });
   }
-  async function add(tx: Executor, call: Call<typeof PARAMETER, unknown, { type: string }>): Promise<Answer> {
+  async function add(api: Api, tx: Executor, call: Call<typeof PARAMETER, unknown, { type: string }>): Promise<Answer> {
     const { type: added } = call.body;
-    return changeLockedIn(tx, subscriptions, ofSubscription(call), async (change, row) => {
+    return changeLockedIn(api, tx, subscriptions, ofSubscription(call), async (change, row) => {
       if (typesOf(row).includes(added)) {
         throw conflict('The event subscription has this source already.', { '/type': `is a source of ${row.id}` });
       }
@@ -70,97 +72,107 @@ export function addSources(api: Api, subscriptions: Subscriptions, catalogue: Ca
     });
   }
 
-  api.add({
-    ...list,
-    method: 'POST',
-    operationId: 'createEventSource',
-    summary: 'Add a source to an event subscription',
-    description: 'The last of its sources. The ETag is the subscription’s.',
-    body: eventSourceCreate,
-    success: { status: 201, description: 'The new source.', schema: eventSource },
-    creates: true,
-    errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_FAILED'],
-    async handle(call) {
-      const problem = catalogue.problem(call.body.type);
-      if (problem) throw invalidRequest({ '/type': problem });
-      const { idempotencyKey } = call;
-      if (idempotencyKey === undefined) return api.db.transaction((tx) => add(tx, call));
-      const tried = attempt(call.caller, idempotencyKey, call.method, call.path, call.sent);
-      return api.db.transaction(async (tx) => {
-        const earlier = await claim(tx, tried);
-        if (earlier) {
-          const { revision, ...body } = kept.parse(earlier.body);
-          const headers = { [IDEMPOTENCY_REPLAYED_HEADER]: 'true', location: body.uri };
-          return { status: earlier.status, body, ...(revision === undefined ? {} : { revision }), headers };
-        }
-        const answer = await add(tx, call);
-        const made = {
-          resourceId: sourceId(call.params[PARAMETER], call.body.type),
-          path: `${call.path}/${call.body.type}`,
-        };
-        const body = { ...eventSource.parse(answer.body), revision: answer.revision };
-        await complete(tx, tried, { ...made, status: 201, body, token: null });
-        return answer;
-      });
-    },
-  });
-  api.add({
-    ...list,
-    method: 'GET',
-    operationId: 'listEventSources',
-    summary: 'List the sources of an event subscription',
-    description: 'All of them, in the order in which they were added. The ETag is the subscription’s.',
-    success: { status: 200, description: 'The sources.', schema: eventSources },
-    async handle(call) {
-      const row = await read(call);
-      if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
-      const uri = addressOf(row, call.base);
-      const sources = typesOf(row).map((each) => showSource(each, uri));
-      return { body: { sources, uri: `${uri}/sources` }, revision: row.revision };
-    },
-  });
-  api.add({
-    ...single,
-    method: 'GET',
-    operationId: 'getEventSource',
-    summary: 'Get a source of an event subscription',
-    success: { status: 200, description: 'The source.', schema: eventSource },
-    async handle(call) {
-      const row = await read(call);
-      requireSource(row, call.params.type);
-      if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
-      return { body: showSource(call.params.type, addressOf(row, call.base)), revision: row.revision };
-    },
-  });
-  api.add({
-    ...single,
-    method: 'PATCH',
-    operationId: 'updateEventSource',
-    summary: 'Update a source of an event subscription',
-    description: 'There is nothing to change: the body is an empty object.',
-    body: eventSourceUpdate,
-    success: { status: 200, description: 'The source, as it was.', schema: eventSource },
-    errors: ['PRECONDITION_FAILED'],
-    handle: (call) =>
-      changeLocked(api, subscriptions, ofSubscription(call), async (_, row) => {
+  subscriptions.add(
+    operation({
+      ...list,
+      method: 'POST',
+      operationId: 'createEventSource',
+      summary: 'Add a source to an event subscription',
+      description: 'The last of its sources. The ETag is the subscription’s.',
+      body: eventSourceCreate,
+      success: { status: 201, description: 'The new source.', schema: eventSource },
+      creates: true,
+      errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_FAILED'],
+      async handle(call, api) {
+        const problem = CATALOGUE.problem(call.body.type);
+        if (problem) throw invalidRequest({ '/type': problem });
+        const { idempotencyKey } = call;
+        if (idempotencyKey === undefined) return api.db.transaction((tx) => add(api, tx, call));
+        const tried = attempt(call.caller, idempotencyKey, call.method, call.path, call.sent);
+        return api.db.transaction(async (tx) => {
+          const earlier = await claim(tx, tried);
+          if (earlier) {
+            const { revision, ...body } = kept.parse(earlier.body);
+            const headers = { [IDEMPOTENCY_REPLAYED_HEADER]: 'true', location: body.uri };
+            return { status: earlier.status, body, ...(revision === undefined ? {} : { revision }), headers };
+          }
+          const answer = await add(api, tx, call);
+          const made = {
+            resourceId: sourceId(call.params[PARAMETER], call.body.type),
+            path: `${call.path}/${call.body.type}`,
+          };
+          const body = { ...eventSource.parse(answer.body), revision: answer.revision };
+          await complete(tx, tried, { ...made, status: 201, body, token: null });
+          return answer;
+        });
+      },
+    }),
+  );
+  subscriptions.add(
+    operation({
+      ...list,
+      method: 'GET',
+      operationId: 'listEventSources',
+      summary: 'List the sources of an event subscription',
+      description: 'All of them, in the order in which they were added. The ETag is the subscription’s.',
+      success: { status: 200, description: 'The sources.', schema: eventSources },
+      async handle(call, api) {
+        const row = await read(api.db, call);
+        if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
+        const uri = addressOf(row, call.base);
+        const sources = typesOf(row).map((each) => showSource(each, uri));
+        return { body: { sources, uri: `${uri}/sources` }, revision: row.revision };
+      },
+    }),
+  );
+  subscriptions.add(
+    operation({
+      ...single,
+      method: 'GET',
+      operationId: 'getEventSource',
+      summary: 'Get a source of an event subscription',
+      success: { status: 200, description: 'The source.', schema: eventSource },
+      async handle(call, api) {
+        const row = await read(api.db, call);
         requireSource(row, call.params.type);
+        if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
         return { body: showSource(call.params.type, addressOf(row, call.base)), revision: row.revision };
-      }),
-  });
-  api.add({
-    ...single,
-    method: 'DELETE',
-    operationId: 'deleteEventSource',
-    summary: 'Remove a source from an event subscription',
-    success: { status: 204, description: 'It is gone.' },
-    errors: ['PRECONDITION_FAILED'],
-    handle: (call) =>
-      changeLocked(api, subscriptions, ofSubscription(call), async (change, row) => {
-        const { type: removed } = call.params;
-        requireSource(row, removed);
-        await forget(change.tx, [sourceId(row.id, removed)]);
-        await writeRow(change, subscriptions, { ...row, sources: typesOf(row).filter((each) => each !== removed) });
-        return {};
-      }),
-  });
+      },
+    }),
+  );
+  subscriptions.add(
+    operation({
+      ...single,
+      method: 'PATCH',
+      operationId: 'updateEventSource',
+      summary: 'Update a source of an event subscription',
+      description: 'There is nothing to change: the body is an empty object.',
+      body: eventSourceUpdate,
+      success: { status: 200, description: 'The source, as it was.', schema: eventSource },
+      errors: ['PRECONDITION_FAILED'],
+      handle: (call, api) =>
+        changeLocked(api, subscriptions, ofSubscription(call), async (_, row) => {
+          requireSource(row, call.params.type);
+          return { body: showSource(call.params.type, addressOf(row, call.base)), revision: row.revision };
+        }),
+    }),
+  );
+  subscriptions.add(
+    operation({
+      ...single,
+      method: 'DELETE',
+      operationId: 'deleteEventSource',
+      summary: 'Remove a source from an event subscription',
+      success: { status: 204, description: 'It is gone.' },
+      errors: ['PRECONDITION_FAILED'],
+      handle: (call, api) =>
+        changeLocked(api, subscriptions, ofSubscription(call), async (change, row) => {
+          const { type: removed } = call.params;
+          requireSource(row, removed);
+          await forget(change.tx, [sourceId(row.id, removed)]);
+          await writeRow(change, subscriptions, { ...row, sources: typesOf(row).filter((each) => each !== removed) });
+          return {};
+        }),
+    }),
+  );
 }

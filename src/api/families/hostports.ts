@@ -7,7 +7,6 @@ import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { Change } from '../crud/hooks.ts';
 import { setReferences } from '../crud/references.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
-import type { Api } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
 import { isReservable, reservedByService } from './domain-targets.ts';
@@ -18,20 +17,20 @@ interface Edge {
 }
 
 /** Hooks of a family of edges. */
-export function listening(api: Api, resource: Pick<Resource, 'name'>) {
+export function listening(resource: Pick<Resource, 'name'>) {
   return {
     refers: true,
     async beforeCreate(change: Change, edge: Edge) {
       if (edge.hostports.length === 0) return;
       await takeTurn(change.tx, edge.hostports);
-      await listen(api, change, resource, edge);
+      await listen(change, resource, edge);
     },
     async beforeUpdate(change: Change, before: Edge, after: Edge) {
       if (before.hostports.join() === after.hostports.join()) return;
       await takeTurn(change.tx, moving(before.hostports, after.hostports));
       const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
       await change.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
-      await listen(api, change, resource, after);
+      await listen(change, resource, after);
     },
   };
 }
@@ -62,13 +61,8 @@ async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<voi
   await tx.query({ name: 'edge_hostports.take_turn', text, values: [LOCKS, hostports] });
 }
 
-async function listen(
-  { platform }: Api,
-  { tx }: Change,
-  referrer: Pick<Resource, 'name'>,
-  { id, hostports }: Edge,
-): Promise<void> {
-  const domains = await coveringDomains(tx, hostports, platform);
+async function listen({ tx, api }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
+  const domains = await coveringDomains(tx, hostports, api.platform);
   const pointers = hostports.map((_, index) => ({
     id: domains[index] ?? '',
     at: `/hostports/${index}`,

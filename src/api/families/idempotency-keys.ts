@@ -1,43 +1,43 @@
 /** Closing an idempotency key, so that whoever used it knows for certain what exists under it. */
 import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/definition/idempotency.ts';
+import { FAMILIES } from '../../resources/families.ts';
 import { close } from '../crud/idempotency.ts';
-import type { Api } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Executor } from '../store/database.ts';
 
-/** Tables of the families whose creates take a key, by the prefix of their ids. */
-export type Tables = ReadonlyMap<string, string>;
-
-export function idempotencyKeys(api: Api, tables: Tables): void {
-  api.add({
-    method: 'PUT',
-    path: '/idempotency_keys/{digest}/closed',
-    operationId: 'closeIdempotencyKey',
-    summary: 'Close an idempotency key',
-    description:
-      'From now on no create under the key takes effect, also not one that is still on its way. The answer names what ' +
-      'was created under it and still exists. Keys belong to the calling user or bot. Closing again changes nothing.',
-    tag: 'Idempotency keys',
-    access: 'anyone',
-    params: { digest: { schema: idempotencyDigestSchema, description: 'SHA-256 of the key, in lower-case hex.' } },
-    success: { status: 200, description: 'The key is closed.', schema: closedIdempotencyKey },
-    async handle({ caller, params: { digest }, base }) {
-      const made = await close(api.db, caller.id, digest);
-      const exists = made !== undefined && (await stillExists(made.id));
-      const found = exists ? { resource_id: made.id, resource_uri: base + made.path } : NOTHING;
-      return { body: { closed: true, ...found } };
-    },
-  });
-
-  async function stillExists(id: string): Promise<boolean> {
-    // A source has no id of its own: it is the type within its subscription.
-    const [own = '', source] = id.split('/');
-    const table = tables.get(own.slice(0, own.lastIndexOf('_')));
-    if (table === undefined) return false;
-    const text = `select 1 from ${table} where id = $1`;
-    const rows = await api.db.query(
-      source === undefined ? { text, values: [own] } : { text: `${text} and $2 = any(sources)`, values: [own, source] },
-    );
-    return rows.length > 0;
-  }
-}
+export const closeIdempotencyKey = operation({
+  method: 'PUT',
+  path: '/idempotency_keys/{digest}/closed',
+  operationId: 'closeIdempotencyKey',
+  summary: 'Close an idempotency key',
+  description:
+    'From now on no create under the key takes effect, also not one that is still on its way. The answer names what ' +
+    'was created under it and still exists. Keys belong to the calling user or bot. Closing again changes nothing.',
+  tag: 'Idempotency keys',
+  access: 'anyone',
+  params: { digest: { schema: idempotencyDigestSchema, description: 'SHA-256 of the key, in lower-case hex.' } },
+  success: { status: 200, description: 'The key is closed.', schema: closedIdempotencyKey },
+  async handle({ caller, params: { digest }, base }, { db }) {
+    const made = await close(db, caller.id, digest);
+    const exists = made !== undefined && (await stillExists(db, made.id));
+    const found = exists ? { resource_id: made.id, resource_uri: base + made.path } : NOTHING;
+    return { body: { closed: true, ...found } };
+  },
+});
 
 const NOTHING = { resource_id: null, resource_uri: null };
+
+/** Tables by the prefix of the ids in them. */
+const TABLES: ReadonlyMap<string, string> = new Map(FAMILIES.map(({ prefix, table }) => [prefix, table]));
+
+async function stillExists(db: Executor, id: string): Promise<boolean> {
+  // A source has no id of its own: it is the type within its subscription.
+  const [own = '', source] = id.split('/');
+  const table = TABLES.get(own.slice(0, own.lastIndexOf('_')));
+  if (table === undefined) return false;
+  const text = `select 1 from ${table} where id = $1`;
+  const rows = await db.query(
+    source === undefined ? { text, values: [own] } : { text: `${text} and $2 = any(sources)`, values: [own, source] },
+  );
+  return rows.length > 0;
+}

@@ -1,55 +1,12 @@
-/** IP policies and IP policy rules: two families that change together. */
+/** IP policies: their rules, which go with them, and their rule sets. */
 import { ipPolicy } from '../../resources/ip-policy.ts';
-import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../resources/ip-policy-rule.ts';
 import { removeWhere } from '../crud/family.ts';
-import type { Change } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
-import { conflict, invalidRequest } from '../errors/errors.ts';
-import type { Api } from '../http/operation.ts';
-import { addRuleSet } from './rule-set.ts';
+import { ipPolicyRules } from './ip-policy-rule.ts';
+import { getRuleSet, replaceRuleSet } from './rule-set.ts';
 
-/**
- * IP policies and their rules. Every change of a rule locks its policy and counts as a revision of the policy, so that
- * rule sets change one after the other and an ETag of the policy protects its rules.
- */
-export function ipPolicies(api: Api): void {
-  const rules = mount(api, ipPolicyRule, {
-    lockFirst: async ({ tx }, id) => void (await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] })),
-    async beforeCreate({ tx }, { ip_policy_id }) {
-      if (!(await touch(tx, ip_policy_id))) {
-        throw invalidRequest({ '/ip_policy_id': `there is no IP policy ${ip_policy_id}` });
-      }
-      const [counted] = await tx.query({
-        text: 'select count(*) as rules from ip_policy_rules where ip_policy_id = $1',
-        values: [ip_policy_id],
-      });
-      if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
-        throw invalidRequest({
-          '/ip_policy_id': `this policy has the most rules that one may have, ${MAX_RULES_PER_POLICY}`,
-        });
-      }
-    },
-    beforeUpdate: async ({ tx }, { ip_policy_id }) => void (await touch(tx, ip_policy_id)),
-    beforeDelete: async ({ tx }, { ip_policy_id }) => void (await touch(tx, ip_policy_id)),
-    async explain(broken, { ip_policy_id, cidr }, db) {
-      if (broken.constraint !== 'ip_policy_rules_cidr') return undefined;
-      const text = 'select id from ip_policy_rules where ip_policy_id = $1 and cidr = $2';
-      const [existing] = await db.query({ text, values: [ip_policy_id, cidr] });
-      const id = String(existing?.id ?? 'unknown');
-      return conflict(`The policy has a rule for ${cidr} already.`, { '/cidr': `is that of ${id}`, id });
-    },
-  });
-  const policies = mount(api, ipPolicy, {
-    beforeDelete: (change, { id }) => removeWhere(change, rules, 'ip_policy_id', id),
-  });
-  addRuleSet(api, policies, rules);
-}
-
-const LOCK_POLICY_OF_RULE = `
-  select 1 from ip_policies where id = (select ip_policy_id from ip_policy_rules where id = $1) for update`;
-
-/** Locks a policy and counts a change of its rules; false when there is no such policy. */
-async function touch(tx: Change['tx'], id: string): Promise<boolean> {
-  const text = 'update ip_policies set revision = revision + 1 where id = $1 returning 1';
-  return (await tx.query({ name: 'ip_policies.touch', text, values: [id] })).length > 0;
-}
+export const ipPolicies = mount(ipPolicy, {
+  beforeDelete: (change, { id }) => removeWhere(change, ipPolicyRules, 'ip_policy_id', id),
+});
+ipPolicies.add(getRuleSet(ipPolicies, ipPolicyRules));
+ipPolicies.add(replaceRuleSet(ipPolicies, ipPolicyRules));

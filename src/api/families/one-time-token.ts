@@ -1,16 +1,15 @@
 /** What API keys and tunnel credentials share: an owner, and a token that is shown once. */
-
 import type { Draft } from '../crud/hooks.ts';
 import { invalidRequest, permissionDenied } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { newToken, tokenHash } from '../secrets/tokens.ts';
 import type { Violation } from '../store/database-errors.ts';
+import type { Row } from '../store/repository.ts';
 
 /** Hooks of a family whose members are tokens with this prefix. */
 export function issued(prefix: string) {
   return {
     columns: ['token_hash'],
-    onlyOwnedBy: (caller: Caller) => (caller.admin ? undefined : caller.id),
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {
       const owner_id = input.owner_id ?? caller.id;
       if (owner_id !== caller.id && !caller.admin) {
@@ -19,7 +18,7 @@ export function issued(prefix: string) {
       const token = newToken(prefix);
       return { fields: { owner_id }, columns: { token_hash: tokenHash(token) }, token };
     },
-    explain(broken: Violation, { owner_id }: { owner_id: string }) {
+    explain(broken: Violation, { owner_id }: Row) {
       return broken.kind === 'missing'
         ? invalidRequest({ '/owner_id': `there is no user or bot ${owner_id}` })
         : undefined;

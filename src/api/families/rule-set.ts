@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
-import type { ipPolicy } from '../../resources/ip-policy.ts';
+import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
-import { changeLocked, type Family, idParameter } from '../crud/family.ts';
+import { accessOf, changeLocked, type Family, idParameter } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import type { Answer, Api } from '../http/operation.ts';
+import { type Answer, type Operation, operation } from '../http/operation.ts';
 import { type ChangeKind, changed } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -20,24 +20,22 @@ const ruleSetView = z
   })
   .meta({ id: 'IPPolicyRules' });
 
-export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
-  const { resource } = policies;
-  const common = {
-    path: `${resource.path}/{id}/rules`,
-    params: { id: idParameter(resource) },
-    tag: resource.tag,
-    access: resource.access,
-    tagged: true,
-  } as const;
-  const answer = (policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string): Answer => {
-    const shown = rows
-      .toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1))
-      .map((row) => rules.show(row, base));
-    const uri = `${base}${resource.path}/${policy.id}/rules`;
-    return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
-  };
+const common = {
+  path: `${ipPolicy.path}/{id}/rules`,
+  params: { id: idParameter(ipPolicy) },
+  tag: ipPolicy.tag,
+  access: accessOf(ipPolicy),
+  tagged: true,
+} as const;
 
-  api.add({
+function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string): Answer {
+  const shown = rows.toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1)).map((row) => show(row, base));
+  const uri = `${base}${ipPolicy.path}/${policy.id}/rules`;
+  return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
+}
+
+export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
+  operation({
     ...common,
     method: 'GET',
     operationId: 'getIpPolicyRuleSet',
@@ -45,15 +43,17 @@ export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
     description: 'Ordered by CIDR block, as text; never paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND'],
-    async handle(call) {
+    async handle(call, { db }) {
       const { params, base, ifNoneMatch } = call;
       const { id } = params;
-      const policy = policies.require(await policies.rows.get(api.db, id), id, call);
+      const policy = policies.require(await policies.rows.get(db, id), id, call);
       if (isUnchanged(ifNoneMatch, policy.revision)) return { status: 304, revision: policy.revision };
-      return answer(policy, await rules.rows.where(api.db, 'ip_policy_id', id), base);
+      return answer(rules, policy, await rules.rows.where(db, 'ip_policy_id', id), base);
     },
   });
-  api.add({
+
+export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
+  operation({
     ...common,
     method: 'PUT',
     operationId: 'replaceIpPolicyRuleSet',
@@ -62,7 +62,7 @@ export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
     body: ruleSet,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
-    handle: (call) =>
+    handle: (call, api) =>
       changeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
         const { created, updated, deleted, kept } = plan(
           await rules.rows.where(tx, 'ip_policy_id', policy.id),
@@ -70,7 +70,7 @@ export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
           policy.id,
         );
         const rows = [...kept, ...updated, ...created];
-        if (created.length + updated.length + deleted.length === 0) return answer(policy, rows, base);
+        if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
         const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
           changedRows.map((row) => changed(rules.resource.name, kind, caller.id, rules.show(row, base)));
         await rules.rows.removeMany(
@@ -82,10 +82,9 @@ export function addRuleSet(api: Api, policies: Policies, rules: Rules): void {
         await rules.rows.insertMany(tx, created, events('created', created));
         const text = 'update ip_policies set revision = revision + 1 where id = $1';
         await tx.query({ text, values: [policy.id] });
-        return answer({ id: policy.id, revision: policy.revision + 1 }, rows, base);
+        return answer(rules, { id: policy.id, revision: policy.revision + 1 }, rows, base);
       }),
   });
-}
 
 /** What makes the rule set `wanted`: the CIDR block says which rule is which. */
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {

@@ -4,39 +4,36 @@ import { readChain, readPrivateKey } from '../certificates/chain.ts';
 import { fieldsOf } from '../certificates/x509.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidRequest } from '../errors/errors.ts';
-import type { Api } from '../http/operation.ts';
 
-/** The column of the sealed private key, as PKCS #8 in PEM. */
-export const TLS_PRIVATE_KEY = { table: tlsCertificate.table, column: 'private_key' };
+/** The column of the private key, as PKCS #8 in PEM. */
+const PRIVATE_KEY = 'private_key';
 
-export function tlsCertificates(api: Api): void {
-  mount(api, tlsCertificate, {
-    columns: [TLS_PRIVATE_KEY.column],
-    async prepare({ certificate_pem, private_key_pem }, id) {
-      const chain = readChain(certificate_pem);
-      const key = readPrivateKey(private_key_pem);
-      if ('reason' in chain || 'reason' in key) {
-        throw invalidRequest({
-          ...('reason' in chain ? { '/certificate_pem': chain.reason } : {}),
-          ...('reason' in key ? { '/private_key_pem': key.reason } : {}),
-        });
-      }
-      const [leaf, { key: privateKey, type }] = [chain.value, key.value];
-      if (!leaf.x509.checkPrivateKey(privateKey)) {
-        throw invalidRequest({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
-      }
-      const { table, column: field } = TLS_PRIVATE_KEY;
-      const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-      return {
-        fields: {
-          ...fieldsOf(leaf),
-          subject_alternative_names: { dns_names: leaf.dnsNames, ips: leaf.ips },
-          serial_number: leaf.serialNumber,
-          private_key_type: type,
-          issued_at: null,
-        },
-        columns: { [field]: api.secrets.seal(pem, { table, id, field }) },
-      };
-    },
-  });
-}
+export const tlsCertificates = mount(tlsCertificate, {
+  columns: [PRIVATE_KEY],
+  sealed: [PRIVATE_KEY],
+  async prepare({ certificate_pem, private_key_pem }, id, { secrets }) {
+    const chain = readChain(certificate_pem);
+    const key = readPrivateKey(private_key_pem);
+    if ('reason' in chain || 'reason' in key) {
+      throw invalidRequest({
+        ...('reason' in chain ? { '/certificate_pem': chain.reason } : {}),
+        ...('reason' in key ? { '/private_key_pem': key.reason } : {}),
+      });
+    }
+    const [leaf, { key: privateKey, type }] = [chain.value, key.value];
+    if (!leaf.x509.checkPrivateKey(privateKey)) {
+      throw invalidRequest({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
+    }
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return {
+      fields: {
+        ...fieldsOf(leaf),
+        subject_alternative_names: { dns_names: leaf.dnsNames, ips: leaf.ips },
+        serial_number: leaf.serialNumber,
+        private_key_type: type,
+        issued_at: null,
+      },
+      columns: { [PRIVATE_KEY]: secrets.seal(pem, { table: tlsCertificate.table, id, field: PRIVATE_KEY }) },
+    };
+  },
+});

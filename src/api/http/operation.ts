@@ -40,7 +40,7 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
-export interface Operation<P extends string, Query extends z.ZodType, Body extends z.ZodType> {
+interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.ZodType> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters in braces: `/ip_policies/{id}`. */
   path: string;
@@ -60,7 +60,25 @@ export interface Operation<P extends string, Query extends z.ZodType, Body exten
   tagged?: boolean;
   /** Beside those that every operation may answer with. */
   errors?: readonly ErrorCode[];
-  handle(call: Call<P, z.output<Query>, z.output<Body>>): Promise<Answer>;
+  handle(call: Call<P, z.output<Query>, z.output<Body>>, api: Api): Promise<Answer>;
+}
+
+/** An operation of any shape: what the server mounts and the OpenAPI document describes. */
+export type Operation = OperationOf<string, z.ZodType, z.ZodType>;
+
+/** Declares an operation; its handler gets the call with the types of its schemas. */
+export function operation<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
+  declared: OperationOf<P, Query, Body>,
+): Operation {
+  return declared;
+}
+
+/** What operations work on. */
+export interface Api {
+  readonly db: Database;
+  readonly platform: Platform;
+  /** Seals what the database must not reveal. */
+  readonly secrets: Secrets;
 }
 
 /** The header that makes an operation conditional: a GET that has an ETag, and what may fail because of another one. */
@@ -68,19 +86,7 @@ export function conditionOf({
   method,
   tagged,
   errors,
-}: Pick<AnyOperation, 'method' | 'tagged' | 'errors'>): 'If-Match' | 'If-None-Match' | undefined {
+}: Pick<Operation, 'method' | 'tagged' | 'errors'>): 'If-Match' | 'If-None-Match' | undefined {
   if (method === 'GET') return tagged ? 'If-None-Match' : undefined;
   return errors?.includes('PRECONDITION_FAILED') ? 'If-Match' : undefined;
-}
-
-/** An operation of any shape, as the OpenAPI document reads it. */
-export type AnyOperation = Omit<Operation<string, z.ZodType, z.ZodType>, 'handle'>;
-
-/** Where operations are added, and what they work on. */
-export interface Api {
-  readonly db: Database;
-  readonly platform: Platform;
-  /** Seals what the database must not reveal. */
-  readonly secrets: Secrets;
-  add<P extends string, Query extends z.ZodType, Body extends z.ZodType>(operation: Operation<P, Query, Body>): void;
 }

@@ -3,13 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../../resources/definition/idempotency.ts';
 import { invalidRequest, notFound } from '../errors/errors.ts';
-import type { Secrets } from '../secrets/sealing.ts';
-import type { Database } from '../store/database.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
-import type { Platform } from './platform.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { RequestEnds } from './request-deadlines.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
@@ -28,20 +25,17 @@ declare module 'fastify' {
 }
 
 export interface RouteOptions {
-  db: Database;
-  secrets: Secrets;
-  platform: Platform;
+  api: Api;
   rateLimiter: RateLimiter;
   requestEnds: RequestEnds;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
 
-/** An API whose operations become routes of a Fastify instance. */
-export function createApi(app: FastifyInstance, options: RouteOptions): Api {
+/** Adds a route for each operation. */
+export function addRoutes(app: FastifyInstance, operations: readonly Operation[], options: RouteOptions): void {
   app.decorateRequest('caller', null);
-  const { db, secrets, platform } = options;
-  return { db, secrets, platform, add: (operation) => addRoute(app, operation, options) };
+  for (const operation of operations) addRoute(app, operation, options);
 }
 
 /** The router gives every parameter as text. */
@@ -52,10 +46,10 @@ interface PathParams {
 const NO_QUERY = z.strictObject({});
 const NO_BODY = z.strictObject({});
 
-function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodType>(
+function addRoute(
   app: FastifyInstance,
-  operation: Operation<P, Query, Body>,
-  { rateLimiter, requestEnds, baseOf }: RouteOptions,
+  operation: Operation,
+  { api, rateLimiter, requestEnds, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
@@ -75,17 +69,15 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
-  function read(request: FastifyRequest<PathParams>): Call<P, z.output<Query>, z.output<Body>> {
+  function read(request: FastifyRequest<PathParams>): Call {
     if (request.caller === null) throw new Error('a route without authentication');
-    checkParams(parameters, request.params);
-    // Every name in P was found to be there just now.
-    const params = request.params as Record<P, string>;
+    const { params } = request;
+    checkParams(parameters, params);
     return {
       caller: request.caller,
       params,
-      // Without a schema there are no members: then `unknown` is what the types say, too.
-      query: parse(query, request.query, 'query') as z.output<Query>,
-      body: (takesBody ? parseBody(body, request.body, params) : {}) as z.output<Body>,
+      query: parse(query, request.query, 'query'),
+      body: takesBody ? parseBody(body, request.body, params) : {},
       sent: request.body,
       ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
@@ -104,7 +96,7 @@ function addRoute<P extends string, Query extends z.ZodType, Body extends z.ZodT
     onRequest: admit,
     handler: async (request, reply) => {
       try {
-        const answer = await operation.handle(read(request));
+        const answer = await operation.handle(read(request), api);
         // Who waited for longer than a request may take has been answered.
         return reply.sent ? undefined : send(reply, success.status, answer);
       } finally {

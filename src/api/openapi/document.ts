@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document, from the same operations and schemas that serve the requests. */
 import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from '../../resources/definition/errors.ts';
-import { addOperations } from '../families/all.ts';
-import { type AnyOperation, conditionOf } from '../http/operation.ts';
+import { OPERATIONS } from '../families/all.ts';
+import { conditionOf, type Operation } from '../http/operation.ts';
 import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './components.ts';
 import { exampleOf } from './examples.ts';
 import { linksOf } from './links.ts';
@@ -35,24 +35,9 @@ const COMMON: readonly ErrorCode[] = [
 const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
 /** The document of the whole API. */
-export function openApiDocument(version = '2'): Json {
-  const operations: AnyOperation[] = [];
-  addOperations({
-    get db(): never {
-      throw new Error('a document has no database');
-    },
-    get secrets(): never {
-      throw new Error('a document has no secrets');
-    },
-    get platform(): never {
-      throw new Error('a document has no installation');
-    },
-    add: (operation) => void operations.push(operation),
-  });
-  return documentOf(operations, version);
-}
+export const openApiDocument = (version = '2'): Json => documentOf(OPERATIONS, version);
 
-function documentOf(operations: readonly AnyOperation[], version: string): Json {
+function documentOf(operations: readonly Operation[], version: string): Json {
   const schemas = components(operations);
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
@@ -87,7 +72,7 @@ function documentOf(operations: readonly AnyOperation[], version: string): Json 
   };
 }
 
-function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas: Json): Json {
+function describe(operation: Operation, all: readonly Operation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
   const { success, body, method, tagged, creates } = operation;
   const condition = conditionOf(operation);
@@ -133,7 +118,7 @@ function describe(operation: AnyOperation, all: readonly AnyOperation[], schemas
   };
 }
 
-function headers({ tagged, creates, success }: AnyOperation): Json {
+function headers({ tagged, creates, success }: Operation): Json {
   return {
     'X-Request-Id': ref('headers', 'RequestId'),
     ...RATE_LIMIT_HEADERS,

@@ -1,10 +1,10 @@
 /** Links of the OpenAPI document: what a client may do with the thing that it has just created. */
 import { z } from 'zod';
-import type { AnyOperation } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
 import type { Json } from './schemas.ts';
 
 /** By operation id, those on the resource that `creating` answers with, and on the lists inside it. */
-export function linksOf(creating: AnyOperation, operations: readonly AnyOperation[]): Json {
+export function linksOf(creating: Operation, operations: readonly Operation[]): Json {
   const known = Object.fromEntries(Object.keys(creating.params).map((name) => [name, `$request.path.${name}`]));
   const links = operations.flatMap(({ path, params, operationId, summary }) => {
     const own = path.startsWith(`${creating.path}/{`) ? /^\{(\w+)\}/.exec(path.slice(creating.path.length + 1)) : null;
@@ -18,6 +18,6 @@ export function linksOf(creating: AnyOperation, operations: readonly AnyOperatio
 }
 
 /** A resource that goes by another member than its id has a parameter of that name. */
-function memberFor(parameter: string, { success }: AnyOperation): string {
+function memberFor(parameter: string, { success }: Operation): string {
   return success.schema instanceof z.ZodObject && parameter in success.schema.shape ? parameter : 'id';
 }

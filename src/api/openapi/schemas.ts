@@ -1,7 +1,7 @@
 /** From zod to the schemas of the OpenAPI document: each body once, under its name. */
 import { z } from 'zod';
 import { errorBody } from '../../resources/definition/errors.ts';
-import type { AnyOperation } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
 
 /** A JSON document; its members are plain data. */
 export type Json = { [member: string]: unknown };
@@ -21,7 +21,7 @@ export function nameOf(schema: z.ZodType): string {
 }
 
 /** All bodies that operations take and give. */
-export function components(operations: readonly AnyOperation[]): Json {
+export function components(operations: readonly Operation[]): Json {
   const bodies = operations.flatMap(({ body }) => (body ? [body] : []));
   const views = operations.flatMap(({ success }) => (success.schema ? [success.schema] : []));
   return { ...jsonSchemas(bodies, 'input'), ...jsonSchemas([...views, errorBody], 'output') };

@@ -44,7 +44,14 @@ export interface Field<
   readonly sealed?: true;
   /** The families of the stored id or ids. */
   readonly refersTo?: readonly Target[];
+  /**
+   * No two resources have the same value, all of them or those that are equal in the fields `within`. The table has a
+   * unique index of the name `<table>_<field>`; a request that breaks it is answered CONFLICT.
+   */
+  readonly unique?: Unique;
 }
+
+export type Unique = true | { readonly within: readonly string[] };
 
 export type Fields = Readonly<Record<string, Field>>;
 
@@ -109,6 +116,15 @@ export type ShownShape<F extends Fields> = {
 
 type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at: z.ZodISODateTime } & ShownShape<F>;
 
+/** The family inside whose resources another one lives; the other's path has `{parameter}`, and a derived field its name. */
+export interface Parent {
+  readonly of: Target & { readonly id: z.ZodString };
+  readonly parameter: string;
+}
+
+/** `admin`: 403 to others. `owner`: to others than admins, what has another `owner_id` does not exist. */
+export type Access = 'anyone' | 'owner' | 'admin';
+
 export interface Definition<F extends Fields, Name extends string = string> {
   /** Singular, as in event types: `ip_policy`. */
   readonly name: Name;
@@ -125,17 +141,16 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly tag: string;
   readonly description: string;
   readonly fields: F;
-  /** Who may use the family; `admin` families answer 403 to others. Default `anyone`. */
-  readonly access?: 'anyone' | 'admin';
-  /** The family inside whose resources this one lives; `path` has `{parameter}`, and a derived field its name. */
-  readonly parent?: { readonly of: Target & { readonly id: z.ZodString }; readonly parameter: string };
+  /** Who may use the family. Default `anyone`. */
+  readonly access?: Access;
+  readonly parent?: Parent;
   /** Whether it may be deleted while others refer to it; their references then stay. Default: it may not. */
   readonly deletableWhileReferenced?: boolean;
 }
 
 export interface Resource<F extends Fields = Fields, Name extends string = string> extends Definition<F, Name> {
   readonly table: string;
-  readonly access: 'anyone' | 'admin';
+  readonly access: Access;
   readonly id: z.ZodString;
   readonly create: z.ZodObject<CreateShape<F>, z.core.$strict>;
   readonly update: z.ZodObject<UpdateShape<F>, z.core.$strict>;
@@ -147,6 +162,12 @@ export type Update<R extends Resource> = z.input<R['update']>;
 export type View<R extends Resource> = z.output<R['view']>;
 
 /** Declares a family. */
+export function resource<const F extends Fields, const Name extends string>(
+  definition: Definition<F, Name> & { readonly parent: Parent },
+): Resource<F, Name> & { readonly parent: Parent };
+export function resource<const F extends Fields, const Name extends string>(
+  definition: Definition<F, Name>,
+): Resource<F, Name>;
 export function resource<const F extends Fields, const Name extends string>(
   definition: Definition<F, Name>,
 ): Resource<F, Name> {

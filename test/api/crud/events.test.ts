@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
-import { FAMILIES } from '../../../src/api/families/all.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';

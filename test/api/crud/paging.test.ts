@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buffersOf, explain, statementsOf } from '../../../dev/database/explain.ts';
 import { fillTable, idOfRow } from '../../../dev/database/fill.ts';
-import { FAMILIES } from '../../../src/api/families/all.ts';
 import { repository } from '../../../src/api/store/repository.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import type { Resource } from '../../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { BASE, emptyDatabase, heldTransaction, startTestApi } from '../harness.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { FAMILIES } from '../../../src/api/families/all.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../../../src/resources/event-subscription.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 import { BASE, startTestApi } from '../harness.ts';
 
 const api = await startTestApi();

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { SSH_PRIVATE_KEY } from '../../../src/api/families/ssh-host-certificate.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { sshPublicOf } from '../../../src/api/ssh/keys.ts';
 import { parseSshPublicKey } from '../../../src/resources/formats/ssh-public-key.ts';
@@ -18,7 +17,7 @@ const create = async (body: object = {}) => (await admin.post(path, body)).as(ss
 
 async function privateKeyOf(id: string) {
   const [row] = await api.rows('select private_key from ssh_certificate_authorities where id = $1', [id]);
-  const { table, column: field } = SSH_PRIVATE_KEY;
+  const [table, field] = [sshCertificateAuthority.table, 'private_key'];
   return createPrivateKey(secrets.open(z.string().parse(row?.private_key), { table, id, field }));
 }
 

@@ -1,7 +1,6 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { altered, KeyUsageFlags, type Made, makeCertificate } from '../../../dev/fixtures/x509.ts';
-import { TLS_PRIVATE_KEY } from '../../../src/api/families/tls-certificate.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { tlsCertificate } from '../../../src/resources/tls-certificate.ts';
 import { startTestApi } from '../harness.ts';
@@ -76,7 +75,7 @@ describe('a TLS certificate', () => {
     const [row] = await api.rows('select private_key from tls_certificates where id = $1', [id]);
     const sealed = String(row?.private_key);
     expect(sealed).toMatch(/^v1\.k\./);
-    const { table, column: field } = TLS_PRIVATE_KEY;
+    const [table, field] = [tlsCertificate.table, 'private_key'];
     const opened = createPrivateKey(secrets.open(sealed, { table, id, field }));
     expect(opened.equals(createPrivateKey(made.keyPem))).toBe(true);
   });

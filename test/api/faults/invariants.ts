@@ -1,8 +1,8 @@
 /** What is true of every database of the API at rest, whatever has happened to it. */
 import { z } from 'zod';
-import { FAMILIES } from '../../../src/api/families/all.ts';
 import { idsOf } from '../../../src/resources/definition/reference.ts';
 import { eventTypes, type Fields, type Resource } from '../../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 import { coveringNames } from '../../../src/resources/formats/domain-name.ts';
 import { hostOf } from '../../../src/resources/formats/hostport.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';

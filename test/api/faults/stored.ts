@@ -1,7 +1,7 @@
 /** What is in the database when a load is over, and whether the API serves it. */
 import { z } from 'zod';
-import { FAMILIES } from '../../../src/api/families/all.ts';
 import type { Client } from '../../../src/client/client.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 import type { Query } from './invariants.ts';
 
 const row = z.looseObject({ id: z.string(), revision: z.number() });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ApiError } from '../../../src/api/errors/errors.ts';
-import { addOperations } from '../../../src/api/families/all.ts';
-import type { AnyOperation } from '../../../src/api/http/operation.ts';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { parse } from '../../../src/api/http/validation.ts';
 
 /** What each place of a value is refused for. */
@@ -60,23 +59,7 @@ test('a parameter that a query has twice must be given once', () => {
 });
 
 describe('no operation lets a message of the library through', () => {
-  const operations: AnyOperation[] = [];
-  const none = () => {
-    throw new Error('there is none');
-  };
-  addOperations({
-    get db() {
-      return none();
-    },
-    get secrets() {
-      return none();
-    },
-    get platform() {
-      return none();
-    },
-    add: (operation) => void operations.push(operation),
-  });
-  const taking = operations.flatMap(({ operationId, body }) => (body ? [[operationId, body] as const] : []));
+  const taking = OPERATIONS.flatMap(({ operationId, body }) => (body ? [[operationId, body] as const] : []));
 
   const long = 'x'.repeat(70_000);
   const values = [

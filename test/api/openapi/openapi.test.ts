@@ -6,8 +6,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { FAMILIES } from '../../../src/api/families/all.ts';
 import { canonicalJson } from '../../../src/api/http/json-body.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 import { startTestApi } from '../harness.ts';
 import { document } from './openapi-check.ts';
 

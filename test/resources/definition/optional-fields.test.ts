@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FAMILIES } from '../../../src/api/families/all.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
 
 /** Who may enter, and as what, is said and not reset. */
 const SAID = ['active', 'admin'];

@@ -1,8 +1,8 @@
 /** Whether the API of this release works with everything that is in a database. */
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { FAMILIES } from '../../../../src/api/families/all.ts';
 import type { Resource } from '../../../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../../../src/resources/families.ts';
 import { ipPolicy } from '../../../../src/resources/ip-policy.ts';
 import type { TestApi } from '../../harness.ts';
 

@@ -1,0 +1,34 @@
+/** What is said when two resources would have what only one may have. */
+import type { Resource, Unique } from '../../resources/definition/resource.ts';
+import { type ApiError, conflict } from '../errors/errors.ts';
+import { words } from '../errors/naming.ts';
+import type { Executor } from '../store/database.ts';
+import type { Violation } from '../store/database-errors.ts';
+import type { Row } from '../store/repository.ts';
+
+/** Name of the unique index of a field, by which a violation is known. */
+export const uniqueIndex = (resource: Pick<Resource, 'table'>, field: string) => `${resource.table}_${field}`;
+
+/** The columns in which no two rows may be equal. */
+export const uniqueColumns = (field: string, unique: Unique): readonly string[] =>
+  unique === true ? [field] : [...unique.within, field];
+
+/** CONFLICT naming the field and who has its value, if that is the rule of the schema that a write broke. */
+export async function explainUniqueness(
+  resource: Resource,
+  broken: Violation,
+  row: Row,
+  db: Executor,
+): Promise<ApiError | undefined> {
+  for (const [field, { unique }] of Object.entries(resource.fields)) {
+    if (unique === undefined || broken.kind !== 'unique' || broken.constraint !== uniqueIndex(resource, field))
+      continue;
+    const columns = uniqueColumns(field, unique);
+    const text = `select id from ${resource.table} where ${columns.map((name, at) => `${name} = $${at + 1}`).join(' and ')}`;
+    const [existing] = await db.query({ text, values: columns.map((name) => row[name]) });
+    // Deleted in the meantime: the same request would succeed now.
+    const id = String(existing?.id ?? 'unknown');
+    return conflict(`The ${words(field)} is taken.`, { [`/${field}`]: `is that of ${id}`, id });
+  }
+  return undefined;
+}

@@ -1,0 +1,6 @@
+/** Bots: what they own goes before them. */
+import { botUser } from '../../resources/bot-user.ts';
+import { mount } from '../crud/mount.ts';
+import { refuseIfOwning } from './owned-resources.ts';
+
+export const botUsers = mount(botUser, { beforeDelete: ({ tx }, { id }) => refuseIfOwning(tx, id) });

@@ -1,0 +1,24 @@
+/** What users and bots own, without which they cannot be deleted. */
+import { apiKey } from '../../resources/api-key.ts';
+import { credential } from '../../resources/credential.ts';
+import type { Change } from '../crud/hooks.ts';
+import { resourceInUse } from '../errors/errors.ts';
+import { words } from '../errors/naming.ts';
+import { repository } from '../store/repository.ts';
+
+/** How many owned resources an error names. */
+const NAMED = 5;
+
+const OWNED = [credential, apiKey].map((family) => ({ collection: family.collection, rows: repository(family) }));
+
+/** Throws RESOURCE_IN_USE naming what a user or bot owns. */
+export async function refuseIfOwning(tx: Change['tx'], owner: string): Promise<void> {
+  const details: Record<string, string> = {};
+  for (const { collection, rows } of OWNED) {
+    const ids = (await rows.page(tx, { limit: NAMED + 1, only: { owner_id: owner } })).map(({ id }) => id);
+    if (ids.length > NAMED) ids.splice(NAMED, 1, '…');
+    if (ids.length > 0) details[collection] = ids.join(', ');
+  }
+  const owned = Object.keys(details).map(words);
+  if (owned.length > 0) throw resourceInUse(`It still owns ${owned.join(' and ')}; delete those first.`, details);
+}

@@ -1,0 +1,45 @@
+/** SSH certificate authorities, whose keys are made and kept here. */
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { z } from 'zod';
+import { DEFAULT_CURVE, DEFAULT_KEY_TYPE, sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
+import { mount } from '../crud/mount.ts';
+import { invalidRequest } from '../errors/errors.ts';
+import type { Api } from '../http/operation.ts';
+import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
+
+/** The column of the private key, as PKCS #8 in PEM. */
+const PRIVATE_KEY = 'private_key';
+
+const { table } = sshCertificateAuthority;
+const placeOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
+
+export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
+  columns: [PRIVATE_KEY],
+  sealed: [PRIVATE_KEY],
+  async prepare({ private_key_type, elliptic_curve }, id, { secrets }) {
+    const type = private_key_type ?? DEFAULT_KEY_TYPE;
+    if (type !== 'ecdsa' && elliptic_curve != null) {
+      throw invalidRequest({ '/elliptic_curve': `is for private_key_type ecdsa, not for ${type}` });
+    }
+    const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
+    // Before the key is made: without an encryption key, nothing is made in vain.
+    secrets.seal('', placeOf(id));
+    const key = await generatePrivateKey(type, curve);
+    const { algorithm, blob } = sshPublicOf(key);
+    const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return {
+      fields: { private_key_type: type, elliptic_curve: curve, public_key: lineOf(algorithm, blob), key_type: type },
+      columns: { [PRIVATE_KEY]: secrets.seal(pem, placeOf(id)) },
+    };
+  },
+});
+
+const sealed = z.object({ private_key: z.string() });
+
+/** The private key of an authority. @throws INVALID_REQUEST when there is none of that id */
+export async function signingKey({ db, secrets }: Api, id: string): Promise<KeyObject> {
+  const text = `select ${PRIVATE_KEY} from ${table} where id = $1`;
+  const [row] = await db.query({ name: `${table}.signing_key`, text, values: [id] });
+  if (!row) throw invalidRequest({ '/ssh_certificate_authority_id': `there is no SSH certificate authority ${id}` });
+  return createPrivateKey(secrets.open(sealed.parse(row).private_key, placeOf(id)));
+}

@@ -1,0 +1,75 @@
+/** The calls about one family. */
+import { z } from 'zod';
+import type { Create, Resource, Update, View } from '../resources/definition/resource.ts';
+import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
+import { read } from './entity-tags.ts';
+import type { Answer, Transport } from './transport.ts';
+
+export interface Page<T> {
+  items: T[];
+  /** Id to pass as `beforeId` for the next page; undefined at the end. */
+  next: string | undefined;
+}
+
+/** The calls of one family. All throw ApiError or NoAnswerError. */
+export interface FamilyClient<R extends Resource> {
+  create(body: Create<R>, options?: CreateOptions): Promise<View<R>>;
+  get(id: string, options?: CallOptions): Promise<View<R>>;
+  update(id: string, body: Update<R>, options?: ChangeOptions): Promise<View<R>>;
+  delete(id: string, options?: ChangeOptions): Promise<void>;
+  /** One page, newest first, of at most `limit` (1–100, default 100). */
+  page(options?: CallOptions & { limit?: number; beforeId?: string | undefined }): Promise<Page<View<R>>>;
+  /** All of them, newest first, page by page. */
+  list(options?: CallOptions): AsyncGenerator<View<R>, void, undefined>;
+}
+
+const unknowns = z.array(z.unknown());
+const nextPage = z.string().nullable();
+
+export function familyClient<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
+  const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;
+  // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
+  const view = (answer: Answer) => read(resource.view, answer) as View<R>;
+  const item = (body: unknown) => resource.view.parse(body) as View<R>;
+  const envelope = z.object({
+    [resource.collection]: unknowns,
+    next_page_uri: nextPage,
+  });
+
+  async function page(options: CallOptions & { limit?: number; beforeId?: string | undefined } = {}) {
+    const { limit, beforeId, ...call } = options;
+    const query = { limit, before_id: beforeId };
+    const answer = await transport.send({ method: 'GET', path: resource.path, query, ...call });
+    const list = envelope.parse(answer.body);
+    const items = unknowns.parse(list[resource.collection]).map(item);
+    const next = nextPage.parse(list.next_page_uri);
+    return { items, next: next === null ? undefined : (new URL(next).searchParams.get('before_id') ?? undefined) };
+  }
+
+  return {
+    async create(body, options = {}) {
+      const answer = await transport.send({ method: 'POST', path: resource.path, body, ...options });
+      return view(answer);
+    },
+    async get(id, options = {}) {
+      const answer = await transport.send({ method: 'GET', path: at(id), ...options });
+      return view(answer);
+    },
+    async update(id, body, options = {}) {
+      const answer = await transport.send({ method: 'PATCH', path: at(id), body, ...options });
+      return view(answer);
+    },
+    async delete(id, options = {}) {
+      await transport.send({ method: 'DELETE', path: at(id), ...options });
+    },
+    page,
+    async *list(options = {}) {
+      let beforeId: string | undefined;
+      do {
+        const current: Page<View<R>> = await page({ ...options, beforeId });
+        yield* current.items;
+        beforeId = current.next;
+      } while (beforeId !== undefined);
+    },
+  };
+}

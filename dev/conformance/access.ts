@@ -1,16 +1,16 @@
 /** The rows about whom a family is for. */
-import { created, get, ok, post, type Row, refused, type Step } from './row.ts';
+import type { Access } from '../../src/resources/definition/resource.ts';
+import { created, get, ok, post, type Row, refused } from './row.ts';
+import type { Subject } from './subject.ts';
 
-interface Family {
-  /** As in a sentence: `certificate authorities`. */
-  readonly many: string;
-  readonly path: string;
-  readonly least: Readonly<Record<string, unknown>>;
-  readonly given?: Readonly<Record<string, Step>>;
+/** Whom a family is for; of what has owners there is more to say, in rows of its own. */
+export function accessRows(access: Access, subject: Subject): Row[] {
+  if (access === 'owner') return [];
+  return [access === 'admin' ? forAdmins(subject) : forEveryone(subject)];
 }
 
 /** A family that every user and bot may manage. */
-export function forEveryone({ many, path, least, given = {} }: Family): Row {
+function forEveryone({ many, path, least, given }: Subject): Row {
   return {
     rule: `Users and bots may manage ${many}, too`,
     given: { ...given, made: post(path, least, { as: 'bot' }) },
@@ -20,7 +20,7 @@ export function forEveryone({ many, path, least, given = {} }: Family): Row {
 }
 
 /** A family for admins alone. */
-export function forAdmins({ many, path, least, given = {} }: Family): Row {
+function forAdmins({ many, path, least, given }: Subject): Row {
   return {
     rule: `Only admins may see and manage ${many}`,
     given: { ...given, made: post(path, least) },

@@ -1,51 +1,25 @@
-/** The rows that every family has, since they follow from the general rules and the common conventions. */
-import {
-  created,
-  del,
-  get,
-  idOf,
-  invalid,
-  noContent,
-  ok,
-  patch,
-  post,
-  type Row,
-  refused,
-  type Step,
-  TIMESTAMP,
-} from './row.ts';
-
-export interface Family {
-  /** As in a sentence: `an IP policy`. */
-  readonly one: string;
-  /** As in a sentence: `IP policies`. */
-  readonly many: string;
-  readonly prefix: string;
-  readonly path: string;
-  /** The array in lists. */
-  readonly collection: string;
-  /** The least that a create request needs; with `{unique}` where two may not be the same. */
-  readonly least: Readonly<Record<string, unknown>>;
-  /** What a second one of them has otherwise, where two may not be the same. */
-  readonly another?: Readonly<Record<string, unknown>>;
-  /** A change that is possible at any time, and how it shows. */
-  readonly change: Readonly<Record<string, unknown>>;
-  /** What the path and the body refer to. */
-  readonly given?: Readonly<Record<string, Step>>;
-  /** The fields of `least` that may not be left out. */
-  readonly required?: readonly string[];
-}
+/** The rows that every family has: they follow from its definition and samples. */
+import { z } from 'zod';
+import { idsOf } from '../../src/resources/definition/reference.ts';
+import { type Field, isShown, type Resource } from '../../src/resources/definition/resource.ts';
+import type { Body } from '../../src/resources/definition/samples.ts';
+import { accessRows } from './access.ts';
+import { created, del, get, idOf, invalid, noContent, ok, patch, post, type Row, refused, TIMESTAMP } from './row.ts';
+import { givenFor, subjectOf } from './subject.ts';
+import { described } from './texts.ts';
 
 /** Creating, listing, reading, changing and deleting, and what is refused alike everywhere. */
-export function conventions(family: Family): Row[] {
-  const { one, many, prefix, path, collection, least, another = {}, change, given = {}, required = [] } = family;
+export function conventions(family: Resource): Row[] {
+  const { prefix, collection, samples } = family;
+  const { one, many, path, least, given } = subjectOf(family);
+  const { change } = samples;
   const make = post(path, least);
   const made = { ...given, made: make };
   const address = `${path}/{made.id}`;
   const shown = { id: '{made.id}', uri: `{base}${address}` };
   const nobody = `${path}/${prefix}_01k9zq3v5hf8svx2r4c6y7n0wd`;
   const beforeAll = `${prefix}_00000000000000000000000000`;
-  const uri = new RegExp(`^{base}${path}/${prefix}_`);
+  const uri = new RegExp(`^{base}${path.replaceAll(/\{[\w.]+\}/g, '[^/]+')}/${prefix}_`);
   return [
     {
       rule: `Creating ${one} answers 201 with id, address and time`,
@@ -61,7 +35,7 @@ export function conventions(family: Family): Row[] {
     },
     {
       rule: `A list of ${many} has a named array, its own address, and that of the next page; the newest come first`,
-      given: { ...given, earlier: post(path, { ...renamed(least), ...another }), made: make },
+      given: { ...given, earlier: post(path, other(least)), made: make },
       ask: get(`${path}?limit=1`),
       answer: ok({
         [collection]: [shown],
@@ -129,12 +103,11 @@ export function conventions(family: Family): Row[] {
       answer: invalid({ '/nonsense': 'unknown field' }),
       later: [[patch(address, { nonsense: 1 }), invalid({ '/nonsense': 'unknown field' })]],
     },
-    ...required.map((name) => ({
-      rule: `${capital(one)} needs "${name}"`,
-      given,
-      ask: post(path, Object.fromEntries(Object.entries(least).filter(([field]) => field !== name))),
-      answer: invalid({ [`/${name}`]: /./ }),
-    })),
+    ...requiredFields(family),
+    ...immutableFields(family),
+    ...accessRows(family.access, subjectOf(family)),
+    ...uniqueFields(family),
+    wholeBody(family),
     {
       rule: `The same create request under the same key makes one of ${many}, not two`,
       given: { ...given, made: post(path, least, { headers: { 'idempotency-key': 'once-{unique}' } }) },
@@ -151,9 +124,92 @@ export function conventions(family: Family): Row[] {
   ];
 }
 
-/** The same, but different in what may not be the same. */
-const renamed = (body: Family['least']): Family['least'] =>
-  JSON.parse(JSON.stringify(body).replaceAll('{unique}', '{unique}b'));
+/** Description and metadata, where the family has both. */
+export function describedRows(family: Resource): Row[] {
+  const { description, metadata } = family.fields;
+  if (!description || !metadata) return [];
+  return described({ ...subjectOf(family), unit: countsBytes(description) ? 'bytes' : 'chars' });
+}
+
+function countsBytes({ input }: Field): boolean {
+  const text = input instanceof z.ZodNullable ? input.unwrap() : input;
+  return 'x-max-bytes' in (z.globalRegistry.get(text) ?? {});
+}
+
+const requiredFields = (family: Resource): Row[] => {
+  const { one, path, least, given } = subjectOf(family);
+  return fieldsOf(family, ({ onCreate }) => onCreate === 'required').map(([name]) => ({
+    rule: `${capital(one)} needs "${name}"`,
+    given,
+    ask: post(path, Object.fromEntries(Object.entries(least).filter(([field]) => field !== name))),
+    answer: invalid({ [`/${name}`]: /./ }),
+  }));
+};
+
+/** What stays as it is for life. */
+function immutableFields(family: Resource): Row[] {
+  const { one, path, given, least } = subjectOf(family);
+  const isFixed = ({ onCreate, onUpdate }: Field) => onCreate !== 'derived' && !onUpdate;
+  return fieldsOf(family, isFixed).flatMap(([name]) => {
+    const value = family.samples.full[name] ?? family.samples.least[name];
+    if (value === undefined) return [];
+    const row: Row = {
+      rule: `The "${name}" of ${one} cannot be changed`,
+      given: { ...givenFor(family, family.samples.full), ...given, made: post(path, least) },
+      ask: patch(`${path}/{made.id}`, { [name]: value }),
+      answer: invalid({ [`/${name}`]: 'unknown field' }),
+    };
+    return [row];
+  });
+}
+
+/** What only one may have; a second one is told who has it, on create and on update. */
+function uniqueFields(family: Resource): Row[] {
+  const { one, path, least, given } = subjectOf(family);
+  return fieldsOf(family, ({ unique }) => unique !== undefined).flatMap(([name, { onUpdate }]) => {
+    const taken = refused('CONFLICT', { [`/${name}`]: 'is that of {made.id}', id: '{made.id}' });
+    const onCreate: Row = {
+      rule: `No two may have the same "${name}": ${one} is refused, and told who has it`,
+      given: { ...given, made: post(path, least) },
+      ask: post(path, least),
+      answer: taken,
+    };
+    const onChange: Row = {
+      rule: `The "${name}" of ${one} cannot become that of another`,
+      given: { ...given, made: post(path, least), second: post(path, other(least)) },
+      ask: patch(`${path}/{second.id}`, { [name]: least[name] }),
+      answer: taken,
+    };
+    return onUpdate ? [onCreate, onChange] : [onCreate];
+  });
+}
+
+/** Every field that a create may carry, as it is shown. */
+function wholeBody(family: Resource): Row {
+  const { one, path } = subjectOf(family);
+  const { full } = family.samples;
+  const shown = fieldsOf(family, (field) => isShown(field) && field.onCreate !== 'derived').flatMap(([name, field]) => {
+    const value = full[name];
+    if (value === undefined) return [];
+    const many = Array.isArray(value);
+    const refs = idsOf(field.refersTo ? value : null).map((id) => ({ id }));
+    return [[field.as ?? name, field.as ? (many ? refs : refs[0]) : value] as const];
+  });
+  // What shows in another form than it is sent in has rows of its own.
+  const asSent = shown.filter(([name]) => family.fields[name]?.show === undefined);
+  return {
+    rule: `All that a request may say of ${one} is kept`,
+    given: givenFor(family, full),
+    ask: post(path, full),
+    answer: created(Object.fromEntries(asSent)),
+  };
+}
+
+const fieldsOf = (family: Resource, isMeant: (field: Field) => boolean) =>
+  Object.entries(family.fields).filter(([, field]) => isMeant(field));
+
+/** The same, with another number. */
+const other = (body: Body): Body => JSON.parse(JSON.stringify(body).replaceAll(/\{(n|hex)\}/g, '{$1_other}'));
 
 /** At the beginning of a sentence. */
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,18 +1,13 @@
 /** The rows that both kinds of edges have. */
-import { forEveryone } from './access.ts';
-import { capital, conventions } from './conventions.ts';
+import { capital } from './conventions.ts';
 import { created, del, get, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
-import { described } from './texts.ts';
 
 export interface Edges {
-  /** As in a sentence: `an HTTPS edge`, `HTTPS edges`. */
+  /** As in a sentence: `an HTTPS edge`. */
   readonly one: string;
-  readonly many: string;
   /** As in errors that name it: `https_edge`. */
   readonly name: string;
   readonly path: string;
-  readonly prefix: string;
-  readonly collection: string;
   /** Path of the other kind. */
   readonly otherPath: string;
 }
@@ -21,18 +16,10 @@ const domains = '/reserved_domains';
 const DOMAIN = '{unique}.example.com';
 const given = { domain: post(domains, { domain: DOMAIN }) };
 
-export function edgeRows({ one, many, name, path, prefix, collection, otherPath }: Edges): Row[] {
-  const family = { one, many, path, least: {} };
+export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
   const listen = (...hostports: unknown[]) => post(path, { hostports });
   const address = `${path}/{made.id}`;
   return [
-    ...conventions({
-      ...family,
-      prefix,
-      collection,
-      change: { description: 'changed', metadata: 'changed too' },
-    }),
-    ...described({ ...family, unit: 'bytes' }),
     {
       rule: `${capital(one)} listens nowhere unless that is said otherwise`,
       ask: post(path, {}),
@@ -135,7 +122,6 @@ export function edgeRows({ one, many, name, path, prefix, collection, otherPath 
       ask: get(address),
       answer: ok({ hostports: [`${DOMAIN}:443`], description: 'web' }),
     },
-    forEveryone(family),
   ];
 }
 

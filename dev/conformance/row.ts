@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from '../../src/resources/definition/errors.ts';
 import { ERROR_STATUS } from '../../src/resources/definition/errors.ts';
+import type { Resource } from '../../src/resources/definition/resource.ts';
 
 export type Role = 'admin' | 'user' | 'bot' | 'anonymous';
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,6 +47,8 @@ export interface Row {
 export interface Section {
   /** Heading of the contract's section, or `Extension: …` for what the contract only refers to or leaves open. */
   readonly title: string;
+  /** The family that it is about: its rows begin with those that follow from the definition (conventions.ts). */
+  readonly family?: Resource;
   readonly rows: readonly Row[];
 }
 

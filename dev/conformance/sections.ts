@@ -1,4 +1,7 @@
 /** All rows, in the order of the published table. */
+import { words } from '../../src/api/errors/naming.ts';
+import { FAMILIES } from '../../src/resources/families.ts';
+import { conventions, describedRows } from './conventions.ts';
 import type { Section } from './row.ts';
 import { apiKeys } from './rows/api-keys.ts';
 import { authentication } from './rows/authentication.ts';
@@ -30,7 +33,7 @@ import { tunnelGroupBackends } from './rows/tunnel-group-backends.ts';
 import { users } from './rows/users.ts';
 import { versioning } from './rows/versioning.ts';
 
-export const SECTIONS: readonly Section[] = [
+const OWN: readonly Section[] = [
   generalRules,
   authentication,
   commonConventions,
@@ -64,3 +67,17 @@ export const SECTIONS: readonly Section[] = [
   users,
   apiKeys,
 ];
+
+/** A family without rows of its own has those of every family. */
+const PLAIN: readonly Section[] = FAMILIES.filter((each) => OWN.every(({ family }) => family !== each)).map(
+  (family) => ({
+    title: `Extension: ${words(family.table)}`,
+    family,
+    rows: [],
+  }),
+);
+
+export const SECTIONS: readonly Section[] = [...OWN, ...PLAIN].map((section) => {
+  const { family, rows } = section;
+  return family ? { ...section, rows: [...conventions(family), ...describedRows(family), ...rows] } : section;
+});

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { owner } from './credential.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { instant, timestamp } from './formats/text.ts';
 
 export const apiKey = resource({
@@ -24,5 +25,10 @@ export const apiKey = resource({
     ),
     owner_id: owner,
     expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
+  },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, owner_id: '{bot_user.id}', expires_at: '2099-01-01T00:00:00.000Z' },
+    change: { ...CHANGED, expires_at: '2098-01-01T00:00:00.000Z' },
   },
 });

@@ -20,4 +20,9 @@ export const botUser = resource({
     ),
     active: field(z.boolean(), z.boolean(), 'optional', true, true),
   },
+  samples: {
+    least: { name: 'bot {n}' },
+    full: { name: 'bot {n}', active: true },
+    change: { name: 'renamed', active: false },
+  },
 });

@@ -2,6 +2,7 @@
 
 import { certificateFields } from './certificate-fields.ts';
 import { described, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { bytes, pattern } from './formats/text.ts';
 
 /** A certificate of a CA takes 1 to 3 KiB. */
@@ -28,5 +29,10 @@ export const certificateAuthority = resource({
       { update: false },
     ),
     ...certificateFields,
+  },
+  samples: {
+    least: { ca_pem: '{pem.ca}' },
+    full: { ...DESCRIBED, ca_pem: '{pem.ca}' },
+    change: CHANGED,
   },
 });

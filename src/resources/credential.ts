@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { botUser } from './bot-user.ts';
 import { idOf } from './definition/id.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { acl, bindTarget } from './formats/acl.ts';
 import { text } from './formats/text.ts';
 import { user } from './user.ts';
@@ -39,6 +40,11 @@ export const credential = resource({
     ),
     acl: field(z.array(z.string()).meta({ examples: [['bind:*.example.com']] }), z.nullable(acl), 'optional', true, []),
     owner_id: owner,
+  },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, acl: ['bind:*.example.com', 'bind:tunnel-{n}.example.org'], owner_id: '{bot_user.id}' },
+    change: { ...CHANGED, acl: ['bind:changed.example.com'] },
   },
 });
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { references } from './definition/reference.ts';
 import { described, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { ipPolicy } from './ip-policy.ts';
 
 export const MAX_IP_POLICIES = 50;
@@ -21,5 +22,10 @@ export const endpointConfiguration = resource({
     // What an endpoint was bound to must not become something else under it.
     type: required(endpointType.meta({ description: 'Stays as it is for life.' }), { update: false }),
     ip_policy_ids: references([ipPolicy], 'ip_policies', { max: MAX_IP_POLICIES }),
+  },
+  samples: {
+    least: { type: 'http' },
+    full: { ...DESCRIBED, type: 'https', ip_policy_ids: ['{ip_policy.id}'] },
+    change: CHANGED,
   },
 });

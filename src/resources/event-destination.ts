@@ -1,6 +1,7 @@
 /** Event destinations (extension): where events are sent. */
 import { z } from 'zod';
 import { derived, described, field, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { httpsUrl } from './formats/https-url.ts';
 import { pattern, text } from './formats/text.ts';
 
@@ -59,5 +60,15 @@ export const eventDestination = resource({
       null,
       'none',
     ),
+  },
+  samples: {
+    least: { target: { webhook: { url: 'https://hooks.example.com/tunnels' } } },
+    full: {
+      ...DESCRIBED,
+      format: 'json',
+      target: { webhook: { url: 'https://hooks.example.com/tunnels' } },
+      signing_secret: `${SIGNING_SECRET_PREFIX}${'A'.repeat(32)}`,
+    },
+    change: CHANGED,
   },
 });

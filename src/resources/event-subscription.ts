@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { references } from './definition/reference.ts';
 import { type Address, field, optional, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { eventDestination } from './event-destination.ts';
 import { chars, form, text } from './formats/text.ts';
 
@@ -70,5 +71,10 @@ export const eventSubscription = resource({
     ),
     sources: { ...field(z.array(eventSource), z.nullable(sourcesInput), 'optional', true, []), show },
     destination_ids: references([eventDestination], 'destinations', { max: MAX_DESTINATIONS }),
+  },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, sources: [{ type: 'ip_policy_created.v0' }], destination_ids: ['{event_destination.id}'] },
+    change: CHANGED,
   },
 });

@@ -1,6 +1,7 @@
 /** HTTP response backends: one fixed answer, without anything behind it. */
 import { z } from 'zod';
 import { described, field, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { headers } from './formats/response-headers.ts';
 import { bytes } from './formats/text.ts';
 
@@ -40,6 +41,11 @@ export const httpResponseBackend = resource({
     body: field(body, z.nullable(body), 'optional', true, ''),
     headers: field(shownHeaders, z.nullable(headers), 'optional', true, null, 'jsonb'),
     status_code: field(statusCode, z.nullable(statusCode), 'optional', true, 200),
+  },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, body: 'down for maintenance', status_code: 503, headers: { 'content-type': 'text/plain' } },
+    change: { ...CHANGED, body: 'moved', status_code: 404, headers: { 'x-changed': 'yes' } },
   },
 });
 

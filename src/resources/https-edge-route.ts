@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { moduleNames } from './definition/module.ts';
 import { optionalReference } from './definition/reference.ts';
 import { derived, described, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { bytes, pattern } from './formats/text.ts';
 import { httpResponseBackend } from './http-response-backend.ts';
 import { httpsEdge } from './https-edge.ts';
@@ -38,5 +39,10 @@ export const httpsEdgeRoute = resource({
     match_type: required(z.enum(['exact_path', 'path_prefix'])),
     backend_id: optionalReference([tunnelGroupBackend, httpResponseBackend], 'backend'),
     modules: moduleNames,
+  },
+  samples: {
+    least: { match: '/{n}', match_type: 'path_prefix' },
+    full: { ...DESCRIBED, match: '/{n}', match_type: 'exact_path', backend_id: '{http_response_backend.id}' },
+    change: { ...CHANGED, match_type: 'exact_path' },
   },
 });

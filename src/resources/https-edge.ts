@@ -1,6 +1,7 @@
 /** HTTPS edges (extension): where HTTPS is served, by routes. */
 
 import { described, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { hostports } from './hostports.ts';
 
 export const httpsEdge = resource({
@@ -12,4 +13,9 @@ export const httpsEdge = resource({
   tag: 'HTTPS edges',
   description: 'Serves HTTPS on its hostports; its routes say what is served where.',
   fields: { ...described('What the edge serves.'), hostports },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, hostports: ['{reserved_domain.domain}:443'] },
+    change: CHANGED,
+  },
 });

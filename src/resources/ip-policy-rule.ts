@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { idOf } from './definition/id.ts';
 import { described, field, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { canonicalCidr } from './formats/cidr.ts';
 import { form, pattern, text } from './formats/text.ts';
 import { ipPolicy } from './ip-policy.ts';
@@ -43,6 +44,11 @@ export const ipPolicyRule = resource({
     cidr: { ...field(canonical, cidr, 'required', true, null), unique: { within: ['ip_policy_id'] } },
     action: required(ruleAction),
     ip_policy_id: required(idOf(ipPolicy.prefix), { update: false }),
+  },
+  samples: {
+    least: { ip_policy_id: '{ip_policy.id}', cidr: '2001:db8:{hex}::/48', action: 'allow' },
+    full: { ...DESCRIBED, ip_policy_id: '{ip_policy.id}', cidr: '2001:db8:{hex}::/48', action: 'deny' },
+    change: { ...CHANGED, action: 'deny' },
   },
 });
 

@@ -1,5 +1,6 @@
 /** IP policies: named sets of rules about source addresses. */
 import { described, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 
 export const ipPolicy = resource({
   name: 'ip_policy',
@@ -13,4 +14,9 @@ export const ipPolicy = resource({
   fields: described('What the source addresses are.'),
   // What refers to a deleted policy goes on as if the policy had no rules.
   deletableWhileReferenced: true,
+  samples: {
+    least: {},
+    full: DESCRIBED,
+    change: CHANGED,
+  },
 });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { laterReference, optionalReference } from './definition/reference.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { endpointConfiguration } from './endpoint-configuration.ts';
 import { canonicalDomain } from './formats/domain-name.ts';
 import { pattern, text, timestamp } from './formats/text.ts';
@@ -112,5 +113,10 @@ export const reservedDomain = resource({
       'https_endpoint_configuration',
       'Of type https.',
     ),
+  },
+  samples: {
+    least: { domain: 'd{n}.example.com' },
+    full: { ...DESCRIBED, domain: '*.d{n}.example.com', region: 'eu', certificate_id: '{tls_certificate.id}' },
+    change: CHANGED,
   },
 });

@@ -1,6 +1,7 @@
 /** SSH certificate authorities (extension): key pairs that sign SSH host certificates; the private half stays here. */
 import { z } from 'zod';
 import { derived, described, field, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { ellipticCurve, sshKeyType } from './formats/ssh-public-key.ts';
 
 /** RSA keys are made with this many bits. */
@@ -35,5 +36,10 @@ export const sshCertificateAuthority = resource({
       }),
     ),
     key_type: derived(sshKeyType.meta({ description: 'Type of `public_key`.', examples: ['ecdsa'] })),
+  },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, private_key_type: 'ecdsa', elliptic_curve: 'nistp384' },
+    change: CHANGED,
   },
 });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { idOf } from './definition/id.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { principals } from './formats/ssh-principal.ts';
 import { sshKeyType, sshPublicKey } from './formats/ssh-public-key.ts';
 import { instant, timestamp } from './formats/text.ts';
@@ -65,5 +66,17 @@ export const sshHostCertificate = resource({
         examples: ['ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAx…'],
       }),
     ),
+  },
+  samples: {
+    least: { ssh_certificate_authority_id: '{ssh_certificate_authority.id}', public_key: '{ssh.ed25519}' },
+    full: {
+      ...DESCRIBED,
+      ssh_certificate_authority_id: '{ssh_certificate_authority.id}',
+      public_key: '{ssh.ed25519}',
+      principals: ['web-{n}.example.com'],
+      valid_after: '2026-11-21T10:00:00.000Z',
+      valid_until: '2099-11-21T10:00:00.000Z',
+    },
+    change: CHANGED,
   },
 });

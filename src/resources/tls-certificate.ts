@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { certificateFields } from './certificate-fields.ts';
 import { derived, described, required, resource, writeOnly } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { bytes, pattern, timestamp } from './formats/text.ts';
 
 export const MAX_CHAIN_BYTES = 64 * 1024;
@@ -49,5 +50,10 @@ export const tlsCertificate = resource({
     issued_at: derived(
       timestamp().nullable().meta({ description: 'When the service obtained it; null for an uploaded one.' }),
     ),
+  },
+  samples: {
+    least: { certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' },
+    full: { ...DESCRIBED, certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' },
+    change: CHANGED,
   },
 });

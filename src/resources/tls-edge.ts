@@ -2,6 +2,7 @@
 
 import { moduleNames } from './definition/module.ts';
 import { described, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { hostports } from './hostports.ts';
 
 export const tlsEdge = resource({
@@ -13,4 +14,9 @@ export const tlsEdge = resource({
   tag: 'TLS edges',
   description: 'Serves TLS on its hostports; its modules say from whom, for whom and by what.',
   fields: { ...described('What the edge serves.'), hostports, modules: moduleNames },
+  samples: {
+    least: {},
+    full: { ...DESCRIBED, hostports: ['{reserved_domain.domain}:8443'] },
+    change: CHANGED,
+  },
 });

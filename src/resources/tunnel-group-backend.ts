@@ -1,6 +1,7 @@
 /** Tunnel-group backends (extension): all tunnels whose agents have bound these labels. */
 import { z } from 'zod';
 import { described, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { form } from './formats/text.ts';
 
 export const MAX_LABELS = 20;
@@ -47,5 +48,10 @@ export const tunnelGroupBackend = resource({
   fields: {
     ...described('Which tunnels these are.'),
     labels: { ...required(labels, { storage: 'jsonb' }), view: shownLabels },
+  },
+  samples: {
+    least: { labels: { app: 'web' } },
+    full: { ...DESCRIBED, labels: { app: 'web', team: 'platform' } },
+    change: { ...CHANGED, labels: { app: 'web', tier: 'front' } },
   },
 });

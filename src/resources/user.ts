@@ -21,4 +21,9 @@ export const user = resource({
     admin: field(z.boolean(), z.boolean(), 'optional', true, false),
     active: field(z.boolean(), z.boolean(), 'optional', true, true),
   },
+  samples: {
+    least: { name: 'user {n}' },
+    full: { name: 'user {n}', admin: false, active: true },
+    change: { name: 'Ada Lovelace', active: false },
+  },
 });

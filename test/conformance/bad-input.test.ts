@@ -3,12 +3,13 @@ import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Step } from '../../dev/conformance/row.ts';
 import { SECTIONS } from '../../dev/conformance/sections.ts';
+import { fill } from '../../dev/fixtures/placeholders.ts';
 import { errorBody } from '../../src/resources/definition/errors.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { badBodies } from './bad-bodies.ts';
 import { type Documented, readContract } from './coverage.ts';
-import { fill, prepare } from './play.ts';
+import { prepare } from './play.ts';
 import { richest } from './valid-request.ts';
 import { createWorld } from './world.ts';
 

@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { CALLERS, type CallerKind, PERMISSIONS, type Verdict } from '../../dev/conformance/permissions.ts';
 import type { Role } from '../../dev/conformance/row.ts';
 import { SECTIONS } from '../../dev/conformance/sections.ts';
+import { fill } from '../../dev/fixtures/placeholders.ts';
 import type { Caller } from '../api/harness.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { type Documented, readContract } from './coverage.ts';
-import { fill, prepare, send } from './play.ts';
+import { prepare, send } from './play.ts';
 import { simplest } from './valid-request.ts';
 import { createWorld } from './world.ts';
 

@@ -1,9 +1,8 @@
 /** Plays rows against an API, and finds what differs from what they say. */
 import { expect } from 'vitest';
 import type { Answer, Role, Row, Step } from '../../dev/conformance/row.ts';
+import { DROPPED, fill, mapLeaves, type Values } from '../../dev/fixtures/placeholders.ts';
 import type { Caller, Reply } from '../api/harness.ts';
-
-export type Values = Readonly<Record<string, unknown>>;
 
 /** Plays a row; fails the test where an answer differs. */
 export async function play(row: Row, callers: Readonly<Record<Role, Caller>>, values: Values): Promise<void> {
@@ -49,52 +48,12 @@ function compare(reply: Reply, wanted: Answer, values: Values): void {
   expectAbsent(reply.headers, headers);
 }
 
-/** With every placeholder replaced: by a value of any type where it is the whole text. */
-export function fill<T>(template: T, values: Values): T {
-  return mapLeaves(template, (leaf) => {
-    if (leaf instanceof RegExp) return filled(leaf, values);
-    if (typeof leaf !== 'string') return leaf;
-    const whole = PLACEHOLDER.exec(leaf);
-    if (whole?.[0] === leaf) return lookUp(whole[1] ?? '', values);
-    return leaf.replaceAll(PLACEHOLDERS, (_, path: string) => String(lookUp(path, values)));
-  }) as T;
-}
-
-/** As the text that matches exactly, for a pattern with placeholders. */
-function filled(pattern: RegExp, values: Values): RegExp {
-  const source = pattern.source.replaceAll(PLACEHOLDERS, (_, path: string) =>
-    RegExp.escape(String(lookUp(path, values))),
-  );
-  return new RegExp(source, pattern.flags);
-}
-
-const PLACEHOLDER = /\{([a-z]\w*(?:\.\w+)*)\}/;
-const PLACEHOLDERS = new RegExp(PLACEHOLDER, 'g');
-
-function lookUp(path: string, values: Values): unknown {
-  let value: unknown = values;
-  for (const name of path.split('.')) {
-    if (value === null || typeof value !== 'object' || !(name in value)) throw new Error(`nothing is named {${path}}`);
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
-}
-
 /** Members that must not be there are left to expectAbsent. */
 const asymmetric = (body: unknown) =>
   mapLeaves(body, (leaf) => {
     if (leaf === undefined) return DROPPED;
     return leaf instanceof RegExp ? expect.stringMatching(leaf) : leaf;
   });
-
-const DROPPED = Symbol('dropped');
-
-function mapLeaves(node: unknown, change: (leaf: unknown) => unknown): unknown {
-  if (Array.isArray(node)) return node.map((member) => mapLeaves(member, change));
-  if (node === null || typeof node !== 'object' || node instanceof RegExp) return change(node);
-  const members = Object.entries(node).map(([name, member]) => [name, mapLeaves(member, change)] as const);
-  return Object.fromEntries(members.filter(([, member]) => member !== DROPPED));
-}
 
 function expectAbsent(got: unknown, wanted: unknown): void {
   if (wanted === null || typeof wanted !== 'object' || got === null || typeof got !== 'object') return;

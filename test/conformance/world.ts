@@ -4,8 +4,9 @@ import { certificates } from '../../dev/conformance/certificates.ts';
 import type { Role } from '../../dev/conformance/row.ts';
 import { SSH_KEYS } from '../../dev/conformance/ssh-keys.ts';
 import { times } from '../../dev/conformance/times.ts';
+import type { Values } from '../../dev/fixtures/placeholders.ts';
+import { numbered } from '../../dev/fixtures/samples.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
-import type { Values } from './play.ts';
 
 export interface World {
   readonly api: TestApi;
@@ -29,6 +30,15 @@ export async function createWorld(options: { bodyLimit?: number } = {}): Promise
   return {
     api,
     callers: { admin: api.admin, user, bot, anonymous: api.anonymous },
-    values: () => ({ ...constant, now: times(), unique: `u${++count}` }),
+    values() {
+      const n = ++count;
+      return { ...constant, now: times(), unique: `u${n}`, ...numbered(n), ...another(n) };
+    },
   };
+}
+
+/** For a second one in the same row. */
+function another(n: number): Values {
+  const { n: n_other, hex: hex_other } = numbered(n + 30_000);
+  return { n_other, hex_other };
 }

@@ -1,4 +1,4 @@
-import { conventions } from '../conventions.ts';
+import { apiKey } from '../../../src/resources/api-key.ts';
 import {
   by,
   created,
@@ -14,7 +14,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/api_keys';
 const TOKEN = /^tnl_ak_[0-9A-Za-z]{43}$/;
@@ -31,17 +30,8 @@ const refusedExpiry = (expires_at: unknown, why: string, message = /as in 2026-1
 
 export const apiKeys: Section = {
   title: 'Extension: API keys',
+  family: apiKey,
   rows: [
-    ...conventions({
-      one: 'an API key',
-      many: 'API keys',
-      prefix: 'ak',
-      path,
-      collection: 'api_keys',
-      least: {},
-      change: { description: 'changed', metadata: 'changed too', expires_at: FAR },
-    }),
-    ...described({ one: 'an API key', path, least: {}, unit: 'bytes' }),
     {
       rule: 'The answer to creating an API key has the key itself; no later one has it',
       given: { made: post(path, {}) },

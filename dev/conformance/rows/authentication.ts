@@ -1,4 +1,5 @@
 /** Who calls, how they say so, and what callers who are no admins may do. */
+import { FAMILIES } from '../../../src/resources/families.ts';
 import {
   by,
   created,
@@ -23,24 +24,12 @@ const keyed = { owner: bot, key };
 const stranger = (authorization: string): Step => get('/ip_policies', { as: 'anonymous', headers: { authorization } });
 const unauthenticated = { ...refused('UNAUTHENTICATED'), headers: { 'www-authenticate': 'Bearer' } };
 
-const FOR_EVERYONE = [
-  '/ip_policies',
-  '/ip_policy_rules',
-  '/credentials',
-  '/api_keys',
-  '/backends/http_response',
-  '/backends/tunnel_group',
-  '/endpoint_configurations',
-  '/reserved_domains',
-  '/certificate_authorities',
-  '/tls_certificates',
-  '/ssh_certificate_authorities',
-  '/ssh_host_certificates',
-  '/edges/https',
-  '/edges/tls',
-  '/event_types',
-];
-const FOR_ADMINS = ['/users', '/bot_users', '/event_subscriptions', '/event_destinations'];
+const lists = (access: 'admins' | 'everyone') =>
+  FAMILIES.filter((family) => !family.parent && (family.access === 'admin') === (access === 'admins')).map(
+    ({ path }) => path,
+  );
+const FOR_EVERYONE = [...lists('everyone'), '/event_types'];
+const FOR_ADMINS = lists('admins');
 
 const mayRead = (as: 'user' | 'bot'): Row => ({
   rule: `A ${as} may use every family that is not for admins alone`,

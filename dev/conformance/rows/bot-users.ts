@@ -1,4 +1,4 @@
-import { conventions } from '../conventions.ts';
+import { botUser } from '../../../src/resources/bot-user.ts';
 import {
   by,
   created,
@@ -43,17 +43,8 @@ const onlyForAdmins = (as: 'user' | 'bot'): Row => ({
 
 export const botUsers: Section = {
   title: 'Bot users',
+  family: botUser,
   rows: [
-    ...conventions({
-      one: 'a bot user',
-      many: 'bot users',
-      prefix: 'bot',
-      path,
-      collection: 'bot_users',
-      least: { name: 'a bot' },
-      change: { name: 'renamed', active: false },
-      required: ['name'],
-    }),
     {
       rule: 'A bot comes back with the name that it was given',
       given: { made: post(path, { name: 'deploys – Berlin' }) },

@@ -1,7 +1,5 @@
-import { forEveryone } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { certificateAuthority } from '../../../src/resources/certificate-authority.ts';
 import { created, del, get, idOf, invalid, ok, patch, post, put, type Row, refused, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/certificate_authorities';
 const family = { one: 'a certificate authority', many: 'certificate authorities', path, least: { ca_pem: '{pem.ca}' } };
@@ -122,15 +120,8 @@ const edge = '/edges/tls/{edge.id}';
 
 export const certificateAuthorities: Section = {
   title: 'Certificate authorities',
+  family: certificateAuthority,
   rows: [
-    ...conventions({
-      ...family,
-      prefix: 'ca',
-      collection: 'certificate_authorities',
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['ca_pem'],
-    }),
-    ...described({ ...family, unit: 'bytes' }),
     ...derived,
     {
       rule: 'The PEM of a certificate authority stays as it is for life',
@@ -169,6 +160,5 @@ export const certificateAuthorities: Section = {
       answer: refused('RESOURCE_IN_USE', { tls_edge: '{edge.id}' }),
       later: [[get(`${path}/{ca.id}`), ok({ id: idOf('ca') })]],
     },
-    forEveryone(family),
   ],
 };

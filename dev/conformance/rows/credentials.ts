@@ -1,5 +1,5 @@
 /** Tunnel credentials, without what their rules permit (bind-rules.ts). */
-import { conventions } from '../conventions.ts';
+import { credential } from '../../../src/resources/credential.ts';
 import {
   by,
   created,
@@ -15,7 +15,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 import { bindRules } from './bind-rules.ts';
 
 const path = '/credentials';
@@ -150,19 +149,6 @@ const owners: readonly Row[] = [
 
 export const credentials: Section = {
   title: 'Tunnel credentials',
-  rows: [
-    ...conventions({
-      one: 'a credential',
-      many: 'credentials',
-      prefix: 'cr',
-      path,
-      collection: 'credentials',
-      least: {},
-      change: { description: 'changed', metadata: 'changed too', acl: ['bind:changed.example.com'] },
-    }),
-    ...described({ one: 'a credential', path, least: {}, unit: 'bytes' }),
-    ...tokens,
-    ...owners,
-    ...bindRules,
-  ],
+  family: credential,
+  rows: [...tokens, ...owners, ...bindRules],
 };

@@ -1,3 +1,5 @@
+import { httpsEdge } from '../../../src/resources/https-edge.ts';
+import { tlsEdge } from '../../../src/resources/tls-edge.ts';
 import { edgeRows } from '../edge-rows.ts';
 import { created, del, get, invalid, noContent, post, put, refused, type Section } from '../row.ts';
 
@@ -6,14 +8,12 @@ const tls = '/edges/tls';
 
 export const httpsEdges: Section = {
   title: 'Extension: HTTPS edges',
+  family: httpsEdge,
   rows: [
     ...edgeRows({
       one: 'an HTTPS edge',
-      many: 'HTTPS edges',
       name: 'https_edge',
       path: https,
-      prefix: 'edghts',
-      collection: 'https_edges',
       otherPath: tls,
     }),
     {
@@ -36,14 +36,12 @@ export const httpsEdges: Section = {
 
 export const tlsEdges: Section = {
   title: 'Extension: TLS edges',
+  family: tlsEdge,
   rows: [
     ...edgeRows({
       one: 'a TLS edge',
-      many: 'TLS edges',
       name: 'tls_edge',
       path: tls,
-      prefix: 'edgtls',
-      collection: 'tls_edges',
       otherPath: https,
     }),
     {

@@ -1,6 +1,5 @@
-import { conventions } from '../conventions.ts';
+import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
 import { created, del, invalid, noContent, ok, patch, post, type Row, refTo, refused, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/endpoint_configurations';
 const least = { type: 'http' };
@@ -18,18 +17,8 @@ const typed = (type: string): Row => ({
 
 export const endpointConfigurations: Section = {
   title: 'Extension: endpoint configurations',
+  family: endpointConfiguration,
   rows: [
-    ...conventions({
-      one: 'an endpoint configuration',
-      many: 'endpoint configurations',
-      prefix: 'ec',
-      path,
-      collection: 'endpoint_configurations',
-      least,
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['type'],
-    }),
-    ...described({ one: 'an endpoint configuration', path, least, unit: 'bytes' }),
     ...['http', 'https', 'tcp', 'tls'].map(typed),
     {
       rule: 'An endpoint configuration has no other type, nor the same in capitals',

@@ -1,12 +1,9 @@
-import { forAdmins } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { created, get, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/event_destinations';
 const webhook = (url: unknown) => ({ target: { webhook: { url } } });
 const least = webhook('https://hooks.example.com/tunnels');
-const family = { one: 'an event destination', many: 'event destinations', path, least };
 const address = `${path}/{made.id}`;
 const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
 
@@ -110,17 +107,6 @@ const secrets: Row[] = [
 
 export const eventDestinations: Section = {
   title: 'Extension: event destinations',
-  rows: [
-    ...conventions({
-      ...family,
-      prefix: 'ed',
-      collection: 'event_destinations',
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['target'],
-    }),
-    ...described({ ...family, unit: 'bytes' }),
-    ...targets,
-    ...secrets,
-    forAdmins(family),
-  ],
+  family: eventDestination,
+  rows: [...targets, ...secrets],
 };

@@ -1,5 +1,4 @@
-import { forAdmins } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import {
   created,
   del,
@@ -14,11 +13,9 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/event_subscriptions';
 const destinations = '/event_destinations';
-const family = { one: 'an event subscription', many: 'event subscriptions', path, least: {} };
 
 const destination = post(destinations, { target: { webhook: { url: 'https://hooks.example.com/tunnels' } } });
 const two = { first: destination, second: destination };
@@ -179,14 +176,8 @@ function ids(count: number): string[] {
 
 export const eventSubscriptions: Section = {
   title: 'Event subscriptions',
+  family: eventSubscription,
   rows: [
-    ...conventions({
-      ...family,
-      prefix: 'esb',
-      collection: 'event_subscriptions',
-      change: { description: 'changed', metadata: 'changed too' },
-    }),
-    ...described({ ...family, unit: 'chars' }),
     {
       rule: 'Texts of an event subscription count every character once, however many bytes it has',
       ask: post(path, { description: '\u{1f980}'.repeat(255), metadata: '\u{1f980}'.repeat(4096) }),
@@ -195,6 +186,5 @@ export const eventSubscriptions: Section = {
     },
     ...sources,
     ...destined,
-    forAdmins(family),
   ],
 };

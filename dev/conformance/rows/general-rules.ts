@@ -1,88 +1,49 @@
 /** What holds for every resource: ids, addresses, times, pointers at others, what was never set, envelopes. */
-import {
-  created,
-  get,
-  idOf,
-  invalid,
-  not,
-  ok,
-  patch,
-  post,
-  type Row,
-  refTo,
-  type Section,
-  type Step,
-  TIMESTAMP,
-} from '../row.ts';
+import type { Resource } from '../../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
+import { created, get, idOf, invalid, not, ok, patch, post, type Row, refTo, type Section, TIMESTAMP } from '../row.ts';
+import { subjectOf } from '../subject.ts';
 
-interface Kind {
-  readonly one: string;
-  readonly prefix: string;
-  readonly path: string;
-  readonly least: Readonly<Record<string, unknown>>;
-  readonly given?: Readonly<Record<string, Step>>;
-}
-
-const authority = { authority: post('/ssh_certificate_authorities', {}) };
-const edge = { edge: post('/edges/https', {}) };
 const uploaded = { certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' };
 
-/** Every family whose prefix the contract has. */
-const KINDS: readonly Kind[] = [
-  { one: 'an IP policy', prefix: 'ipp', path: '/ip_policies', least: {} },
-  { one: 'a tunnel credential', prefix: 'cr', path: '/credentials', least: {} },
-  { one: 'an HTTP response backend', prefix: 'bkdhr', path: '/backends/http_response', least: {} },
-  { one: 'a reserved domain', prefix: 'rd', path: '/reserved_domains', least: { domain: '{unique}.example.net' } },
-  { one: 'a TLS certificate', prefix: 'cert', path: '/tls_certificates', least: uploaded },
-  { one: 'a certificate authority', prefix: 'ca', path: '/certificate_authorities', least: { ca_pem: '{pem.ca}' } },
-  {
-    one: 'an SSH host certificate',
-    prefix: 'shcrt',
-    path: '/ssh_host_certificates',
-    least: { ssh_certificate_authority_id: '{authority.id}', public_key: '{ssh.ed25519}' },
-    given: authority,
-  },
-  { one: 'an SSH certificate authority', prefix: 'sshca', path: '/ssh_certificate_authorities', least: {} },
-  { one: 'a bot user', prefix: 'bot', path: '/bot_users', least: { name: 'a bot' } },
-  { one: 'a user', prefix: 'usr', path: '/users', least: { name: 'Ada' } },
-  { one: 'an endpoint configuration', prefix: 'ec', path: '/endpoint_configurations', least: { type: 'http' } },
-  { one: 'an event subscription', prefix: 'esb', path: '/event_subscriptions', least: {} },
-  {
-    one: 'an event destination',
-    prefix: 'ed',
-    path: '/event_destinations',
-    least: { target: { webhook: { url: 'https://hooks.example.com/' } } },
-  },
-  { one: 'an HTTPS edge', prefix: 'edghts', path: '/edges/https', least: {} },
-  {
-    one: 'a route of an HTTPS edge',
-    prefix: 'edghtsrt',
-    path: '/edges/https/{edge.id}/routes',
-    least: { match: '/', match_type: 'path_prefix' },
-    given: edge,
-  },
-  { one: 'a TLS edge', prefix: 'edgtls', path: '/edges/tls', least: {} },
-  {
-    one: 'a tunnel-group backend',
-    prefix: 'bkdtg',
-    path: '/backends/tunnel_group',
-    least: { labels: { app: 'web' } },
-  },
-];
+/** The prefixes that the contract has; those of extensions are ours. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  ip_policy: 'ipp',
+  credential: 'cr',
+  http_response_backend: 'bkdhr',
+  reserved_domain: 'rd',
+  tls_certificate: 'cert',
+  certificate_authority: 'ca',
+  ssh_host_certificate: 'shcrt',
+  ssh_certificate_authority: 'sshca',
+  bot_user: 'bot',
+  user: 'usr',
+  endpoint_configuration: 'ec',
+  event_subscription: 'esb',
+  event_destination: 'ed',
+  https_edge: 'edghts',
+  https_edge_route: 'edghtsrt',
+  tls_edge: 'edgtls',
+  tunnel_group_backend: 'bkdtg',
+};
 
-const identity = ({ one, prefix, path, least, given = {} }: Kind): Row => ({
-  rule: `The id of ${one} begins with ${prefix}_, its address ends with the id, and its time is in RFC 3339`,
-  given: { ...given, made: post(path, least) },
-  ask: get(`${path}/{made.id}`),
-  answer: ok({ id: idOf(prefix), uri: `{base}${path}/{made.id}`, created_at: TIMESTAMP }),
-});
+function identity(family: Resource): Row {
+  const { one, path, least, given } = subjectOf(family);
+  const prefix = PREFIXES[family.name] ?? family.prefix;
+  return {
+    rule: `The id of ${one} begins with ${prefix}_, its address ends with the id, and its time is in RFC 3339`,
+    given: { ...given, made: post(path, least) },
+    ask: get(`${path}/{made.id}`),
+    answer: ok({ id: idOf(prefix), uri: `{base}${path}/{made.id}`, created_at: TIMESTAMP }),
+  };
+}
 
 const certificate = { certificate: post('/tls_certificates', uploaded) };
 
 export const generalRules: Section = {
   title: 'General rules',
   rows: [
-    ...KINDS.map(identity),
+    ...FAMILIES.map(identity),
     {
       rule: 'No two resources have the same id, also if they are the same otherwise',
       given: { earlier: post('/ip_policies', { description: 'twin' }) },

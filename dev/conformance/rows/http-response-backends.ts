@@ -1,4 +1,4 @@
-import { conventions } from '../conventions.ts';
+import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import {
   created,
   del,
@@ -14,7 +14,7 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described, longest } from '../texts.ts';
+import { longest } from '../texts.ts';
 
 const path = '/backends/http_response';
 const answersWith = (status_code: number): Row => ({
@@ -59,17 +59,8 @@ const whole = { body: 'down for maintenance', headers: { 'content-type': 'text/p
 
 export const httpResponseBackends: Section = {
   title: 'HTTP response backends',
+  family: httpResponseBackend,
   rows: [
-    ...conventions({
-      one: 'an HTTP response backend',
-      many: 'HTTP response backends',
-      prefix: 'bkdhr',
-      path,
-      collection: 'backends',
-      least: {},
-      change: { description: 'changed', metadata: 'changed too', ...whole },
-    }),
-    ...described({ one: 'an HTTP response backend', path, least: {}, unit: 'bytes' }),
     {
       rule: 'A fixed response has a body, headers and a status',
       given: { made: post(path, whole) },

@@ -1,5 +1,4 @@
-import { forEveryone } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
 import {
   created,
   del,
@@ -15,13 +14,11 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 
 const edges = '/edges/https';
 const path = `${edges}/{edge.id}/routes`;
 const given = { edge: post(edges, {}) };
 const least = { match: '/{unique}', match_type: 'path_prefix' };
-const family = { one: 'a route', many: 'routes', path, least, given };
 const address = `${path}/{made.id}`;
 const made = { ...given, made: post(path, least) };
 
@@ -177,18 +174,6 @@ const belonging: Row[] = [
 
 export const httpsEdgeRoutes: Section = {
   title: 'Extension: HTTPS edge routes',
-  rows: [
-    ...conventions({
-      ...family,
-      prefix: 'edghtsrt',
-      collection: 'routes',
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['match', 'match_type'],
-    }),
-    ...described({ ...family, unit: 'bytes' }),
-    ...paths,
-    ...backing,
-    ...belonging,
-    forEveryone(family),
-  ],
+  family: httpsEdgeRoute,
+  rows: [...paths, ...backing, ...belonging],
 };

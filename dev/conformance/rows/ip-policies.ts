@@ -1,6 +1,5 @@
-import { conventions } from '../conventions.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { created, del, get, idOf, noContent, ok, patch, post, put, refTo, refused, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/ip_policies';
 const policy = { policy: post(path, {}) };
@@ -10,17 +9,8 @@ const restriction = '/edges/tls/{edge.id}/ip_restriction';
 
 export const ipPolicies: Section = {
   title: 'IP policies',
+  family: ipPolicy,
   rows: [
-    ...conventions({
-      one: 'an IP policy',
-      many: 'IP policies',
-      prefix: 'ipp',
-      path,
-      collection: 'ip_policies',
-      least: {},
-      change: { description: 'changed', metadata: 'changed too' },
-    }),
-    ...described({ one: 'an IP policy', path, least: {}, unit: 'bytes' }),
     {
       rule: 'Users and bots may create, change and delete IP policies, too',
       given: { made: post(path, {}, { as: 'user' }) },

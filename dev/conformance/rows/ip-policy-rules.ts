@@ -1,4 +1,4 @@
-import { conventions } from '../conventions.ts';
+import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import {
   created,
   del,
@@ -15,7 +15,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/ip_policy_rules';
 const policy = { policy: post('/ip_policies', {}) };
@@ -186,21 +185,6 @@ const whole: readonly Row[] = [
 
 export const ipPolicyRules: Section = {
   title: 'Extension: IP policy rules',
-  rows: [
-    ...conventions({
-      one: 'an IP policy rule',
-      many: 'IP policy rules',
-      prefix: 'ipr',
-      path,
-      collection: 'ip_policy_rules',
-      least,
-      another: { cidr: '10.1.0.0/16' },
-      change: { description: 'changed', metadata: 'changed too', cidr: '192.0.2.0/24', action: 'deny' },
-      given: policy,
-      required: ['cidr', 'action', 'ip_policy_id'],
-    }),
-    ...described({ one: 'an IP policy rule', path, least, given: policy, unit: 'bytes' }),
-    ...single,
-    ...whole,
-  ],
+  family: ipPolicyRule,
+  rows: [...single, ...whole],
 };

@@ -1,5 +1,5 @@
 /** Reserved domains, without their names (domain-names.ts) and certificates (domain-certificates.ts). */
-import { conventions } from '../conventions.ts';
+import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import {
   created,
   del,
@@ -14,7 +14,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 import { domainCertificates } from './domain-certificates.ts';
 import { domainNames } from './domain-names.ts';
 
@@ -96,19 +95,8 @@ function bound(type: 'http' | 'https'): Row[] {
 
 export const reservedDomains: Section = {
   title: 'Reserved domains',
+  family: reservedDomain,
   rows: [
-    ...conventions({
-      one: 'a reserved domain',
-      many: 'reserved domains',
-      prefix: 'rd',
-      path,
-      collection: 'reserved_domains',
-      least,
-      another: { domain: 'other-{unique}.example.com' },
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['domain'],
-    }),
-    ...described({ one: 'a reserved domain', path, least, unit: 'bytes' }),
     {
       rule: 'A domain may be created with everything but a policy, and shows all of it',
       given: {

@@ -1,10 +1,7 @@
-import { forEveryone } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
 import { created, del, get, invalid, ok, patch, post, type Row, refused, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/ssh_certificate_authorities';
-const family = { one: 'an SSH certificate authority', many: 'SSH certificate authorities', path, least: {} };
 
 const makes = (rule: string, sent: object, shown: object): Row => ({
   rule,
@@ -67,14 +64,8 @@ const keys: Row[] = [
 
 export const sshCertificateAuthorities: Section = {
   title: 'Extension: SSH certificate authorities',
+  family: sshCertificateAuthority,
   rows: [
-    ...conventions({
-      ...family,
-      prefix: 'sshca',
-      collection: 'ssh_certificate_authorities',
-      change: { description: 'changed', metadata: 'changed too' },
-    }),
-    ...described({ ...family, unit: 'bytes' }),
     ...keys,
     {
       rule: 'The private key of an SSH certificate authority is in no answer',
@@ -113,6 +104,5 @@ export const sshCertificateAuthorities: Section = {
       answer: refused('RESOURCE_IN_USE', { ssh_host_certificate: '{certificate.id}' }),
       later: [[get(`${path}/{authority.id}`), ok({})]],
     },
-    forEveryone(family),
   ],
 };

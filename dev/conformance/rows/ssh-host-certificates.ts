@@ -1,13 +1,10 @@
-import { forEveryone } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { sshHostCertificate } from '../../../src/resources/ssh-host-certificate.ts';
 import { created, del, get, invalid, noContent, ok, patch, post, type Row, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/ssh_host_certificates';
 const authorities = '/ssh_certificate_authorities';
 const given = { authority: post(authorities, {}) };
 const least = { ssh_certificate_authority_id: '{authority.id}', public_key: '{ssh.ed25519}' };
-const family = { one: 'an SSH host certificate', many: 'SSH host certificates', path, least, given };
 
 const make = (more: Record<string, unknown> = {}) => post(path, { ...least, ...more });
 const taken = (rule: string, sent: Record<string, unknown>, shown: Record<string, unknown>): Row => ({
@@ -216,15 +213,8 @@ const refusals: Row[] = [
 
 export const sshHostCertificates: Section = {
   title: 'SSH host certificates',
+  family: sshHostCertificate,
   rows: [
-    ...conventions({
-      ...family,
-      prefix: 'shcrt',
-      collection: 'ssh_host_certificates',
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['ssh_certificate_authority_id', 'public_key'],
-    }),
-    ...described({ ...family, unit: 'bytes' }),
     ...keys,
     ...principals,
     ...validity,
@@ -253,6 +243,5 @@ export const sshHostCertificates: Section = {
       answer: noContent,
       later: [[del(`${authorities}/{authority.id}`), noContent]],
     },
-    forEveryone(family),
   ],
 };

@@ -1,12 +1,9 @@
-import { forEveryone } from '../access.ts';
-import { conventions } from '../conventions.ts';
+import { tlsCertificate } from '../../../src/resources/tls-certificate.ts';
 import { created, del, get, invalid, noContent, ok, patch, post, type Row, refused, type Section } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/tls_certificates';
 const pair = (certificate_pem: unknown, private_key_pem: unknown) => ({ certificate_pem, private_key_pem });
 const least = pair('{pem.leaf}', '{pem.leaf_key}');
-const family = { one: 'a TLS certificate', many: 'TLS certificates', path, least };
 
 const takes = (rule: string, sent: object, shown: object): Row => ({
   rule,
@@ -172,15 +169,8 @@ const refusals: Row[] = [
 
 export const tlsCertificates: Section = {
   title: 'Extension: TLS certificates',
+  family: tlsCertificate,
   rows: [
-    ...conventions({
-      ...family,
-      prefix: 'cert',
-      collection: 'tls_certificates',
-      change: { description: 'changed', metadata: 'changed too' },
-      required: ['certificate_pem', 'private_key_pem'],
-    }),
-    ...described({ ...family, unit: 'bytes' }),
     ...derived,
     ...refusals,
     {
@@ -192,6 +182,5 @@ export const tlsCertificates: Section = {
       ask: del(`${path}/{made.id}`),
       answer: refused('RESOURCE_IN_USE', { reserved_domain: '{domain.id}' }),
     },
-    forEveryone(family),
   ],
 };

@@ -1,4 +1,4 @@
-import { conventions } from '../conventions.ts';
+import { tunnelGroupBackend } from '../../../src/resources/tunnel-group-backend.ts';
 import {
   created,
   del,
@@ -14,7 +14,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { described } from '../texts.ts';
 
 const path = '/backends/tunnel_group';
 const least = { labels: { app: 'web' } };
@@ -30,18 +29,8 @@ const refusedLabels = (rule: string, labels: unknown, at: string, reason: RegExp
 
 export const tunnelGroupBackends: Section = {
   title: 'Extension: tunnel-group backends',
+  family: tunnelGroupBackend,
   rows: [
-    ...conventions({
-      one: 'a tunnel-group backend',
-      many: 'tunnel-group backends',
-      prefix: 'bkdtg',
-      path,
-      collection: 'backends',
-      least,
-      change: { description: 'changed', metadata: 'changed too', labels: { app: 'web', tier: 'front' } },
-      required: ['labels'],
-    }),
-    ...described({ one: 'a tunnel-group backend', path, least, unit: 'bytes' }),
     {
       rule: 'A tunnel-group backend comes back with the labels that its tunnels must have',
       given: { made: post(path, { labels: { app: 'web', 'example.com/tier': 'a:b_c.D-1' } }) },

@@ -1,4 +1,4 @@
-import { conventions } from '../conventions.ts';
+import { user } from '../../../src/resources/user.ts';
 import { by, created, del, get, invalid, noContent, ok, patch, post, refused, type Section } from '../row.ts';
 import { longest } from '../texts.ts';
 
@@ -14,17 +14,8 @@ const last = refused('CONFLICT', { id: '{admin.id}' });
 
 export const users: Section = {
   title: 'Extension: users',
+  family: user,
   rows: [
-    ...conventions({
-      one: 'a user',
-      many: 'users',
-      prefix: 'usr',
-      path,
-      collection: 'users',
-      least: { name: 'Ada' },
-      change: { name: 'Ada Lovelace', active: false },
-      required: ['name'],
-    }),
     {
       rule: 'A user is active and no admin unless said otherwise',
       ask: post(path, { name: 'Ada' }),

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { bytes, timestamp } from '../formats/text.ts';
 import { idOf } from './id.ts';
+import type { Samples } from './samples.ts';
 
 /** Whether a create request must, may or must not carry the field. */
 export type Presence = 'required' | 'optional' | 'derived';
@@ -141,6 +142,7 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly tag: string;
   readonly description: string;
   readonly fields: F;
+  readonly samples: Samples;
   /** Who may use the family. Default `anyone`. */
   readonly access?: Access;
   readonly parent?: Parent;

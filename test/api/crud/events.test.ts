@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { makeCertificate } from '../../../dev/fixtures/x509.ts';
+import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
+import { createSample } from '../../../dev/fixtures/samples.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
-import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
 import { startTestApi } from '../harness.ts';
 
 const api = await startTestApi();
@@ -22,58 +22,21 @@ const eventsOf = async (id: string) =>
   z.array(event).parse(await api.rows('select * from events where resource_id = $1 order by id', [id]));
 const total = async () => Number((await api.rows('select count(*) as n from events'))[0]?.n);
 
-const policyId = (await admin.post('/ip_policies', {})).as(ipPolicy.view).id;
-const edge = (await admin.post('/edges/https', {})).as(z.object({ id: z.string() }));
-await admin.post('/reserved_domains', { domain: '*.edges.example' });
-const { pem, keyPem } = await makeCertificate({});
-const sshAuthority = (await admin.post('/ssh_certificate_authorities', {})).as(sshCertificateAuthority.view);
+const values = await sampleValues();
+const post = async (path: string, body: object) => (await admin.post(path, body)).as(z.looseObject({ id: z.string() }));
 
 /** What only the creation response shows, as everything else shows it. */
 const withoutSecret = (view: object) =>
   Object.fromEntries(['token', 'signing_secret'].flatMap((name) => (name in view ? [[name, null]] : [])));
 
 describe('every change', () => {
-  const bodies: Record<string, { create: object; update: object }> = {
-    ip_policy: { create: {}, update: { description: 'x' } },
-    ip_policy_rule: {
-      create: { ip_policy_id: policyId, cidr: '10.0.0.0/8', action: 'allow' },
-      update: { action: 'deny' },
-    },
-    credential: { create: { acl: ['*'] }, update: { acl: [] } },
-    http_response_backend: { create: {}, update: { body: 'x' } },
-    tunnel_group_backend: { create: { labels: { a: 'b' } }, update: { labels: { a: 'c' } } },
-    endpoint_configuration: { create: { type: 'http' }, update: { ip_policy_ids: [policyId] } },
-    reserved_domain: { create: { domain: 'a.example.com' }, update: { description: 'x' } },
-    https_edge: { create: {}, update: { hostports: ['a.edges.example:443'] } },
-    https_edge_route: { create: { match: '/', match_type: 'path_prefix' }, update: { match: '/a' } },
-    tls_edge: { create: {}, update: { hostports: ['b.edges.example:443'] } },
-    event_destination: {
-      create: { target: { webhook: { url: 'https://hooks.example.com' } } },
-      update: { description: 'x' },
-    },
-    event_subscription: { create: {}, update: { sources: [{ type: 'ip_policy_created.v0' }] } },
-    certificate_authority: { create: { ca_pem: pem }, update: { metadata: 'x' } },
-    tls_certificate: {
-      create: { certificate_pem: pem, private_key_pem: keyPem },
-      update: { description: 'x' },
-    },
-    ssh_certificate_authority: { create: {}, update: { description: 'x' } },
-    ssh_host_certificate: {
-      create: { ssh_certificate_authority_id: sshAuthority.id, public_key: sshAuthority.public_key },
-      update: { metadata: 'x' },
-    },
-    bot_user: { create: { name: 'b' }, update: { active: false } },
-    user: { create: { name: 'u' }, update: { admin: true } },
-    api_key: { create: {}, update: { description: 'x' } },
-  };
-
-  test.each(FAMILIES.map(({ name, path, view }) => ({ name, path: path.replace('{edge_id}', edge.id), view })))(
-    'of a $name leaves one event with what it is then, and never a token',
-    async ({ name, path, view }) => {
-      const { create, update } = bodies[name] ?? { create: {}, update: {} };
-      const created = (await admin.post(path, create)).as(z.looseObject({ id: z.string() }));
-      expect(() => view.parse(created)).not.toThrow();
-      const updated = (await admin.patch(`${path}/${created.id}`, update)).as(view);
+  test.each(FAMILIES.map((family) => [family.name, family] as const))(
+    'of a %s leaves one event with what it is then, and never a token',
+    async (name, family) => {
+      const { path, made } = await createSample(post, family, 'least', 1, values);
+      const created = family.view.parse(made);
+      const updated = (await admin.patch(`${path}/${created.id}`, family.samples.change)).as(family.view);
+      expect(updated).toMatchObject(family.samples.change);
       await admin.delete(`${path}/${created.id}`);
       const events = await eventsOf(created.id);
       expect(events.map(({ type }) => type)).toEqual([

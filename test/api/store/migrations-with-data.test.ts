@@ -80,7 +80,7 @@ describe.each(recorded)('rows that were stored at version $version', async (reco
       await expectServed(api);
       if ((await api.rows('select 1 from credentials')).length > 0) await expectSecretsToWork(api, recording);
       await expectChangeable(api);
-      await expectExtensible(api, 'new.example.net');
+      await expectExtensible(api);
       await expectServed(api);
     },
   );

@@ -1,6 +1,8 @@
 /** Whether the API of this release works with everything that is in a database. */
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { sampleValues } from '../../../../dev/fixtures/sample-values.ts';
+import { createSample } from '../../../../dev/fixtures/samples.ts';
 import type { Resource } from '../../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../../src/resources/families.ts';
 import { ipPolicy } from '../../../../src/resources/ip-policy.ts';
@@ -42,41 +44,32 @@ export async function expectChangeable(api: TestApi): Promise<void> {
     const revision = `select revision from ${family.table} where id = $1`;
     const [before] = await api.rows(revision, [id]);
     const text = `changed at revision ${before?.revision}`;
-    const body = 'metadata' in family.fields ? { metadata: text } : { name: text };
+    const [name = ''] = Object.keys(family.samples.change);
+    // Another text, since a second change to the same would be none.
+    const body = { ...family.samples.change, [name]: text };
     const reply = await api.admin.patch(path, body);
     expect(reply.as(view)).toMatchObject(body);
     expect(await api.rows(revision, [id])).toEqual([{ revision: Number(before?.revision) + 1 }]);
   }
 }
 
-/**
- * New resources can be made beside the old ones, of each family that needs no certificate; HTTPS edges can be deleted.
- * @param domain to be reserved
- */
-export async function expectExtensible(api: TestApi, domain: string): Promise<void> {
-  const make = async (path: string, body: object = {}) => (await api.admin.post(path, body)).as(view);
-  const policy = await make('/ip_policies');
-  await make('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' });
-  for (const action of ['allow', 'deny']) {
-    const rules = [{ cidr: '192.0.2.0/24', action }];
-    expect((await api.admin.put(`/ip_policies/${policy.id}/rules`, { rules })).status).toBe(200);
+/** New resources of every family can be made beside the old ones; HTTPS edges can be deleted. */
+export async function expectExtensible(api: TestApi): Promise<void> {
+  const post = async (path: string, body: object) => (await api.admin.post(path, body)).as(view);
+  const values = await sampleValues();
+  for (const [index, family] of FAMILIES.entries()) {
+    await createSample(post, family, 'full', 1000 + index, values);
+    if (family.name === ipPolicy.name) await expectRuleSets(api, (await post(family.path, {})).id);
   }
-  const backend = await make('/backends/tunnel_group', { labels: { app: 'new' } });
-  await make('/endpoint_configurations', { type: 'tcp', ip_policy_ids: [policy.id] });
-  await make('/reserved_domains', { domain });
-  const edge = await make('/edges/https', { hostports: [`${domain}:443`] });
-  await make(`/edges/https/${edge.id}/routes`, { match: '/', match_type: 'path_prefix', backend_id: backend.id });
-  const tls = await make('/edges/tls', { hostports: [`${domain}:8443`] });
-  expect((await api.admin.put(`/edges/tls/${tls.id}/backend`, { backend_id: backend.id })).status).toBe(200);
-  const target = { webhook: { url: 'https://hooks.example.net/' } };
-  const destination = await make('/event_destinations', { target });
-  await make('/event_subscriptions', { destination_ids: [destination.id] });
-  for (const path of ['/credentials', '/api_keys', '/backends/http_response', '/ssh_certificate_authorities']) {
-    await make(path);
-  }
-  for (const path of ['/users', '/bot_users']) await make(path, { name: 'new' });
   for (const { id } of z.array(withId).parse(await api.rows('select id from https_edges'))) {
     expect((await api.admin.delete(`/edges/https/${id}`)).status).toBe(204);
+  }
+}
+
+async function expectRuleSets(api: TestApi, policyId: string): Promise<void> {
+  for (const action of ['allow', 'deny']) {
+    const rules = [{ cidr: '192.0.2.0/24', action }];
+    expect((await api.admin.put(`/ip_policies/${policyId}/rules`, { rules })).status).toBe(200);
   }
 }
 

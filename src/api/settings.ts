@@ -1,7 +1,7 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { httpUrl, wholeNumber } from '../settings/schemas.ts';
+import { duration, httpUrl, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { LOAD_LIMITS } from './http/load-shedding.ts';
 import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
@@ -99,18 +99,18 @@ export const apiSettings = {
     schema: wholeNumber(1, 1000),
   },
   statementTimeoutMs: {
-    env: 'DATABASE_STATEMENT_TIMEOUT_MS',
-    flag: '--database-statement-timeout-ms <ms>',
+    env: 'DATABASE_STATEMENT_TIMEOUT',
+    flag: '--database-statement-timeout <duration>',
     description: 'longest time for one database statement',
-    default: '10000',
-    schema: wholeNumber(100, 600_000),
+    default: '10s',
+    schema: duration('100ms', '10m'),
   },
   connectTimeoutMs: {
-    env: 'DATABASE_CONNECT_TIMEOUT_MS',
-    flag: '--database-connect-timeout-ms <ms>',
+    env: 'DATABASE_CONNECT_TIMEOUT',
+    flag: '--database-connect-timeout <duration>',
     description: 'longest wait for a database connection',
-    default: '5000',
-    schema: wholeNumber(100, 600_000),
+    default: '5s',
+    schema: duration('100ms', '10m'),
   },
   bodyLimit: {
     env: 'BODY_LIMIT',
@@ -120,18 +120,18 @@ export const apiSettings = {
     schema: wholeNumber(1024, 64 * MIB),
   },
   requestTimeoutMs: {
-    env: 'REQUEST_TIMEOUT_MS',
-    flag: '--request-timeout-ms <ms>',
+    env: 'REQUEST_TIMEOUT',
+    flag: '--request-timeout <duration>',
     description: 'longest time to receive one request',
-    default: '30000',
-    schema: wholeNumber(100, 600_000),
+    default: '30s',
+    schema: duration('100ms', '10m'),
   },
   handlerTimeoutMs: {
-    env: 'HANDLER_TIMEOUT_MS',
-    flag: '--handler-timeout-ms <ms>',
-    description: 'longest time from the headers of a request to its answer, 0 for no limit',
-    default: '25000',
-    schema: wholeNumber(0, 600_000),
+    env: 'HANDLER_TIMEOUT',
+    flag: '--handler-timeout <duration>',
+    description: 'longest time from the headers of a request to its answer, 0s for no limit',
+    default: '25s',
+    schema: duration('0s', '10m'),
   },
   rateLimit: {
     env: 'RATE_LIMIT',
@@ -154,11 +154,11 @@ export const apiSettings = {
     schema: networks.optional(),
   },
   maxEventLoopDelayMs: {
-    env: 'MAX_EVENT_LOOP_DELAY_MS',
-    flag: '--max-event-loop-delay-ms <ms>',
-    description: 'mean delay of the event loop from which on requests are refused, 0 for no limit',
-    default: String(LOAD_LIMITS.eventLoopDelayMs),
-    schema: wholeNumber(0, 60_000),
+    env: 'MAX_EVENT_LOOP_DELAY',
+    flag: '--max-event-loop-delay <duration>',
+    description: 'mean delay of the event loop from which on requests are refused, 0s for no limit',
+    default: `${LOAD_LIMITS.eventLoopDelayMs / 1000}s`,
+    schema: duration('0s', '1m'),
   },
   maxRssBytes: {
     env: 'MAX_RSS_BYTES',

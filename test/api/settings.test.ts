@@ -54,12 +54,13 @@ describe('the settings of the API', () => {
       ENCRYPTION_KEY: 'short',
       SERVICE_DOMAINS: 'example.com,*.example.org',
       ACME_AUTHORITY: 'Two Words',
+      DATABASE_STATEMENT_TIMEOUT: '10000',
       BODY_LIMIT: 'many',
-      HANDLER_TIMEOUT_MS: '-1',
+      HANDLER_TIMEOUT: '-1s',
       RATE_LIMIT: '-1',
       RATE_LIMIT_UNAUTHENTICATED: 'few',
       TRUST_PROXY: '10.0.0.0/33',
-      MAX_EVENT_LOOP_DELAY_MS: '1e9',
+      MAX_EVENT_LOOP_DELAY: '1e9ms',
       MAX_RSS_BYTES: '1GiB',
     };
     const named = problems(wrong).map((line) => /^[A-Z_]+/.exec(line)?.[0]);

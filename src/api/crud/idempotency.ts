@@ -3,12 +3,12 @@
  * the key waits on the record's index entry, then answers what the first one did.
  */
 import { hkdfSync } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { idempotencyDigest } from '../../resources/definition/idempotency.ts';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { ApiError, conflict, unavailable } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
-import { canonicalJson } from '../http/json-body.ts';
 import { decrypt, encrypt } from '../secrets/aes-gcm.ts';
 import type { Database, Executor } from '../store/database.ts';
 
@@ -39,12 +39,15 @@ export interface Answer {
 
 export type Replay = Pick<Answer, 'status' | 'body' | 'token'>;
 
-/** What a request under an idempotency key stands for. */
+/**
+ * What a request under an idempotency key stands for.
+ * @param body as it was sent, once it is known to be valid: `canonicalize` throws on lone surrogates and on infinity (1e999)
+ */
 export function attempt(caller: Caller, key: string, method: string, path: string, body: unknown): Attempt {
   return {
     principal: caller.id,
     digest: idempotencyDigest(key),
-    fingerprint: sha256Hex(`${method} ${path}\n${canonicalJson(body ?? {})}`),
+    fingerprint: sha256Hex(`${method} ${path}\n${canonicalize(body ?? {})}`),
     // RFC 5869. The salt differs for each key, so every token has a sealing key of its own.
     sealingKey: () => Buffer.from(hkdfSync('sha256', caller.secret, key, 'tunnel-operator one-time token', 32)),
   };

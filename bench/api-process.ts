@@ -1,7 +1,7 @@
 /** The API as it runs in production; its log goes to nowhere. */
 import { startApi } from '../src/api/server.ts';
 import { createLogger } from '../src/log.ts';
-import { BENCH_KEY, ENCRYPTION_KEY } from './keys.ts';
+import { BENCH_KEY, KEYRING } from './keys.ts';
 import { answerQuestions } from './questions.ts';
 
 const api = await startApi(
@@ -9,7 +9,7 @@ const api = await startApi(
     databaseUrl: process.env.BENCH_DATABASE_URL,
     port: 0,
     bootstrapApiKey: BENCH_KEY,
-    encryptionKey: ENCRYPTION_KEY,
+    encryptionKey: KEYRING,
     poolSize: 20,
     // Counted, but never refused.
     rateLimit: 1_000_000,

@@ -4,25 +4,29 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { BadEncryptionKey } from './api/secrets/keyring.ts';
+import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.ts';
 import { BadBootstrapKey } from './api/secrets/tokens.ts';
+import type { ApiConfig } from './api/settings.ts';
 import { createLogger } from './log.ts';
-import { BadSettings, defaultOf, readSettings, type Settings, type Values } from './settings/settings.ts';
+import type { OperatorConfig } from './operator/settings.ts';
+import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
 
 const logSettings = {
   logLevel: {
     env: 'LOG_LEVEL',
     flag: '--log-level <level>',
     description: 'least severe level that is logged',
-    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    default: 'info',
+    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   },
   logFormat: {
     env: 'LOG_FORMAT',
     flag: '--log-format <format>',
     description: 'json, pretty, or auto: pretty on a terminal',
-    schema: z.enum(['auto', 'json', 'pretty']).default('auto'),
+    default: 'auto',
+    schema: z.enum(['auto', 'json', 'pretty']),
   },
-} as const;
+} as const satisfies Settings;
 
 const packageFile = z.object({ version: z.string() });
 
@@ -43,18 +47,19 @@ async function main(): Promise<void> {
     ...apiSettings,
     ...logSettings,
   }).action(async (flags) => {
-    const { logFormat, ...settings } = readSettings({ ...apiSettings, ...logSettings }, flags, process.env);
-    await runApi(settings, createLogger({ level: settings.logLevel, format: logFormat }));
+    const { logLevel, logFormat, ...settings } = readSettings({ ...apiSettings, ...logSettings }, flags, process.env);
+    await runApi(settings, createLogger({ level: logLevel, format: logFormat }));
   });
 
   addSettings(program.command('operator').description('run the Kubernetes operator'), {
     ...operatorSettings,
     ...logSettings,
   }).action(async (flags) => {
-    const settings = readSettings({ ...operatorSettings, ...logSettings }, flags, process.env);
+    const table = { ...operatorSettings, ...logSettings };
+    const { logLevel, logFormat, ...settings } = readSettings(table, flags, process.env);
     const problem = await kubeconfigProblem(settings.kubeconfig);
     if (problem !== undefined) throw new BadSettings(problem);
-    await runOperator(settings, createLogger({ level: settings.logLevel, format: settings.logFormat }));
+    await runOperator(settings, createLogger({ level: logLevel, format: logFormat }));
   });
 
   const migrateSettings = {
@@ -76,7 +81,7 @@ async function main(): Promise<void> {
 
   const rotationSettings = {
     databaseUrl: migrateSettings.databaseUrl,
-    encryptionKey: { ...apiSettings.encryptionKey, schema: z.string() },
+    encryptionKey: { ...apiSettings.encryptionKey, schema: keyring },
   };
   addSettings(
     program
@@ -112,7 +117,7 @@ async function main(): Promise<void> {
 
 type Log = ReturnType<typeof createLogger>;
 
-async function runApi(settings: Record<string, unknown>, log: Log): Promise<void> {
+async function runApi(settings: ApiConfig, log: Log): Promise<void> {
   const { startApi } = await import('./api/server.ts');
   const api = await startApi(settings, log);
   log.info({ url: api.url }, 'the management API is ready');
@@ -121,26 +126,20 @@ async function runApi(settings: Record<string, unknown>, log: Log): Promise<void
   await api.stop();
 }
 
-async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: string }): Promise<void> {
+async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: Keyring }): Promise<void> {
   const { rotateEncryption } = await import('./api/secrets/rotation.ts');
-  const { parseKeyring } = await import('./api/secrets/keyring.ts');
   const { openDatabase } = await import('./api/store/database.ts');
   const { SEALED } = await import('./api/families/all.ts');
-  const parsed = parseKeyring(encryptionKey);
-  if ('reason' in parsed) throw new BadSettings(`ENCRYPTION_KEY: ${parsed.reason}`);
   const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 10_000 });
   try {
-    const done = Object.entries(await rotateEncryption(db, parsed.keys, SEALED));
-    for (const [table, count] of done) print(`${table}: ${count} sealed anew under "${parsed.keys[0].id}"`);
+    const done = Object.entries(await rotateEncryption(db, encryptionKey, SEALED));
+    for (const [table, count] of done) print(`${table}: ${count} sealed anew under "${encryptionKey[0].id}"`);
   } finally {
     await db.close();
   }
 }
 
-async function runOperator(
-  settings: Values<typeof import('./operator/settings.ts').operatorSettings>,
-  log: Log,
-): Promise<void> {
+async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
   const { TunnelOperator } = await import('./operator/operator.ts');
   const operator = new TunnelOperator(settings, log);
   const signalled = untilSignalled().then(() => 'signal' as const);
@@ -168,8 +167,7 @@ function untilSignalled(): Promise<void> {
 function addSettings(command: Command, settings: Settings): Command {
   const withoutFlag: string[] = [];
   for (const setting of Object.values(settings)) {
-    const fallback = defaultOf(setting);
-    const suffix = fallback === undefined ? '' : `, default ${fallback}`;
+    const suffix = setting.default === undefined ? '' : `, default ${setting.default}`;
     if (setting.flag) command.addOption(new Option(setting.flag, `${setting.description} (${setting.env}${suffix})`));
     else withoutFlag.push(`  ${setting.env}  ${setting.description}`);
   }

@@ -6,17 +6,15 @@ import { createPrivateKey, randomBytes } from 'node:crypto';
 import { readAuthority } from '../../src/api/certificates/authority.ts';
 import { readChain, readPrivateKey } from '../../src/api/certificates/chain.ts';
 import { fieldsOf } from '../../src/api/certificates/x509.ts';
-import { parseKeyring } from '../../src/api/secrets/keyring.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { API_KEY_PREFIX, AUTHTOKEN_PREFIX, newToken } from '../../src/api/secrets/tokens.ts';
 import { signHostCertificate } from '../../src/api/ssh/certificate.ts';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../../src/api/ssh/keys.ts';
 import { parseSshPublicKey } from '../../src/resources/formats/ssh-public-key.ts';
-import { ENCRYPTION_KEY } from '../keys.ts';
+import { KEYRING } from '../keys.ts';
 import type { Computation } from './replay.ts';
 
-const keyring = parseKeyring(ENCRYPTION_KEY);
-const secrets = createSecrets('keys' in keyring ? keyring.keys : undefined);
+const secrets = createSecrets(KEYRING);
 const place = { table: 'a table', id: 'an id', field: 'a field' };
 const seal = (secret: string) => secrets.seal(secret, place);
 

@@ -2,10 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
-import { parseKeyring } from '../../src/api/secrets/keyring.ts';
 import { openSecrets } from '../../src/api/secrets/rotation.ts';
 import { tokenHash } from '../../src/api/secrets/tokens.ts';
-import { BENCH_KEY, ENCRYPTION_KEY } from '../keys.ts';
+import { BENCH_KEY, KEYRING } from '../keys.ts';
 import { openPool } from '../stage.ts';
 import { fillTemplate, type Lists } from '../template.ts';
 import type { Case, Seed } from './cases.ts';
@@ -23,12 +22,10 @@ export interface Rehearsal {
 
 /** The API in this process, on this database. */
 export async function startRehearsal(url: string): Promise<Rehearsal> {
-  const keyring = parseKeyring(ENCRYPTION_KEY);
-  if ('reason' in keyring) throw new Error(keyring.reason);
   const pool = openPool(url);
   const { db, taken } = recording(pool);
   await bootstrap(db, BENCH_KEY, 'http://127.0.0.1');
-  const secrets = await openSecrets(db, keyring.keys, 'keys.ts');
+  const secrets = await openSecrets(db, KEYRING, 'keys.ts');
   const app = await buildApp({ db, secrets, rateLimits: { perKey: 0 } });
   return {
     async seed(seeds, plain) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { z } from 'zod';
+import { KEY_BYTES } from '../../src/api/secrets/keyring.ts';
 import { startApi } from '../../src/api/server.ts';
 import { createClient } from '../../src/client/client.ts';
 import { makeCertificate } from '../fixtures/x509.ts';
@@ -43,7 +44,7 @@ export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
       databaseUrl,
       port: 0,
       bootstrapApiKey: ADMIN_KEY,
-      encryptionKey: Buffer.alloc(32, 7).toString('base64'),
+      encryptionKey: [{ id: 'fuzz', bytes: Buffer.alloc(KEY_BYTES, 7) }],
       rateLimit: 0,
       rateLimitUnauthenticated: 0,
       maxEventLoopDelayMs: 0,

@@ -5,11 +5,10 @@ import { user } from '../resources/user.ts';
 import { viewer } from './crud/view.ts';
 import { API_KEY_PREFIX, BadBootstrapKey, newToken, tokenHash } from './secrets/tokens.ts';
 import type { Database, Executor } from './store/database.ts';
+import { LOCKS, lockUntilCommit } from './store/locks.ts';
 import { changed } from './store/outbox.ts';
 import { repository } from './store/repository.ts';
 
-/** Serialises processes that start at the same moment. */
-const LOCK = 7_211_004_328;
 const ADMIN_NAME = 'Bootstrap admin';
 
 const keys = repository(apiKey, ['token_hash']);
@@ -30,7 +29,7 @@ export interface Bootstrapped {
  */
 export function bootstrap(db: Database, given: string | undefined, base: string): Promise<Bootstrapped> {
   return db.transaction(async (tx) => {
-    await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] });
+    await lockUntilCommit(tx, LOCKS.bootstrap);
     if (given !== undefined) {
       // Locked, since another process that is at work already may be deleting it.
       const text = 'select id, expires_at <= now() as expired from api_keys where token_hash = $1 for update';

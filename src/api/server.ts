@@ -1,14 +1,13 @@
-/** The API as a running server: database, schema, first key, listening, and the way back. */
+/** The API as a running server: opens the database, migrates it, makes the first key, listens, and undoes all of it. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
+import { readSettings } from '../settings/settings.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { sweep } from './crud/idempotency.ts';
-import { type Platform, parseServiceDomains } from './http/platform.ts';
-import { parseKeyring } from './secrets/keyring.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
-import { type ApiConfig, type ApiConfigInput, apiConfig } from './settings.ts';
+import { type ApiConfig, apiSettings } from './settings.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 
@@ -19,9 +18,9 @@ export interface RunningApi {
   listening: string;
   /** The connection string in use: of the embedded PostgreSQL, if none was configured. */
   databaseUrl: string;
-  /** Where the embedded PostgreSQL keeps its data, which may not be where it was told to; undefined for another one. */
+  /** Where the embedded PostgreSQL keeps its data, which may differ from the setting; undefined for any other one. */
   dataDir: string | undefined;
-  /** The first admin's API key, when this start made it up. It is nowhere else: show it once. */
+  /** The first admin's API key, if this start generated it. It is stored nowhere else: show it once. */
   bootstrapKey: string | undefined;
   /** Finishes the requests under way, then closes everything. */
   stop(): Promise<void>;
@@ -29,9 +28,14 @@ export interface RunningApi {
 
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
 
-/** Starts the API. Throws what made it impossible, with everything stopped that had been started. */
-export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseLogger): Promise<RunningApi> {
-  const config = apiConfig.parse(input);
+const DEFAULTS: ApiConfig = readSettings(apiSettings, {}, {});
+
+/**
+ * Starts the API. Throws what made it impossible, with everything stopped that had been started.
+ * @param settings what is to differ from the defaults
+ */
+export async function startApi(settings: Partial<ApiConfig> = {}, logger?: FastifyBaseLogger): Promise<RunningApi> {
+  const config = { ...DEFAULTS, ...settings };
   const undo: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
@@ -45,8 +49,9 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
       undo.push(embedded.stop);
       databaseUrl = embedded.url;
     }
-    const { keys, source } = await keyring(config, embedded);
-    if (!keys) logger?.warn('there is no ENCRYPTION_KEY: what has a private key or a client secret cannot be created');
+    const { keys, source } = await keysFor(config, embedded);
+    if (!keys)
+      logger?.warn('there is no ENCRYPTION_KEY: resources with a private key or a client secret cannot be created');
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
 
@@ -63,7 +68,7 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     const app = await buildApp({
       db,
       secrets,
-      platform: platformOf(config),
+      platform: { serviceDomains: config.serviceDomains, acmeAuthority: config.acmeAuthority },
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
@@ -74,7 +79,7 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
     });
     undo.push(async () => void (await app.close()));
     undo.push(sweeping(db, logger));
-    // Before listening: nobody is served by a database without a key. Links in its events need no port.
+    // Before listening, so that no request meets a database without a key. Links in its events need no port.
     const linkBase = config.baseUrl ?? `http://${config.host}`;
     const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, linkBase);
     if (repaired) logger?.warn(repaired, 'BOOTSTRAP_API_KEY did not work as the key of an admin; now it does again');
@@ -87,26 +92,14 @@ export async function startApi(input: ApiConfigInput = {}, logger?: FastifyBaseL
   }
 }
 
-function platformOf({ serviceDomains, acmeAuthority }: ApiConfig): Platform {
-  const parsed = parseServiceDomains(serviceDomains);
-  if ('reason' in parsed) throw new Error(`SERVICE_DOMAINS ${parsed.reason}`);
-  return { serviceDomains: parsed.domains, acmeAuthority };
-}
-
 /** As configured; else, for a database of our own, the key that is kept beside its data. */
-async function keyring({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres | undefined) {
-  const source = 'ENCRYPTION_KEY';
-  if (encryptionKey !== undefined) {
-    const parsed = parseKeyring(encryptionKey);
-    if ('reason' in parsed) throw new Error(`${source} ${parsed.reason}`);
-    return { keys: parsed.keys, source };
-  }
-  if (!embedded) return { keys: undefined, source };
+async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres | undefined) {
+  if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;
   return { keys: await keyFromFile(file), source: file };
 }
 
-/** Drops what has had its time, every now and then; returns the way to end it. */
+/** Periodically deletes expired records; returns a function that stops it. */
 function sweeping(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
   let current = Promise.resolve();
   const timer = setInterval(() => {

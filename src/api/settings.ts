@@ -1,19 +1,19 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { wholeNumber } from '../settings/whole-number.ts';
+import { duration, httpUrl, wholeNumber } from '../settings/schemas.ts';
+import type { Settings, Values } from '../settings/settings.ts';
 import { LOAD_LIMITS } from './http/load-shedding.ts';
-import { acmeAuthoritySetting, DEFAULT_PLATFORM, serviceDomainsSetting } from './http/platform.ts';
+import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
 import { RATE_LIMITS } from './http/rate-limit.ts';
-import { encryptionKeySetting } from './secrets/keyring.ts';
+import { keyring } from './secrets/keyring.ts';
 
 const MIB = 1024 * 1024;
 
 /** Where a PostgreSQL is. */
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
 
-const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+const baseUrl = httpUrl
   .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
   .transform((url) => url.replace(/\/+$/, ''));
 
@@ -25,7 +25,7 @@ const networks = z
     'must be IP addresses and networks with commas between, as in 10.0.0.0/8,2001:db8::1',
   );
 
-const settings = {
+export const apiSettings = {
   databaseUrl: {
     env: 'DATABASE_URL',
     flag: '--database-url <url>',
@@ -38,29 +38,28 @@ const settings = {
     env: 'DATA_DIR',
     flag: '--data-dir <dir>',
     description: 'where the embedded PostgreSQL keeps its data',
-    secret: false,
-    schema: z.string().min(1, 'must not be empty').default('.data/postgres'),
+    default: '.data/postgres',
+    schema: z.string().min(1, 'must not be empty'),
   },
   host: {
     env: 'HOST',
     flag: '--host <address>',
     description: 'address to listen on',
-    secret: false,
-    schema: z.string().min(1, 'must not be empty').default('127.0.0.1'),
+    default: '127.0.0.1',
+    schema: z.string().min(1, 'must not be empty'),
   },
   port: {
     env: 'PORT',
     flag: '--port <number>',
     description: 'port to listen on; 0 takes a free one',
-    secret: false,
-    schema: wholeNumber(0, 65_535).default(8080),
+    default: '8080',
+    schema: wholeNumber(0, 65_535),
   },
   baseUrl: {
     env: 'BASE_URL',
     flag: '--base-url <url>',
     description: 'what links in answers start with; default: as the request addressed the server',
-    secret: false,
-    schema: httpUrl.optional(),
+    schema: baseUrl.optional(),
   },
   bootstrapApiKey: {
     env: 'BOOTSTRAP_API_KEY',
@@ -76,146 +75,98 @@ const settings = {
     description:
       'seals private keys and client secrets in the database: 32 bytes in base64; to change it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL has one beside its data',
     secret: true,
-    schema: encryptionKeySetting.optional(),
+    schema: keyring.optional(),
   },
   serviceDomains: {
     env: 'SERVICE_DOMAINS',
     flag: '--service-domains <domains>',
     description: "the service's own domains, with commas between; CNAME targets are below the first",
-    secret: false,
-    schema: serviceDomainsSetting.default(DEFAULT_PLATFORM.serviceDomains.join(',')),
+    default: DEFAULT_PLATFORM.serviceDomains.join(','),
+    schema: serviceDomains,
   },
   acmeAuthority: {
     env: 'ACME_AUTHORITY',
     flag: '--acme-authority <name>',
     description: 'the authority that certificate policies may name',
-    secret: false,
-    schema: acmeAuthoritySetting.default(DEFAULT_PLATFORM.acmeAuthority),
-  },
-  logLevel: {
-    env: 'LOG_LEVEL',
-    flag: '--log-level <level>',
-    description: 'least severe level that is logged',
-    secret: false,
-    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    default: DEFAULT_PLATFORM.acmeAuthority,
+    schema: acmeAuthority,
   },
   poolSize: {
     env: 'DATABASE_POOL_SIZE',
     flag: '--database-pool-size <number>',
     description: 'most connections to the database',
-    secret: false,
-    schema: wholeNumber(1, 1000).default(20),
+    default: '20',
+    schema: wholeNumber(1, 1000),
   },
   statementTimeoutMs: {
-    env: 'DATABASE_STATEMENT_TIMEOUT_MS',
-    flag: '--database-statement-timeout-ms <ms>',
+    env: 'DATABASE_STATEMENT_TIMEOUT',
+    flag: '--database-statement-timeout <duration>',
     description: 'longest time for one database statement',
-    secret: false,
-    schema: wholeNumber(100, 600_000).default(10_000),
+    default: '10s',
+    schema: duration('100ms', '10m'),
   },
   connectTimeoutMs: {
-    env: 'DATABASE_CONNECT_TIMEOUT_MS',
-    flag: '--database-connect-timeout-ms <ms>',
+    env: 'DATABASE_CONNECT_TIMEOUT',
+    flag: '--database-connect-timeout <duration>',
     description: 'longest wait for a database connection',
-    secret: false,
-    schema: wholeNumber(100, 600_000).default(5_000),
+    default: '5s',
+    schema: duration('100ms', '10m'),
   },
   bodyLimit: {
     env: 'BODY_LIMIT',
     flag: '--body-limit <bytes>',
     description: 'most bytes of a request body',
-    secret: false,
-    schema: wholeNumber(1024, 64 * MIB).default(MIB),
+    default: String(MIB),
+    schema: wholeNumber(1024, 64 * MIB),
   },
   requestTimeoutMs: {
-    env: 'REQUEST_TIMEOUT_MS',
-    flag: '--request-timeout-ms <ms>',
+    env: 'REQUEST_TIMEOUT',
+    flag: '--request-timeout <duration>',
     description: 'longest time to receive one request',
-    secret: false,
-    schema: wholeNumber(100, 600_000).default(30_000),
+    default: '30s',
+    schema: duration('100ms', '10m'),
   },
   handlerTimeoutMs: {
-    env: 'HANDLER_TIMEOUT_MS',
-    flag: '--handler-timeout-ms <ms>',
-    description: 'longest time from the headers of a request to its answer, 0 for no limit',
-    secret: false,
-    schema: wholeNumber(0, 600_000).default(25_000),
+    env: 'HANDLER_TIMEOUT',
+    flag: '--handler-timeout <duration>',
+    description: 'longest time from the headers of a request to its answer, 0s for no limit',
+    default: '25s',
+    schema: duration('0s', '10m'),
   },
   rateLimit: {
     env: 'RATE_LIMIT',
     flag: '--rate-limit <number>',
     description: 'most requests of one API key in a second, 0 for no limit',
-    secret: false,
-    schema: wholeNumber(0, 1_000_000).default(RATE_LIMITS.perKey),
+    default: String(RATE_LIMITS.perKey),
+    schema: wholeNumber(0, 1_000_000),
   },
   rateLimitUnauthenticated: {
     env: 'RATE_LIMIT_UNAUTHENTICATED',
     flag: '--rate-limit-unauthenticated <number>',
     description: 'most requests of one address without a valid API key in a second, 0 for no limit',
-    secret: false,
-    schema: wholeNumber(0, 1_000_000).default(RATE_LIMITS.perAddress),
+    default: String(RATE_LIMITS.perAddress),
+    schema: wholeNumber(0, 1_000_000),
   },
   trustedProxies: {
     env: 'TRUST_PROXY',
     flag: '--trust-proxy <networks>',
     description: 'addresses and networks of proxies whose X-Forwarded-For is believed, with commas between',
-    secret: false,
     schema: networks.optional(),
   },
   maxEventLoopDelayMs: {
-    env: 'MAX_EVENT_LOOP_DELAY_MS',
-    flag: '--max-event-loop-delay-ms <ms>',
-    description: 'mean delay of the event loop from which on requests are refused, 0 for no limit',
-    secret: false,
-    schema: wholeNumber(0, 60_000).default(LOAD_LIMITS.eventLoopDelayMs),
+    env: 'MAX_EVENT_LOOP_DELAY',
+    flag: '--max-event-loop-delay <duration>',
+    description: 'mean delay of the event loop from which on requests are refused, 0s for no limit',
+    default: `${LOAD_LIMITS.eventLoopDelayMs / 1000}s`,
+    schema: duration('0s', '1m'),
   },
   maxRssBytes: {
     env: 'MAX_RSS_BYTES',
     flag: '--max-rss-bytes <bytes>',
     description: 'memory of the process from which on requests are refused, 0 for no limit',
-    secret: false,
-    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(LOAD_LIMITS.rssBytes),
+    default: String(LOAD_LIMITS.rssBytes),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
   },
-} as const satisfies Record<string, ApiSetting>;
+} as const satisfies Settings;
 
-export interface ApiSetting {
-  /** Environment variable. */
-  env: string;
-  /** As commander takes it; absent for what must not show in a process list. */
-  flag?: string;
-  description: string;
-  /** Not to be shown, not even in an error. */
-  secret: boolean;
-  /** From text or a value of the right type. */
-  schema: z.ZodType;
-}
-
-export const apiSettings: Readonly<Record<keyof typeof settings, ApiSetting>> = settings;
-
-/** All settings; parses text (environment, flags) as well as values of the right type, and fills in defaults. */
-export const apiConfig = z.strictObject({
-  databaseUrl: settings.databaseUrl.schema,
-  dataDir: settings.dataDir.schema,
-  host: settings.host.schema,
-  port: settings.port.schema,
-  baseUrl: settings.baseUrl.schema,
-  bootstrapApiKey: settings.bootstrapApiKey.schema,
-  encryptionKey: settings.encryptionKey.schema,
-  serviceDomains: settings.serviceDomains.schema,
-  acmeAuthority: settings.acmeAuthority.schema,
-  logLevel: settings.logLevel.schema,
-  poolSize: settings.poolSize.schema,
-  statementTimeoutMs: settings.statementTimeoutMs.schema,
-  connectTimeoutMs: settings.connectTimeoutMs.schema,
-  bodyLimit: settings.bodyLimit.schema,
-  requestTimeoutMs: settings.requestTimeoutMs.schema,
-  handlerTimeoutMs: settings.handlerTimeoutMs.schema,
-  rateLimit: settings.rateLimit.schema,
-  rateLimitUnauthenticated: settings.rateLimitUnauthenticated.schema,
-  trustedProxies: settings.trustedProxies.schema,
-  maxEventLoopDelayMs: settings.maxEventLoopDelayMs.schema,
-  maxRssBytes: settings.maxRssBytes.schema,
-});
-
-export type ApiConfig = z.output<typeof apiConfig>;
-export type ApiConfigInput = z.input<typeof apiConfig>;
+export type ApiConfig = Values<typeof apiSettings>;

@@ -1,33 +1,15 @@
 /** Settings of the operator: one table from which the command line, its help and the validation come. */
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { DURATION_PATTERN, parseDuration } from '../settings/duration.ts';
-import { wholeNumber } from '../settings/whole-number.ts';
-
-/** Of a length that makes sense: with none at all, loops would not pause, and calls be given up before they are made. */
-const duration = (fallback: string, { least, most }: { least: string; most: string }) => {
-  const error = `must be a duration from ${least} to ${most}, such as 90s or 1h30m`;
-  const [leastMs, mostMs] = [parseDuration(least), parseDuration(most)];
-  return z
-    .string()
-    .regex(new RegExp(DURATION_PATTERN), { error, abort: true })
-    .default(fallback)
-    .transform(parseDuration)
-    .refine((ms) => ms >= leastMs && ms <= mostMs, error);
-};
-
-const onOff = (fallback: boolean) =>
-  z
-    .enum(['true', 'false'], { error: 'must be true or false' })
-    .default(fallback ? 'true' : 'false')
-    .transform((value) => value === 'true');
+import { duration, httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
+import type { Settings, Values } from '../settings/settings.ts';
 
 export const operatorSettings = {
   apiUrl: {
     env: 'TUNNEL_API_URL',
     flag: '--api-url <url>',
     description: 'where the management API is',
-    schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
+    schema: httpUrl,
   },
   apiKey: {
     env: 'TUNNEL_API_KEY',
@@ -51,83 +33,96 @@ export const operatorSettings = {
     env: 'CONCURRENCY',
     flag: '--concurrency <n>',
     description: 'reconciles at a time, per kind',
-    schema: wholeNumber(1, 512).default(16),
+    default: '16',
+    schema: wholeNumber(1, 512),
   },
   apiConcurrency: {
     env: 'API_CONCURRENCY',
     flag: '--api-concurrency <n>',
     description: 'requests to the management API at a time, over all kinds',
-    schema: wholeNumber(1, 512).default(32),
+    default: '32',
+    schema: wholeNumber(1, 512),
   },
   apiTimeoutMs: {
     env: 'API_TIMEOUT',
     flag: '--api-timeout <duration>',
     description: 'longest wait for an answer of the management API',
-    schema: duration('15s', { least: '100ms', most: '10m' }),
+    default: '15s',
+    schema: duration('100ms', '10m'),
   },
   kubeTimeoutMs: {
     env: 'KUBE_TIMEOUT',
     flag: '--kube-timeout <duration>',
     description: 'longest wait for an answer of the Kubernetes API',
-    schema: duration('30s', { least: '100ms', most: '10m' }),
+    default: '30s',
+    schema: duration('100ms', '10m'),
   },
   resyncMs: {
     env: 'RESYNC_INTERVAL',
     flag: '--resync-interval <duration>',
     description: 'how often everything is compared with the management API',
-    schema: duration('5m', { least: '1s', most: '480h' }),
+    default: '5m',
+    schema: duration('1s', '480h'),
   },
   silenceMs: {
     env: 'WATCH_SILENCE_TIMEOUT',
     flag: '--watch-silence-timeout <duration>',
     description: 'a watch that says nothing for this long is cut and resumed',
-    schema: duration('3m', { least: '1s', most: '24h' }),
+    default: '3m',
+    schema: duration('1s', '24h'),
   },
   leaderElect: {
     env: 'LEADER_ELECT',
     flag: '--leader-elect <true|false>',
     description: 'have one of several replicas do the work',
-    schema: onOff(true),
+    default: 'true',
+    schema: onOff,
   },
   leaseNamespace: {
     env: 'POD_NAMESPACE',
     flag: '--leader-election-namespace <name>',
     description: 'namespace of the Lease',
-    schema: z.string().min(1).default('default'),
+    default: 'default',
+    schema: z.string().min(1),
   },
   leaseMs: {
     env: 'LEASE_DURATION',
     flag: '--leader-election-lease-duration <duration>',
     description: 'others take over when the leader has not renewed for this long',
-    schema: duration('15s', { least: '1s', most: '1h' }),
+    default: '15s',
+    schema: duration('1s', '1h'),
   },
   identity: {
     env: 'POD_NAME',
     flag: '--identity <name>',
     description: 'name of this process in the Lease and in Events',
-    schema: z.string().min(1).default(`${hostname()}-${process.pid}`),
+    default: `${hostname()}-${process.pid}`,
+    schema: z.string().min(1),
   },
   host: {
     env: 'METRICS_HOST',
     flag: '--metrics-host <address>',
     description: 'address for /metrics, /healthz and /readyz',
-    schema: z.string().min(1).default('0.0.0.0'),
+    default: '0.0.0.0',
+    schema: z.string().min(1),
   },
   port: {
     env: 'METRICS_PORT',
     flag: '--metrics-port <port>',
     description: 'port for /metrics, /healthz and /readyz; 0 takes a free one',
-    schema: wholeNumber(0, 65535).default(8081),
+    default: '8081',
+    schema: wholeNumber(0, 65535),
   },
   shutdownMs: {
     env: 'SHUTDOWN_TIMEOUT',
     flag: '--shutdown-timeout <duration>',
     description: 'longest wait for reconciles under way when stopping',
-    schema: duration('25s', { least: '0s', most: '1h' }),
+    default: '25s',
+    schema: duration('0s', '1h'),
   },
-} as const;
+} as const satisfies Settings;
 
-export type OperatorConfig = { [K in keyof typeof operatorSettings]: z.output<(typeof operatorSettings)[K]['schema']> };
+export type OperatorConfig = Values<typeof operatorSettings>;
 
 /** What keeps the kubeconfig of the settings from being used, in one line; undefined if nothing does. */
 export async function kubeconfigProblem(file: string | undefined): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 /** Settings from flags and the environment, checked together, so that one message names everything that is wrong. */
-import { z } from 'zod';
+import type { z } from 'zod';
 
 export interface Setting {
   /** Environment variable. */
@@ -9,6 +9,8 @@ export interface Setting {
   readonly description: string;
   /** Never shown, not even in an error. */
   readonly secret?: boolean;
+  /** Text as a flag or the variable would have it; without one, an unset setting is what the schema makes of undefined. */
+  readonly default?: string;
   /** From text. */
   readonly schema: z.ZodType;
 }
@@ -65,7 +67,7 @@ function find(
   const flag = flagOf(setting);
   const given = setting.flag === undefined ? undefined : flags[flagName(setting.flag)];
   if (given !== undefined && flag !== undefined) return { value: given, source: flag };
-  return { value: environment[setting.env] || undefined, source: setting.env };
+  return { value: environment[setting.env] || setting.default, source: setting.env };
 }
 
 function explain(setting: Setting, value: unknown, source: string, error: z.ZodError): string {
@@ -75,14 +77,4 @@ function explain(setting: Setting, value: unknown, source: string, error: z.ZodE
   }
   const reasons = [...new Set(error.issues.map((issue) => issue.message))].join(', ');
   return `${source}${setting.secret ? '' : ` is ${JSON.stringify(value)}, but`} ${reasons}`;
-}
-
-/** What a default of the table is, for `--help`; undefined when there is none. */
-export function defaultOf(setting: Setting): string | undefined {
-  let inner: unknown = setting.schema;
-  while (inner instanceof z.ZodType) {
-    if (inner instanceof z.ZodDefault) return String(inner.def.defaultValue);
-    inner = inner instanceof z.ZodPipe ? inner.def.in : undefined;
-  }
-  return undefined;
 }

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { BadBootstrapKey } from '../../src/api/secrets/tokens.ts';
 import { startApi } from '../../src/api/server.ts';
-import type { ApiConfigInput } from '../../src/api/settings.ts';
+import type { ApiConfig } from '../../src/api/settings.ts';
 import { openDatabase } from '../../src/api/store/database.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
@@ -15,7 +15,7 @@ import { atEnd, heldTransaction, untilWaiting } from './harness.ts';
 
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 
-async function start(config: ApiConfigInput) {
+async function start(config: Partial<ApiConfig>) {
   const logs: string[] = [];
   const api = await startApi(
     { port: 0, ...config },
@@ -134,7 +134,7 @@ describe('a start', () => {
 
   test('with BASE_URL makes links of it, without from the address that was asked', async () => {
     const databaseUrl = await createTestDatabase();
-    const behind = await start({ databaseUrl, bootstrapApiKey: KEY, baseUrl: 'https://api.example.com/tunnels/' });
+    const behind = await start({ databaseUrl, bootstrapApiKey: KEY, baseUrl: 'https://api.example.com/tunnels' });
     expect(behind.url).toBe('https://api.example.com/tunnels');
     const list = z.object({ uri: z.string() });
     expect(list.parse(await (await behind.send('/ip_policies')).json()).uri).toBe(

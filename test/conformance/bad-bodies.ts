@@ -50,8 +50,8 @@ export function badBodies(good: unknown, limit: number): BadBody[] {
         place,
       })),
     ),
-    ...keys(body).map(({ place, body: changed }) => ({
-      what: `with a NUL in a key of ${place}`,
+    ...keys(body).map(({ what, place, body: changed }) => ({
+      what: `with ${what} in a key of ${place}`,
       text: JSON.stringify(changed),
       status: 400 as const,
       place,
@@ -89,13 +89,22 @@ function places(whole: Json, at = ''): Place[] {
   });
 }
 
-/** The whole with a NUL in the first key of each map inside. */
-function keys(whole: Json): { place: string; body: Json }[] {
+const BAD_IN_KEYS: [string, string][] = [
+  ['a NUL', '\u0000'],
+  ['half of a surrogate pair', '\ud800'],
+];
+
+/** The whole with one of these in the first key of each map inside. */
+function keys(whole: Json): { what: string; place: string; body: Json }[] {
   return places(whole).flatMap(({ place, value, with: put }) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
     const [[name, member] = [], ...rest] = Object.entries(value);
     return name === undefined
       ? []
-      : [{ place, body: put(Object.fromEntries([[`${name}\u0000`, member as Json], ...rest])) }];
+      : BAD_IN_KEYS.map(([what, bad]) => ({
+          what,
+          place,
+          body: put(Object.fromEntries([[name + bad, member as Json], ...rest])),
+        }));
   });
 }

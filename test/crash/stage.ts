@@ -279,7 +279,7 @@ export class Stage {
   }
 }
 
-const API_SETTINGS = { logLevel: 'silent', poolSize: 10 } as const;
+const API_SETTINGS = { poolSize: 10 } as const;
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {

@@ -2,13 +2,14 @@
  * Idempotent creates: a record per caller and key, written first in the creating transaction. A second request under
  * the key waits on the record's index entry, then answers what the first one did.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { idempotencyDigest } from '../../resources/definition/idempotency.ts';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { ApiError, conflict, unavailable } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
-import { canonicalJson } from '../http/json-body.ts';
+import { decrypt, encrypt } from '../secrets/aes-gcm.ts';
 import type { Database, Executor } from '../store/database.ts';
 
 /** How long a replay can still show the one-time token. */
@@ -38,12 +39,15 @@ export interface Answer {
 
 export type Replay = Pick<Answer, 'status' | 'body' | 'token'>;
 
-/** What a request under an idempotency key stands for. */
+/**
+ * What a request under an idempotency key stands for.
+ * @param body as it was sent, once it is known to be valid: `canonicalize` throws on lone surrogates and on infinity (1e999)
+ */
 export function attempt(caller: Caller, key: string, method: string, path: string, body: unknown): Attempt {
   return {
     principal: caller.id,
     digest: idempotencyDigest(key),
-    fingerprint: sha256Hex(`${method} ${path}\n${canonicalJson(body ?? {})}`),
+    fingerprint: sha256Hex(`${method} ${path}\n${canonicalize(body ?? {})}`),
     // RFC 5869. The salt differs for each key, so every token has a sealing key of its own.
     sealingKey: () => Buffer.from(hkdfSync('sha256', caller.secret, key, 'tunnel-operator one-time token', 32)),
   };
@@ -117,7 +121,7 @@ const COMPLETE = `
 /** Keeps the answer, in the transaction that claimed the key. */
 export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, answer: Answer) {
   const { resourceId, path, status, body, token } = answer;
-  const sealed = token === null ? null : seal(token, sealingKey(), resourceId);
+  const sealed = token === null ? null : encrypt(token, sealingKey(), resourceId);
   const values = [principal, digest, resourceId, path, status, JSON.stringify(body), sealed];
   await tx.query({ name: 'key.complete', text: COMPLETE, values });
 }
@@ -159,24 +163,11 @@ export async function sweep(db: Database, now = Date.now()): Promise<void> {
   });
 }
 
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** AES-256-GCM; the layout is iv, tag, ciphertext. The resource's id is bound in, so that records cannot be swapped. */
-export function seal(token: string, key: Buffer, resourceId: string): Buffer {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(resourceId));
-  const ciphertext = Buffer.concat([cipher.update(token, 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
-}
-
-/** The token, or null when the key does not fit: another API key of the same owner asks. */
-export function unseal(sealed: Buffer, key: Buffer, resourceId: string): string | null {
+/** Null when the key does not fit, because another API key of the same owner asks. */
+function unseal(sealed: Buffer, key: Buffer, resourceId: string): string | null {
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES))
-      .setAAD(Buffer.from(resourceId))
-      .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-    return decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+    // Bound to the resource's id, so that records cannot be swapped.
+    return decrypt(sealed, key, resourceId);
   } catch {
     return null;
   }

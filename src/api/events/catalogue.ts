@@ -1,9 +1,9 @@
-/** Every type of events that there is: three per family. */
+/** Every event type: three per family. */
+import { distance } from 'fastest-levenshtein';
 import type { EventType } from '../../resources/definition/event-type.ts';
 import { eventTypes, type Resource } from '../../resources/definition/resource.ts';
 import { FAMILIES } from '../../resources/families.ts';
 import { withArticle } from '../errors/naming.ts';
-import { distance } from './distance.ts';
 
 export interface Catalogue {
   readonly types: readonly EventType[];

@@ -9,6 +9,7 @@ import { setReferences } from '../crud/references.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
+import { HOSTPORT_LOCKS } from '../store/locks.ts';
 import { isReservable, reservedByService } from './domain-targets.ts';
 
 interface Edge {
@@ -46,9 +47,6 @@ const moving = (before: readonly string[], after: readonly string[]) => [
   ...new Set(before).symmetricDifference(new Set(after)),
 ];
 
-/** The first half of the keys of our locks: those of hostports. */
-const LOCKS = 1_211_004_328;
-
 /**
  * Waits until nobody else moves any of these, whichever kinds of edges they are. An edge frees some hostports and takes
  * others; two that swap theirs would each wait for what the other one has freed but not committed. In the order of the
@@ -58,7 +56,7 @@ async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<voi
   const text = `
     select pg_advisory_xact_lock($1, key) from (
       select distinct hashtext(h) as key from unnest($2::text[]) h order by 1) k`;
-  await tx.query({ name: 'edge_hostports.take_turn', text, values: [LOCKS, hostports] });
+  await tx.query({ name: 'edge_hostports.take_turn', text, values: [HOSTPORT_LOCKS, hostports] });
 }
 
 async function listen({ tx, api }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {

@@ -3,11 +3,11 @@ import { user } from '../../resources/user.ts';
 import type { Change } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { conflict } from '../errors/errors.ts';
+import { LOCKS, lockUntilCommit } from '../store/locks.ts';
 import { refuseIfOwning } from './owned-resources.ts';
 
 export const users = mount(user, {
-  // Two admins who demote each other at the same moment must not both succeed.
-  lockFirst: async ({ tx }) => void (await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] })),
+  lockFirst: ({ tx }) => lockUntilCommit(tx, LOCKS.users),
   async beforeUpdate(change, before, after) {
     if (before.admin && before.active && !(after.admin && after.active)) await refuseIfLastAdmin(change, before.id);
   },
@@ -16,9 +16,6 @@ export const users = mount(user, {
     await refuseIfOwning(change.tx, id);
   },
 });
-
-/** Serialises changes of users. */
-const LOCK = 7_211_004_327;
 
 async function refuseIfLastAdmin({ tx }: Change, id: string): Promise<void> {
   const text = 'select 1 from users where admin and active and id <> $1 limit 1';

@@ -104,12 +104,3 @@ function keyOf(token: string): string {
     return token;
   }
 }
-
-/** One spelling for equal values: object keys sorted, no white space. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    member !== null && typeof member === 'object' && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
-}

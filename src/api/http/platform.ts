@@ -13,7 +13,7 @@ export interface Platform {
 export const DEFAULT_PLATFORM: Platform = { serviceDomains: ['tunnels.internal'], acmeAuthority: 'letsencrypt' };
 
 /** The domains in a list with commas, or why they are none. */
-export function parseServiceDomains(list: string): { domains: Platform['serviceDomains'] } | { reason: string } {
+function parseServiceDomains(list: string): { domains: Platform['serviceDomains'] } | { reason: string } {
   const domains: string[] = [];
   for (const part of list.split(',').map((each) => each.trim())) {
     const result = canonicalDomain(part);
@@ -25,12 +25,13 @@ export function parseServiceDomains(list: string): { domains: Platform['serviceD
   return first === undefined ? { reason: 'has no domain' } : { domains: [first, ...others] };
 }
 
-/** The setting, checked and left as text: settings are parsed more than once on their way. */
-export const serviceDomainsSetting = z.string().superRefine((list, context) => {
+export const serviceDomains = z.string().transform((list, context) => {
   const parsed = parseServiceDomains(list);
-  if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
+  if ('domains' in parsed) return parsed.domains;
+  context.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
 });
 
-export const acmeAuthoritySetting = z
+export const acmeAuthority = z
   .string()
   .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a name in lower case, as in letsencrypt');

@@ -53,8 +53,10 @@ function derivedId(encoded: string): string {
   return `k${sha256Hex(`tunnel-operator encryption key ${encoded}`).slice(0, 12)}`;
 }
 
-/** The setting, checked and left as text: settings are parsed more than once on their way. */
-export const encryptionKeySetting = z.string().superRefine((text, context) => {
+/** ENCRYPTION_KEY from its text. */
+export const keyring = z.string().transform((text, context) => {
   const parsed = parseKeyring(text);
-  if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
+  if ('keys' in parsed) return parsed.keys;
+  context.addIssue({ code: 'custom', message: parsed.reason });
+  return z.NEVER;
 });

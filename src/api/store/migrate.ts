@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
+import { LOCKS } from './locks.ts';
 
 export interface Migration {
   version: number;
@@ -13,9 +14,6 @@ export interface Migration {
 }
 
 const FOLDER = join(import.meta.dirname, 'migrations');
-
-/** Any number that no other user of the database takes; held while migrating. */
-const LOCK = 7_211_004_326;
 
 const applied = z.array(z.object({ version: z.number(), name: z.string(), checksum: z.string() }));
 
@@ -46,7 +44,7 @@ export async function migrate(url: string, available?: Migration[]): Promise<str
   client.on('error', () => {});
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query('select pg_advisory_lock($1)', [LOCKS.migration]);
     await client.query(`
       create table if not exists schema_migrations (
         version    integer primary key,

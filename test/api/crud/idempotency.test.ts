@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { sweep } from '../../../src/api/crud/idempotency.ts';
+import { attempt, sweep } from '../../../src/api/crud/idempotency.ts';
 import { authentication, credential } from '../../../src/resources/credential.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -19,6 +20,36 @@ const under = (key: string) => ({ 'idempotency-key': key });
 const count = async (table: string) => Number((await api.rows(`select count(*) as n from ${table}`))[0]?.n);
 const close = async (caller: Caller, key: string) =>
   (await caller.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`)).as(closedIdempotencyKey);
+
+describe('the fingerprint of a request', () => {
+  const caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
+  const of = (body: unknown, path = '/things') => attempt(caller, 'a key', 'POST', path, body).fingerprint;
+
+  test('is the same for equal bodies, in whatever order their members came', () => {
+    const body = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ stringUnit: 'grapheme' }));
+    fc.assert(
+      fc.property(body, (value) => {
+        expect(of(Object.fromEntries(Object.entries(value).reverse()))).toBe(of(value));
+        expect(of(JSON.parse(JSON.stringify(value)))).toBe(of(value));
+      }),
+    );
+  });
+
+  test.each([
+    ['another member', { a: 1 }, { b: 1 }],
+    ['another value', { a: 1 }, { a: 2 }],
+    ['a text for a number', { a: 1 }, { a: '1' }],
+    ['null for nothing', {}, { a: null }],
+    ['another order of a list', { a: [1, 2] }, { a: [2, 1] }],
+  ])('differs for %s', (_, one, other) => {
+    expect(of(one)).not.toBe(of(other));
+  });
+
+  test('is that of an empty object without a body, and has the path in it', () => {
+    expect(of(undefined)).toBe(of({}));
+    expect(of({}, '/others')).not.toBe(of({}));
+  });
+});
 
 describe('a create under an idempotency key', () => {
   test('answers the same again, and says so', async () => {

@@ -21,8 +21,8 @@ export const WRITERS = 20;
 /** Short waits, that a fault need not last long; fewer connections than writers. */
 const SETTINGS = {
   DATABASE_POOL_SIZE: '6',
-  DATABASE_CONNECT_TIMEOUT_MS: '1000',
-  DATABASE_STATEMENT_TIMEOUT_MS: '1500',
+  DATABASE_CONNECT_TIMEOUT: '1s',
+  DATABASE_STATEMENT_TIMEOUT: '1500ms',
   LOG_LEVEL: 'warn',
 };
 

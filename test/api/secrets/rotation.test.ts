@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/api/errors/errors.ts';
-import { BadEncryptionKey, type Keyring, parseKeyring } from '../../../src/api/secrets/keyring.ts';
+import { BadEncryptionKey, keyring, parseKeyring } from '../../../src/api/secrets/keyring.ts';
 import { keyFromFile, openSecrets, rotateEncryption } from '../../../src/api/secrets/rotation.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { type Database, openDatabase } from '../../../src/api/store/database.ts';
@@ -12,11 +12,7 @@ import { atEnd, emptyDatabase } from '../harness.ts';
 
 const base64 = () => randomBytes(32).toString('base64');
 
-function ring(text: string): Keyring {
-  const parsed = parseKeyring(text);
-  if ('reason' in parsed) throw new Error(parsed.reason);
-  return parsed.keys;
-}
+const ring = (text: string) => keyring.parse(text);
 
 const place = { table: 'things', id: 'thing_1', field: 'private_key' };
 

@@ -1,7 +1,7 @@
 /** Migrations of databases that are in use: at every earlier version, with rows in every table that it had. */
 import type pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { parseKeyring } from '../../../src/api/secrets/keyring.ts';
+import { keyring } from '../../../src/api/secrets/keyring.ts';
 import { openSecrets } from '../../../src/api/secrets/rotation.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { migrate, migrations } from '../../../src/api/store/migrate.ts';
@@ -43,10 +43,9 @@ async function contents(client: pg.Client, columns: ReadonlyMap<string, readonly
 }
 
 async function startWith({ secrets: { encryptionKey } }: Recording, databaseUrl: string): Promise<TestApi> {
-  const parsed = parseKeyring(encryptionKey);
-  if ('reason' in parsed) throw new Error(parsed.reason);
-  const api = await startTestApi({ databaseUrl, secrets: createSecrets(parsed.keys) });
-  await openSecrets(api.db, parsed.keys);
+  const keys = keyring.parse(encryptionKey);
+  const api = await startTestApi({ databaseUrl, secrets: createSecrets(keys) });
+  await openSecrets(api.db, keys);
   return api;
 }
 

@@ -11,6 +11,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { KeyUsageFlags, makeCertificate } from '../../../../dev/fixtures/x509.ts';
 import { startPostgres } from '../../../../dev/postgres/postgres.ts';
+import { keyring } from '../../../../src/api/secrets/keyring.ts';
 import { startApi } from '../../../../src/api/server.ts';
 import { migrations } from '../../../../src/api/store/migrate.ts';
 import { idempotencyDigest } from '../../../../src/resources/definition/idempotency.ts';
@@ -35,7 +36,7 @@ const api = await startApi({
   port: 0,
   baseUrl: 'https://tunnels.test',
   bootstrapApiKey: secrets.adminKey,
-  encryptionKey: secrets.encryptionKey,
+  encryptionKey: keyring.parse(secrets.encryptionKey),
 });
 
 async function send(method: string, path: string, body?: object, key?: string) {

@@ -1,0 +1,25 @@
+/**
+ * The advisory locks that the API takes in PostgreSQL. Their numbers are arbitrary; they must differ, and must not change
+ * from one release to the next, since servers of both run during an upgrade.
+ */
+import type { Executor } from './database.ts';
+
+export const LOCKS = {
+  /** Processes that start at the same moment must not apply the same migration twice. Held by a session. */
+  migration: 7_211_004_326,
+  /** Two admins who demote each other at the same moment must not both succeed. */
+  users: 7_211_004_327,
+  /** Processes that start at the same moment must not make up an API key each. */
+  bootstrap: 7_211_004_328,
+} as const;
+
+/**
+ * The first half of a two-part key whose second half is the hash of a hostport: edges that swap hostports take turns.
+ * PostgreSQL keeps two-part keys apart from single ones.
+ */
+export const HOSTPORT_LOCKS = 1_211_004_328;
+
+/** Waits for a lock, which the transaction then holds until it ends. */
+export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users' | 'bootstrap']): Promise<void> {
+  await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [lock] });
+}

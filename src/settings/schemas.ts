@@ -1,0 +1,29 @@
+/** What the text of a setting may be, which is all that flags and variables can hold. */
+import { z } from 'zod';
+import { DURATION_PATTERN, parseDuration } from './duration.ts';
+
+export function wholeNumber(least: number, most: number) {
+  const error = `must be a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, { error, abort: true })
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, error);
+}
+
+/** Milliseconds. Bounded, since a timeout of nothing would end every call, and a pause of nothing none. */
+export function duration(least: string, most: string) {
+  const error = `must be a duration from ${least} to ${most}, such as 90s or 1h30m`;
+  const [leastMs, mostMs] = [parseDuration(least), parseDuration(most)];
+  return z
+    .string()
+    .regex(new RegExp(DURATION_PATTERN), { error, abort: true })
+    .transform((text) => Math.round(parseDuration(text)))
+    .refine((ms) => ms >= leastMs && ms <= mostMs, error);
+}
+
+export const onOff = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });

@@ -24,6 +24,6 @@ export const user = resource({
   samples: {
     least: { name: 'user {n}' },
     full: { name: 'user {n}', admin: false, active: true },
-    change: { name: 'Ada Lovelace', active: false },
+    change: { name: 'Ada Lovelace' },
   },
 });

@@ -35,10 +35,11 @@ describe('every change', () => {
     async (name, family) => {
       const { path, made } = await createSample(post, family, 'least', 1, values);
       const created = family.view.parse(made);
-      const updated = (await admin.patch(`${path}/${created.id}`, family.samples.change)).as(family.view);
+      const address = `${path}/${made.id}`;
+      const updated = (await admin.patch(address, family.samples.change)).as(family.view);
       expect(updated).toMatchObject(family.samples.change);
-      await admin.delete(`${path}/${created.id}`);
-      const events = await eventsOf(created.id);
+      await admin.delete(address);
+      const events = await eventsOf(String(made.id));
       expect(events.map(({ type }) => type)).toEqual([
         `${name}_created.v0`,
         `${name}_updated.v0`,

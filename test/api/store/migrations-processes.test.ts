@@ -182,7 +182,7 @@ describe('a release that is older than the database', () => {
     expect((await api.anonymous.get('/readyz')).status).toBe(200);
     await expectServed(api);
     await expectChangeable(api);
-    await expectExtensible(api);
+    await expectExtensible(api, 2000);
   });
 
   test('starts on it, and leaves it alone', async () => {

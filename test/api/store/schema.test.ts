@@ -1,0 +1,44 @@
+/** The tables have what the definitions of the families say. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { uniqueColumns, uniqueIndex } from '../../../src/api/crud/uniqueness.ts';
+import type { Resource } from '../../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
+import { startTestApi } from '../harness.ts';
+
+const api = await startTestApi();
+
+const column = z.object({ column_name: z.string(), data_type: z.string() });
+
+const stored = ({ fields }: Resource) => Object.entries(fields).filter(([, { storage }]) => storage !== 'none');
+
+describe.each(FAMILIES.map((family) => [family.table, family] as const))('the table %s', (table, family) => {
+  test('has a column for each field, jsonb where the field is an object', async () => {
+    const text = 'select column_name, data_type from information_schema.columns where table_name = $1';
+    const columns = new Map(
+      z
+        .array(column)
+        .parse(await api.rows(text, [table]))
+        .map((each) => [each.column_name, each.data_type]),
+    );
+    const common = ['id', 'created_at', 'updated_at', 'revision'];
+    const wanted = [...common, ...stored(family).map(([name]) => name)];
+    expect(wanted.filter((name) => !columns.has(name))).toEqual([]);
+    const jsonb = stored(family).filter(([, { storage }]) => storage === 'jsonb');
+    expect(jsonb.filter(([name]) => columns.get(name) !== 'jsonb').map(([name]) => name)).toEqual([]);
+  });
+
+  const unique = Object.entries(family.fields).flatMap(([name, field]) =>
+    field.unique === undefined ? [] : [[name, field.unique] as const],
+  );
+  test.runIf(unique.length > 0)('has a unique index for each unique field, by the name of both', async () => {
+    for (const [name, rule] of unique) {
+      const text = 'select pg_get_indexdef(indexrelid) as definition from pg_index where indexrelid = to_regclass($1)';
+      const [found] = await api.rows(text, [uniqueIndex(family, name)]);
+      const definition = String(found?.definition ?? `there is no index ${uniqueIndex(family, name)}`);
+      expect(definition).toMatch(/^CREATE UNIQUE INDEX/);
+      const columns = /\(([^)]*)\)$/.exec(definition)?.[1]?.split(', ') ?? [];
+      expect(columns.toSorted()).toEqual(uniqueColumns(name, rule).toSorted());
+    }
+  });
+});

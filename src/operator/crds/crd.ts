@@ -5,7 +5,8 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { CATEGORY, GROUP, VERSION } from '../contract/names.ts';
-import type { AnyKind, CelRule, PrinterColumn } from '../managed/kind.ts';
+import { type CelRule, celRegistry, celString } from '../managed/cel.ts';
+import type { AnyKind, PrinterColumn } from '../managed/kind.ts';
 import { managedStatus } from '../managed/spec.ts';
 
 type Schema = Record<string, unknown>;
@@ -128,8 +129,28 @@ const conditionsSchema: Schema = {
 };
 
 function toJsonSchema(schema: z.ZodType): Schema {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', reused: 'inline' });
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'openapi-3.0',
+    reused: 'inline',
+    override: ({ zodSchema, jsonSchema }) => {
+      // zod leaves out the default of what it transforms, as that is of the output; our defaults are the same in both.
+      if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
+      const registered = celRegistry.get(zodSchema);
+      if (registered) jsonSchema['x-cel'] = registered.rules;
+      else explainPattern(zodSchema, jsonSchema);
+    },
+  });
   return json;
+}
+
+/** A regular expression as a rule with the message that the schema has for it, which the API server would not say. */
+function explainPattern(schema: z.core.$ZodType, json: Schema): void {
+  if (typeof json.pattern !== 'string') return;
+  const message = z.safeParse(schema, '').error?.issues[0]?.message;
+  if (message === undefined) return;
+  json['x-cel'] = [{ rule: `self.matches(${celString(json.pattern)})`, message }];
+  delete json.pattern;
 }
 
 /** JSON schema keywords that a structural schema does not have, or that we translate. */
@@ -145,7 +166,23 @@ function structural(schema: Schema): Schema {
     if (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue;
     result[keyword] = translate(keyword, value);
   }
-  return { ...result, ...byteRule(schema), ...celRules(schema['x-cel']), ...listType(schema['x-list-map-keys']) };
+  const keys = schema['x-list-map-keys'];
+  return { ...result, ...fromForm(schema), ...byteRule(schema), ...celRules(rulesOf(schema)), ...listType(keys) };
+}
+
+/** What code checks as far as a schema can say it; rules of our own say the same, with better messages. */
+function fromForm(schema: Schema): Schema {
+  if (schema['x-form'] === undefined || schema['x-cel'] !== undefined) return {};
+  const { propertyNames: _, uniqueItems, ...form } = asSchema(schema['x-form']);
+  return { ...structural(form), ...(uniqueItems === true ? { 'x-kubernetes-list-type': 'set' } : {}) };
+}
+
+/** A structural schema has no `propertyNames`. */
+function rulesOf(schema: Schema): unknown {
+  const form = asSchema(schema['x-form'] ?? {});
+  const pattern = asSchema(form.propertyNames ?? {}).pattern;
+  if (schema['x-cel'] !== undefined || typeof pattern !== 'string') return schema['x-cel'];
+  return [{ rule: `self.all(key, key.matches(${celString(pattern)}))`, message: `keys must match ${pattern}` }];
 }
 
 function translate(keyword: string, value: unknown): unknown {

@@ -13,6 +13,8 @@ export interface External<Spec, R extends Remote> {
   create(spec: Spec, idempotencyKey: string): Promise<R>;
   /** The spec fields in which the resource differs from what is declared; empty when it is as declared. */
   changes(spec: Spec, remote: R): string[];
+  /** Of `changes`, the fields that no update can change. */
+  immutableChanges(spec: Spec, remote: R): string[];
   /** Makes it as declared. */
   update(remote: R, spec: Spec): Promise<R>;
   /** Deletes it; one that does not exist is no error. */

@@ -2,6 +2,7 @@
 import { ApiError, NoAnswerError } from '../../client/errors.ts';
 import { REASON } from '../contract/reasons.ts';
 import { KubeError, NoKubeAnswerError } from '../kube/kube-error.ts';
+import { camelCase } from './camel-case.ts';
 import { Blocked, StaleObject } from './external.ts';
 
 export type Failure =
@@ -72,8 +73,4 @@ export function specPath(pointer: string): string {
     .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${camelCase(part)}`))
     .join('');
   return `spec${path}`;
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

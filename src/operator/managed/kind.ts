@@ -3,24 +3,17 @@ import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
+import type { CelRule } from './cel.ts';
 import type { Delivery, External, Remote } from './external.ts';
 import { type ManagedSpec, managedSpec } from './spec.ts';
 
 export interface PrinterColumn {
   name: string;
   jsonPath: string;
-  type: 'string' | 'integer' | 'date';
+  type: 'string' | 'integer' | 'boolean' | 'date';
   description: string;
   /** 0 shows always, 1 with `-o wide`. */
   priority?: number;
-}
-
-/** A CEL rule; `message` names the field and what would be right. */
-export interface CelRule {
-  rule: string;
-  message: string;
-  /** Which member the message is about, below the one that has the rule: `.interval`. */
-  fieldPath?: string;
 }
 
 export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {

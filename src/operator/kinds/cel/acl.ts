@@ -2,7 +2,7 @@
  * The grammar of `src/resources/formats/acl.ts` as the API server can check it. CEL has no parser for it, so a rule is checked
  * by regular expressions (RE2): first its form, then, with a message of its own, what a form alone cannot say.
  */
-import type { CelRule } from '../../managed/kind.ts';
+import type { CelRule } from '../../managed/cel.ts';
 
 const HOST_LABEL = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = `${HOST_LABEL}(\\\\.${HOST_LABEL})*`;

@@ -1,5 +1,5 @@
 /** What `src/resources/formats/cidr.ts` takes for a block, as the API server can check it. */
-import type { CelRule } from '../../managed/kind.ts';
+import type { CelRule } from '../../managed/cel.ts';
 
 /**
  * The CEL functions refuse IPv4 in IPv6 (::ffff:192.0.2.0/120), which the API takes. Another group in its place changes

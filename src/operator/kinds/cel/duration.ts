@@ -1,5 +1,5 @@
 /** Durations (src/settings/duration.ts) as the API server can check them. */
-import type { CelRule } from '../../managed/kind.ts';
+import type { CelRule } from '../../managed/cel.ts';
 
 /** Fewer digits than DURATION_PATTERN: in CEL, as in Go, a duration of more than 292 years is an error. */
 const BOUNDED = [

@@ -1,6 +1,6 @@
 /** What may stand in a Secret: rules of Kubernetes, which it would apply only when the Secret is written, and ours. */
 import { GROUP, MANAGED_BY } from '../../contract/names.ts';
-import type { CelRule } from '../../managed/kind.ts';
+import type { CelRule } from '../../managed/cel.ts';
 
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const DNS_NAME = `${DNS_LABEL}(\\\\.${DNS_LABEL})*`;

@@ -1,0 +1,9 @@
+/** Which formats of the domain are checked in CEL by more than their JSON schema. */
+import { acl } from '../../../resources/formats/acl.ts';
+import { cidr } from '../../../resources/ip-policy-rule.ts';
+import { celRegistry } from '../../managed/cel.ts';
+import { aclRules } from './acl.ts';
+import { cidrRules } from './cidr.ts';
+
+celRegistry.add(acl.element, { rules: aclRules });
+celRegistry.add(cidr, { rules: cidrRules });

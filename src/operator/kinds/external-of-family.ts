@@ -1,0 +1,76 @@
+/** The verbs of a kind whose objects are resources of one family, field by field. */
+import { isDeepStrictEqual } from 'node:util';
+import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
+import type { Client } from '../../client/client.ts';
+import { isNotFound } from '../../client/errors.ts';
+import type { External, Remote } from '../managed/external.ts';
+import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
+
+type Body = Record<string, unknown>;
+
+/** The calls of one family, as the client has them. */
+export interface FamilyCalls<R extends Remote> {
+  create(body: Body, options?: CreateOptions): Promise<R>;
+  get(id: string, options?: CallOptions): Promise<R>;
+  update(id: string, body: Body, options?: ChangeOptions): Promise<R>;
+  delete(id: string, options?: ChangeOptions): Promise<void>;
+  list(options?: CallOptions): AsyncIterable<R>;
+}
+
+export function externalOfFamily<Spec extends object, R extends Remote>(
+  fields: readonly FamilyField[],
+  calls: FamilyCalls<R>,
+  client: Pick<Client, 'closeIdempotencyKey'>,
+): External<Spec, R> {
+  const updatable = fields.filter(({ field }) => field.onUpdate);
+  const immutable = fields.filter(({ field }) => !field.onUpdate);
+  return {
+    observe: (id) => ifExists(calls.get(id)),
+    create: (spec, idempotencyKey) => calls.create(bodyOf(fields, spec), { idempotencyKey }),
+    changes: (spec, remote) => differing(fields, spec, remote),
+    immutableChanges: (spec, remote) => differing(immutable, spec, remote),
+    update: (remote, spec) => calls.update(remote.id, bodyOf(updatable, spec)),
+    delete: (id) => ifExists(calls.delete(id)),
+    all: () => calls.list(),
+    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource_id ?? undefined,
+  };
+}
+
+/** What the call answers, or undefined when there is no such resource: also for a delete, which is then done already. */
+export async function ifExists<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The declared fields as a request has them. */
+export function bodyOf(fields: readonly FamilyField[], spec: object): Body {
+  const declared = declaredValues(fields, spec);
+  // Only a nullable field can be told that it is to have none.
+  return Object.fromEntries(
+    declared
+      .filter(({ value, given }) => value !== null || isNullable(given))
+      .map(({ value, given }) => [given.name, value]),
+  );
+}
+
+/** The members of the spec that the resource does not have with the same value. */
+export function differing(fields: readonly FamilyField[], spec: object, remote: object): string[] {
+  const observed = new Map<string, unknown>(Object.entries(remote));
+  return declaredValues(fields, spec)
+    .filter(({ given, value }) => !isDeepStrictEqual(value, observed.get(given.shownAs)))
+    .map(({ given }) => given.member);
+}
+
+/** What the resource is to have. A field that the spec leaves out has its initial value, or, if immutable, any. */
+function declaredValues(fields: readonly FamilyField[], spec: object) {
+  const members = new Map<string, unknown>(Object.entries(spec));
+  return fields.filter(isDeclarable).flatMap((given) => {
+    const declared = members.get(given.member);
+    if (declared === undefined && !given.field.onUpdate) return [];
+    return [{ given, value: declared === undefined ? given.field.initial : declared }];
+  });
+}

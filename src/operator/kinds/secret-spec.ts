@@ -1,0 +1,65 @@
+/** The members of a spec that say where a token goes and when it is replaced. */
+import { z } from 'zod';
+import type { CelRule } from '../managed/cel.ts';
+import { durationRules, matchesDuration } from './cel/duration.ts';
+import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './cel/secret-names.ts';
+
+const durationField = (about: string) =>
+  z.string().max(32).meta({
+    description: about,
+    'x-cel': durationRules,
+  });
+
+const stringMap = (about: string, rules: readonly CelRule[], value = z.string()) =>
+  z.record(z.string(), value).optional().meta({ description: about, maxProperties: 64, 'x-cel': rules });
+
+export const secret = z
+  .object({
+    name: z.string().max(253).optional().meta({
+      description:
+        'Name of the Secret; default: the name of this object. A Secret that is not ours is never overwritten.',
+      'x-cel': secretNameRules,
+    }),
+    key: z.string().max(253).default('token').meta({
+      description: 'Key of the token in the Secret; the id stands under credential-id.',
+      'x-cel': secretKeyRules,
+    }),
+    template: z
+      .object({
+        labels: stringMap('Labels of the Secret.', labelRules, z.string().max(63).meta({ 'x-cel': labelValueRules })),
+        annotations: stringMap('Annotations of the Secret.', annotationRules),
+      })
+      .optional()
+      .meta({ description: 'What else the Secret carries.' }),
+  })
+  .default({ key: 'token' })
+  .meta({ description: 'Where the token goes.' });
+
+/** Only of what is one: `duration()` fails with a message about protocol buffers. */
+const isDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
+
+export const rotation = z
+  .object({
+    interval: durationField(
+      'How old a token gets before it is replaced; at least 1m. Without it, only on request.',
+    ).optional(),
+    overlap: durationField(
+      'How long the old token works beside the new one; default 10m, or half the interval if that is shorter.',
+    ).optional(),
+  })
+  .optional()
+  .meta({
+    description: 'When the token is replaced.',
+    'x-cel': [
+      {
+        rule: `!${isDuration('interval')} || duration(self.interval) >= duration('1m')`,
+        message: 'rotation.interval must be at least 1m',
+        fieldPath: '.interval',
+      },
+      {
+        rule: `!${isDuration('interval')} || !${isDuration('overlap')} || duration(self.overlap) < duration(self.interval)`,
+        message: 'rotation.overlap must be shorter than rotation.interval',
+        fieldPath: '.overlap',
+      },
+    ],
+  });

@@ -1,0 +1,63 @@
+/** The members of a kind's spec and status, and what the API server checks of them, from the fields of a family. */
+import type { z } from 'zod';
+import type { CelRule } from '../managed/cel.ts';
+// What the formats of the domain are in CEL.
+import './cel/formats.ts';
+import { type FamilyField, inputOf, isDeclarable } from './family-fields.ts';
+
+/** Descriptions in place of the family's, by the names of fields: where those speak of requests, or are missing. */
+export type About = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The spec has the formats, limits and descriptions of requests. What may be left out of a request may be left out here;
+ * it then has the initial value, which the API server fills in unless that is none.
+ */
+export function specFromFamily(fields: readonly FamilyField[], about: About = {}): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    fields.filter(isDeclarable).map((given) => {
+      const { field, member, name } = given;
+      const described = inputOf(given).meta(descriptionOf(given, about[name]));
+      if (field.onCreate === 'required') return [member, described];
+      return [member, field.initial === null ? described.optional() : described.default(field.initial)];
+    }),
+  );
+}
+
+function descriptionOf(given: FamilyField, about: string | undefined) {
+  const { field } = given;
+  const text = about ?? inputOf(given).meta()?.description ?? field.input.meta()?.description;
+  const shown = text ?? field.view.meta()?.description;
+  const immutable = field.onUpdate ? [] : ['Immutable.'];
+  const description = [...(shown === undefined ? [] : [shown]), ...immutable].join(' ');
+  return description === '' ? {} : { description };
+}
+
+/** What only the service sets, and shows. */
+export function statusFromFamily(fields: readonly FamilyField[], about: About = {}): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    fields.filter(isShownOnly).map(({ field, name, member }) => {
+      const description = about[name] ?? field.view.meta()?.description;
+      return [member, field.view.optional().meta(description === undefined ? {} : { description })];
+    }),
+  );
+}
+
+/** A one-time token is derived too, but its place is a Secret. */
+export const isShownOnly = (given: FamilyField) => !isDeclarable(given) && given.field.storage !== 'none';
+
+/** Rules about the spec as a whole: fields that cannot be updated stay what they are, there or not there. */
+export function immutabilityRules(fields: readonly FamilyField[]): CelRule[] {
+  return fields
+    .filter((given) => isDeclarable(given) && !given.field.onUpdate)
+    .map(({ field, member }) => {
+      const isSame = `self.${member} == oldSelf.${member}`;
+      const isAlways = field.onCreate === 'required' || field.initial !== null;
+      return {
+        rule: isAlways
+          ? isSame
+          : `has(self.${member}) == has(oldSelf.${member}) && (!has(self.${member}) || ${isSame})`,
+        message: `${member} is immutable; delete this object and create another`,
+        fieldPath: `.${member}`,
+      };
+    });
+}

@@ -33,6 +33,7 @@ import {
   nextGeneration,
   readIdentity,
 } from './identity.ts';
+import { mustBeChangeable } from './immutable.ts';
 import { Work, type Writer } from './object-writer.ts';
 import {
   hasFinalizer,
@@ -93,7 +94,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const spec = this.#o.parseSpec(object);
     if (spec.managementPolicy === 'Observe') return this.#observeOnly(work, spec);
     this.#mustNotHaveRival(work.object);
-    await this.#ensureAdopted(work);
+    await this.#ensureAdopted(work, spec);
     await this.#ensureIntent(work);
     const settled = (await this.#ensureAsDeclared(work, spec)) ?? (await this.#ensureCreated(work, spec));
     const nextRetirement = await this.#disposal.retireSuperseded(work, this.#now());
@@ -145,16 +146,19 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     await work.persist({ ...lost, retiring }, rotationHandled(work.object));
   }
 
-  async #ensureAdopted(work: Work): Promise<void> {
+  async #ensureAdopted(work: Work, spec: Spec): Promise<void> {
     const adopt = annotation(work.object, ANNOTATION.adopt);
     const identity = readIdentity(work.object);
     if (!adopt || identity.externalId !== undefined || identity.generation > 0) return;
-    if (!(await this.#o.external.observe(adopt))) {
+    const remote = await this.#o.external.observe(adopt);
+    if (!remote) {
       throw new Blocked(
         REASON.externalNotFound,
         `${adopt}, named by the annotation ${ANNOTATION.adopt}, does not exist`,
       );
     }
+    // Before it is taken over: the way out is to delete the object, and what it does not own must survive that.
+    mustBeChangeable(this.#o.external, spec, remote);
     await work.persist({ ...identity, externalId: adopt }, rotationHandled(work.object));
     work.record('Normal', EVENT.adopted, `Took over ${adopt}`);
   }
@@ -244,6 +248,7 @@ export class ManagedReconciler<Spec extends ManagedSpec, R extends Remote> {
     const dueAt = delivery?.renewal(work.object, spec, remote, this.#now()).at;
     const changes = external.changes(spec, remote);
     if (changes.length === 0) return { remote, ready, synced: unchanged(status, work.object), dueAt };
+    mustBeChangeable(external, spec, remote);
     const updated = await external.update(remote, spec);
     const fields = changes.map((name) => `spec.${name}`).join(', ');
     const isDrift = wasInSync(status, work.object) && status.id === remote.id;

@@ -6,6 +6,8 @@ import { permissionsPage } from '../dev/conformance/permissions.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
+import { clusterRole } from './cluster-role.ts';
+import { kindsTable, withSection } from './kinds-table.ts';
 
 interface Generated {
   /** Path from the root of the repository. */
@@ -13,21 +15,28 @@ interface Generated {
   content(): string | Promise<string>;
 }
 
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFile(join(root, file), 'utf8');
+
 const GENERATED: readonly Generated[] = [
   { file: 'docs/openapi.json', content: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
   { file: 'docs/conformance.md', content: conformancePage },
   { file: 'docs/permissions.md', content: permissionsPage },
+  {
+    file: 'docs/operator.md',
+    content: async () => withSection(await read('docs/operator.md'), 'kinds', kindsTable(kinds)),
+  },
+  { file: 'charts/tunnel-operator/files/cluster-role.yaml', content: () => clusterRole(kinds) },
   ...kinds.map((kind) => ({ file: `crds/${crdFileName(kind)}`, content: () => crdYaml(kind) })),
 ];
 
-const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');
 const stale: string[] = [];
 
 for (const { file, content } of GENERATED) {
   const path = join(root, file);
   const wanted = await content();
-  const found = await readFile(path, 'utf8').catch(() => undefined);
+  const found = await read(file).catch(() => undefined);
   if (found === wanted) continue;
   stale.push(file);
   if (check) continue;

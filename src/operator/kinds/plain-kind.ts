@@ -43,6 +43,10 @@ export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote>
   calls(client: Client): FamilyCalls<Remote>;
 }
 
+/** A plain kind whose own types are not needed. */
+// biome-ignore lint/suspicious/noExplicitAny: a heterogeneous list needs an existential type, which TypeScript lacks
+export type AnyPlainKind = PlainKind<any, any>;
+
 /** @throws Error when the family has something that needs more than its fields say, and the options do not say it */
 export function plainKind<
   F extends Fields,

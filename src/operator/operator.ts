@@ -266,6 +266,8 @@ export class TunnelOperator extends operatorLibrary.default {
   #problems(): string[] {
     const limit = this.#config.silenceMs * SILENCES_UNTIL_STALE;
     const stale = this.#caches().flatMap(({ name, cache }) => {
+      const missingRight = cache.missingRight();
+      if (missingRight !== undefined) return [`${name}: ${missingRight}`];
       const staleness = cache.staleness();
       if (staleness === undefined) return [`${name}: not listed yet`];
       return staleness > limit ? [`${name}: the watch was last heard of ${Math.round(staleness / 1000)} s ago`] : [];

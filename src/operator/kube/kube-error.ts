@@ -26,6 +26,11 @@ export class KubeError extends Error {
     return this.code === 404;
   }
 
+  /** The service account lacks a right; the message names it. */
+  get isForbidden(): boolean {
+    return this.code === 403;
+  }
+
   /** A newer version exists, or the name is taken. */
   get isConflict(): boolean {
     return this.code === 409;

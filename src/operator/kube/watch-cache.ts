@@ -43,6 +43,7 @@ export class WatchCache {
   readonly #synced = Promise.withResolvers<void>();
   #version: string | undefined;
   #lastHeard = 0;
+  #forbidden: 'list' | 'watch' | undefined;
   #running: Promise<void> | undefined;
 
   constructor(api: KubeApi, options: WatchCacheOptions) {
@@ -77,6 +78,14 @@ export class WatchCache {
     return this.#lastHeard === 0 ? undefined : now - this.#lastHeard;
   }
 
+  /** Which right is missing, if one is: no time heals that, somebody has to grant it. */
+  missingRight(): string | undefined {
+    if (this.#forbidden === undefined) return undefined;
+    const { group, plural } = this.#options.type;
+    const resource = group === '' ? plural : `${plural}.${group}`;
+    return `not allowed to ${this.#forbidden} ${resource}; grant get, list and watch on ${resource}`;
+  }
+
   async #run(): Promise<void> {
     const { log, type } = this.#options;
     let failures = 0;
@@ -95,7 +104,8 @@ export class WatchCache {
         if (error instanceof KubeError && error.isExpired) this.#version = undefined;
         const phase = this.#version === undefined ? 'list' : 'watch';
         this.#options.onActivity?.(`${phase}-failed`);
-        log.warn({ err: error, resource: type.plural, failures }, `${phase} failed; will resume`);
+        if (error instanceof KubeError && error.isForbidden) this.#noteForbidden(phase, error);
+        else log.warn({ err: error, resource: type.plural, failures }, `${phase} failed; will resume`);
       }
       await this.#pause(failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY));
     }
@@ -152,7 +162,15 @@ export class WatchCache {
     return (this.#options.transform ?? slim)(object);
   }
 
+  /** Says so once, however often it is tried. */
+  #noteForbidden(phase: 'list' | 'watch', err: KubeError): void {
+    const level = this.#forbidden === phase ? 'debug' : 'error';
+    this.#forbidden = phase;
+    this.#options.log[level]({ err, resource: this.#options.type.plural }, this.missingRight());
+  }
+
   #heard(): void {
+    this.#forbidden = undefined;
     this.#lastHeard = Date.now();
   }
 

@@ -271,7 +271,8 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       // What changes while the list is read is reconciled anyway, and the list may be older than it.
       const before = new Map([...this.cache.store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
       const remotes = new Map<string, R>();
-      for await (const remote of this.#comparison.external.all()) {
+      // A family of which nobody has declared anything need not be read, nor be open to the operator's API key.
+      for await (const remote of before.size > 0 ? this.#comparison.external.all() : []) {
         if (this.#stopping) return true;
         remotes.set(remote.id, remote);
       }

@@ -2,10 +2,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { exampleFile } from '../dev/fixtures/example-file.ts';
 import { ANNOTATION } from '../src/operator/contract/names.ts';
 import { EVENT, REASON } from '../src/operator/contract/reasons.ts';
 import { createMetrics } from '../src/operator/controller/metrics.ts';
+import { kinds } from '../src/operator/kinds/kinds.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -23,6 +26,16 @@ const packageFile = z.object({
   dependencies: z.record(z.string(), z.string()),
   devDependencies: z.record(z.string(), z.string()),
 });
+
+/** Short and singular names under which kubectl knows what clusters that have tunnels are likely to have. */
+const TAKEN = new Set(
+  [
+    'cm cs csr ds deploy ep ev hpa ing limits netpol no ns pc pdb po pv pvc quota rc rs sa sc sts svc cj crd crds vac',
+    'gtw gc btp tlsroute httproute grpcroute gateway referencegrant refgrant backendtlspolicy xlistenerset',
+    'cert certs cr crs ciss issuer clusterissuer challenge order',
+    'vs dr gw se we wg pa ra ap sidecar envoyfilter telemetry wp',
+  ].flatMap((names) => names.split(' ')),
+);
 
 describe('docs/operator.md', () => {
   const text = read('docs/operator.md');
@@ -59,6 +72,27 @@ describe('docs/dependencies.md', () => {
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
     );
     expect(listed.filter((name) => !(name in dependencies) && !(name in devDependencies))).toEqual([]);
+  });
+});
+
+describe('every kind', () => {
+  it.each(kinds)('$kind has an example', ({ kind }) => {
+    const file = exampleFile(kind);
+    expect(existsSync(join(ROOT, file)), `${file} is missing: a manifest of ${kind} to copy`).toBe(true);
+    const documents = parseAllDocuments(read(file)).map((document) => document.toJS());
+    expect(documents).toContainEqual(expect.objectContaining({ kind }));
+  });
+
+  it.each(kinds)('$kind has a file of its own name', ({ kind }) => {
+    const file = exampleFile(kind).replace('examples/', 'src/operator/kinds/').replace('.yaml', '.ts');
+    expect(existsSync(join(ROOT, file)), `${kind} is not in ${file}`).toBe(true);
+  });
+
+  const names = kinds.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]);
+
+  it('has names that no other has, nor Kubernetes, Gateway API, cert-manager or Istio', () => {
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    expect(names.filter((name) => TAKEN.has(name))).toEqual([]);
   });
 });
 

@@ -8,19 +8,42 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { type CommandResult, cluster, kubectl } from '../harness.ts';
 import { kubectlOn } from './kubectl.ts';
-import { CREDENTIALS, credential, eventually, POLICIES, policy, ROOT, SECRETS, startStack } from './stack.ts';
+import {
+  CREDENTIALS,
+  credential,
+  eventually,
+  manifest,
+  POLICIES,
+  policy,
+  ROOT,
+  SECRETS,
+  type Stack,
+  startStack,
+} from './stack.ts';
 
 type Kubectl = (args: readonly string[], options?: { input?: string }) => Promise<CommandResult>;
 
-const rules: unknown = parse(await readFile(`${ROOT}charts/tunnel-operator/files/cluster-role.yaml`, 'utf8'));
+const ruleList = z.array(
+  z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
+);
+const chartRules = ruleList.parse(
+  parse(await readFile(`${ROOT}charts/tunnel-operator/files/cluster-role.yaml`, 'utf8')),
+);
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-rbac-'));
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Makes a service account with the rules of the chart; returns a kubeconfig file that speaks for it. */
-async function serviceAccount(run: Kubectl, namespace: string, binding: 'RoleBinding' | 'ClusterRoleBinding') {
+async function serviceAccount(
+  run: Kubectl,
+  namespace: string,
+  binding: 'RoleBinding' | 'ClusterRoleBinding',
+  rules = chartRules,
+) {
   const apiGroup = 'rbac.authorization.k8s.io';
   const role = `tunnel-operator-${namespace}`;
   const roleRef = { apiGroup, kind: 'ClusterRole', name: role };
@@ -55,13 +78,28 @@ async function serviceAccount(run: Kubectl, namespace: string, binding: 'RoleBin
   return { file, role };
 }
 
+/** What the API servers have refused to the operators of a stack, in their words, which name the right. */
+const forbidden = ({ logs }: Stack) => logs.filter((line) => /forbidden/i.test(line));
+
+/** A right that is missing shows as a wait that is too long; this says which. */
+async function namingRights(stack: Stack, attempt: () => Promise<unknown>): Promise<void> {
+  await attempt().catch((cause: unknown) => {
+    const refusals = forbidden(stack).flatMap(
+      (line) => line.match(/\w+ is forbidden: [^"]*"[^"]*" cannot [^\\}]*/g) ?? line,
+    );
+    throw refusals.length === 0 ? cause : new Error([...new Set(refusals)].join('\n'), { cause });
+  });
+}
+
 describe('with the permissions of the chart in one namespace', async () => {
   const stack = await startStack({ prefix: 'rbac', operators: 0 });
   const { namespace, kube } = stack;
   const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
   afterAll(() => kubectl(['delete', 'clusterrole', role]));
 
-  test('everything works', async () => {
+  test('everything works', () => namingRights(stack, everythingWorks));
+
+  async function everythingWorks() {
     const operator = await stack.operate({ kubeconfig: file, leaderElect: true });
     // Create, with an Event.
     await stack.apply(policy('p', { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }), credential('c'));
@@ -86,9 +124,24 @@ describe('with the permissions of the chart in one namespace', async () => {
     await stack.remove(POLICIES, 'p');
     await stack.remove(CREDENTIALS, 'c');
     expect(await stack.remoteIds()).toEqual([]);
-    expect(stack.logs.filter((line) => /forbidden/i.test(line))).toEqual([]);
+    expect(forbidden(stack)).toEqual([]);
     expect(await stack.metric('rest_client_requests_total', { code: '403' })).toBe(0);
-  });
+  }
+
+  test.concurrent.for(kindRows)('$name is made, changed and deleted', (row) =>
+    namingRights(stack, async () => {
+      const { name, kind, type } = row;
+      const object = type.plural;
+      await stack.apply(manifest(row, object, row.another(1).spec));
+      await stack.ready(type, object);
+      await eventually(async () => expect(await stack.events(object)).toMatchObject([{ reason: 'Created' }]));
+      await stack.apply(manifest(row, object, row.changed(1).spec));
+      const { status } = await stack.ready(type, object);
+      expect(await kind.calls(stack.client).get(String(status.id)), name).toMatchObject(row.changed(1).remote);
+      await stack.remove(type, object);
+      expect(forbidden(stack)).toEqual([]);
+    }),
+  );
 
   test('nothing outside of what it needs can be done', async () => {
     const may = async (...args: string[]) => {
@@ -102,6 +155,37 @@ describe('with the permissions of the chart in one namespace', async () => {
     expect(await may('get', 'configmaps', '-n', namespace)).toBe('no');
     expect(await may('create', 'pods', '-n', namespace)).toBe('no');
     expect(await may('escalate', 'clusterroles')).toBe('no');
+  });
+});
+
+describe('without a right', async () => {
+  const stack = await startStack({ prefix: 'rights', operators: 0 });
+  const { namespace } = stack;
+  const plural = 'ippolicies';
+  const rules = chartRules.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== plural) }));
+  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding', rules);
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+
+  test('the log says once which it is, and /readyz says so as long as it lasts', async () => {
+    const resource = `${plural}.tunnel-operator.dev`;
+    const missing = `not allowed to list ${resource}; grant get, list and watch on ${resource}`;
+    const operator = stack.makeOperator({ kubeconfig: file });
+    // It waits for the right to be granted.
+    const started = operator.start();
+    await eventually(async () => {
+      const response = await fetch(`${operator.healthUrl}/readyz`);
+      expect(await response.text()).toBe(`IPPolicy: ${missing}\n`);
+      expect(response.status).toBe(503);
+    });
+    await eventually(async () => {
+      expect(await stack.metric('tunnel_operator_watch_total', { activity: 'list-failed' })).toBeGreaterThan(1);
+    });
+    const said = stack.logs.map((line) => JSON.parse(line)).filter(({ msg, level }) => msg === missing && level > 20);
+    expect(said).toHaveLength(1);
+    const granted = JSON.stringify({ rules: chartRules });
+    expect(await kubectl(['patch', 'clusterrole', role, '-p', granted])).toMatchObject({ code: 0 });
+    await started;
+    expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
   });
 });
 
@@ -140,6 +224,6 @@ describe.skipIf(external)('with the permissions of the chart in all namespaces',
     expect(tokens[0]?.stdout).not.toBe(tokens[1]?.stdout);
     expect(await run(['-n', 'a', 'delete', 'ipp,tcred', '--all'])).toMatchObject({ code: 0 });
     expect(await stack.remoteIds()).toHaveLength(2);
-    expect(stack.logs.filter((line) => /forbidden/i.test(line))).toEqual([]);
+    expect(forbidden(stack)).toEqual([]);
   });
 });

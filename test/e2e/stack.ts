@@ -6,10 +6,12 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, expect, vi } from 'vitest';
+import type { KindRow } from '../../dev/fixtures/kinds.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { kinds } from '../../src/operator/kinds/kinds.ts';
 import { type Condition, findCondition } from '../../src/operator/kube/conditions.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
@@ -43,6 +45,15 @@ export function policy(name: string, spec: object = {}, annotations: Record<stri
 
 export function credential(name: string, spec: object = {}, annotations: Record<string, string> = {}): Manifest {
   return { apiVersion: API_VERSION, kind: 'TunnelCredential', metadata: { name, annotations }, spec };
+}
+
+export function manifest(
+  { name: kind }: Pick<KindRow, 'name'>,
+  name: string,
+  spec: object = {},
+  annotations: Record<string, string> = {},
+): Manifest {
+  return { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
 }
 
 export interface Seen {
@@ -95,7 +106,7 @@ export interface Stack {
   events(name: string): Promise<{ reason: string; message: string; type: string }[]>;
   /** The value of one metric of the newest operator, summed over the series that have these labels. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
-  /** All ids in the API, of both families. */
+  /** All ids in the API, of the families of all kinds. */
   remoteIds(): Promise<string[]>;
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
@@ -138,7 +149,7 @@ export async function startStack(
     },
     async operate(settings) {
       const operator = stack.makeOperator(settings);
-      await operator.start();
+      await unlessForbidden(operator.start(), logs);
       return operator;
     },
     async stopOperator(operator) {
@@ -219,8 +230,7 @@ export async function startStack(
     },
     async remoteIds() {
       const ids: string[] = [];
-      for await (const { id } of client.ipPolicies.list()) ids.push(id);
-      for await (const { id } of client.credentials.list()) ids.push(id);
+      for (const kind of kinds) for await (const { id } of kind.calls(client).list()) ids.push(id);
       return ids;
     },
     sql: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, values)).rows,
@@ -260,9 +270,25 @@ export async function startStack(
   return stack;
 }
 
+/** A start that lacks a right would wait for ever. @throws Error naming the right */
+async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
+  const forbidden = Promise.withResolvers<never>();
+  const look = () => {
+    const line = logs.find((each) => each.includes('not allowed to '));
+    if (line !== undefined) forbidden.reject(new Error(`the operator lacks a right: ${line}`));
+  };
+  const looking = setInterval(look, 100);
+  try {
+    await Promise.race([start, forbidden.promise]);
+  } finally {
+    clearInterval(looking);
+  }
+}
+
 /** With no operator left, finalizers would keep the namespace for ever. */
 async function letGo({ kube, namespace }: Stack): Promise<void> {
-  for (const type of [POLICIES, CREDENTIALS]) {
+  for (const { plural } of kinds) {
+    const type = { group: GROUP, version: VERSION, plural };
     const { items } = await kube.list(type, { namespace });
     for (const { metadata } of items) {
       await kube.patch(type, metadata.name, { metadata: { finalizers: null } }, namespace).catch(() => undefined);

@@ -4,7 +4,7 @@ import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
 
 /** What a kind needs of its family. */
-export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent'>;
+export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent' | 'samples'>;
 
 export interface FamilyField {
   readonly field: Field;

@@ -1,0 +1,133 @@
+/** What a kind takes from its family, and what it refuses to take. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { crd } from '../../../src/operator/crds/crd.ts';
+import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
+import { bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
+import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
+import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
+import { botUser } from '../../../src/resources/bot-user.ts';
+import { optionalReference } from '../../../src/resources/definition/reference.ts';
+import type { Fields, Resource } from '../../../src/resources/definition/resource.ts';
+import { derived, field, optional, required, resource, writeOnly } from '../../../src/resources/definition/resource.ts';
+import { bytes } from '../../../src/resources/formats/text.ts';
+
+const family = <F extends Fields>(fields: F): Resource<F> =>
+  resource({
+    name: 'thing',
+    title: 'Thing',
+    prefix: 'th',
+    path: '/things',
+    collection: 'things',
+    tag: 'Things',
+    description: 'A thing.',
+    fields,
+    samples: { least: {}, full: {}, change: {} },
+  });
+
+const FIELDS = {
+  display_name: required(bytes(30).meta({ description: 'What it is called.' })),
+  host_name: required(z.string(), { update: false }),
+  region: field(z.string(), z.nullable(z.string()), 'optional', false, null),
+  note: optional(z.string()),
+  active: field(z.boolean(), z.boolean(), 'optional', true, true),
+  cname_target: derived(z.string().nullable().meta({ description: 'Where to point the domain.' })),
+};
+const calls = (): FamilyCalls<{ id: string; uri: string }> => {
+  throw new Error('not called');
+};
+const options = { kind: 'Policy', shortNames: ['po'], calls };
+
+describe('the CRD of a plain kind', () => {
+  const { names, versions } = crd(plainKind(family(FIELDS), { ...options, columns: ['active'] })).spec;
+  const schema = z
+    .object({ properties: z.record(z.string(), z.record(z.string(), z.unknown())) })
+    .parse(versions[0]?.schema.openAPIV3Schema);
+  const { spec, status } = schema.properties;
+
+  test('has names that follow from the kind', () => {
+    expect(names).toMatchObject({ plural: 'policies', singular: 'policy', shortNames: ['po'] });
+  });
+
+  test('has the fields of requests in its spec, in camelCase, with what is required, limits, defaults and texts', () => {
+    expect(spec?.required).toEqual(['displayName', 'hostName']);
+    expect(spec?.properties).toMatchObject({
+      displayName: {
+        type: 'string',
+        maxLength: 30,
+        description: 'What it is called.',
+        'x-kubernetes-validations': [{ rule: 'bytes(self).size() <= 30' }],
+      },
+      hostName: { type: 'string', description: 'Immutable.' },
+      note: { type: 'string' },
+      active: { type: 'boolean', default: true },
+    });
+    expect(spec?.properties).not.toHaveProperty('cnameTarget');
+  });
+
+  test('has what only the service sets in its status', () => {
+    expect(status?.properties).toMatchObject({ cnameTarget: { description: 'Where to point the domain.' } });
+  });
+
+  test('keeps immutable fields, there or not there', () => {
+    expect(spec?.['x-kubernetes-validations']).toMatchObject([
+      { rule: 'self.hostName == oldSelf.hostName', fieldPath: '.hostName' },
+      { rule: 'has(self.region) == has(oldSelf.region) && (!has(self.region) || self.region == oldSelf.region)' },
+    ]);
+  });
+
+  test('has a column for the field, and the id', () => {
+    const columns = versions[0]?.additionalPrinterColumns.map(({ name, type, jsonPath }) => [name, type, jsonPath]);
+    expect(columns).toContainEqual(['Active', 'boolean', '.spec.active']);
+    expect(columns).toContainEqual(['ID', 'string', '.status.id']);
+  });
+});
+
+describe('the body of a request', () => {
+  const fields = familyFields({ fields: FIELDS });
+  test.each([
+    [
+      { displayName: 'a', hostName: 'h' },
+      { display_name: 'a', host_name: 'h', note: null, active: true },
+    ],
+    [
+      { displayName: 'a', hostName: 'h', region: 'eu', note: 'n', active: false },
+      { display_name: 'a', host_name: 'h', region: 'eu', note: 'n', active: false },
+    ],
+  ])('of %j is %j', (spec, body) => expect(bodyOf(fields, spec)).toEqual(body));
+});
+
+describe('a resource differs', () => {
+  const fields = familyFields({ fields: FIELDS });
+  const remote = { display_name: 'a', host_name: 'h', region: 'eu', note: null, active: true, cname_target: 'x' };
+  const spec = { displayName: 'a', hostName: 'h' };
+  test.each([
+    ['in nothing, whatever an immutable field has that was left out', spec, []],
+    ['in a field that is declared otherwise', { ...spec, displayName: 'b' }, ['displayName']],
+    ['in an immutable field', { ...spec, region: 'us' }, ['region']],
+    ['in a field that has its initial value again', { ...spec, note: 'n' }, ['note']],
+  ])('%s', (_, declared, members) => expect(differing(fields, declared, remote)).toEqual(members));
+});
+
+describe('a plain kind is refused by name when its family', () => {
+  test.each([
+    ['refers to others', family({ bot_id: optionalReference([botUser], 'bot') }), 'the field bot_id refers to'],
+    ['has a secret', family({ key_pem: writeOnly(z.string()) }), 'the field key_pem is a secret'],
+    ['hands out a token', family({ token: derived(z.string().nullable(), 'none') }), 'token is shown only once'],
+    [
+      'has members in another spelling',
+      family({ target: required(z.object({ host_name: z.string() })) }),
+      'target has',
+    ],
+  ])('%s', (_, given, problem) => {
+    expect(() => plainKind<Fields, { id: string; uri: string }>(given, options)).toThrow(
+      new RegExp(`^Policy cannot be a plain kind of the family thing: .*${problem}`),
+    );
+  });
+
+  test('unless the field is left out, or declared by the kind', () => {
+    const given = family({ key_pem: writeOnly(z.string()) });
+    expect(() => plainKind(given, { ...options, omit: ['key_pem'] })).not.toThrow();
+    expect(() => plainKind(given, { ...options, spec: { keyPem: z.string() } })).not.toThrow();
+  });
+});

@@ -1,43 +1,42 @@
 /** Calls that fail while everybody lives on: each call that the operator makes meets each fault, once. */
 import { describe, expect, it } from 'vitest';
+import { type KindRow, kindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { untilSettled } from './inspect.ts';
 import { counter } from './kill-points.ts';
 import { type Assignment, Attribution, FAULTS, hanging, ObjectFaults } from './object-faults.ts';
 import type { Fault } from './proxy.ts';
-import { CREDENTIALS, type Declared, openStage, POLICIES } from './stage.ts';
+import { type Declared, openStage } from './stage.ts';
 
 const stage = await openStage({ flags: ['--api-timeout', '2s', '--kube-timeout', '2s'] });
 await stage.startOperator();
-const attribution = new Attribution();
+
+/** The two that have all calls between them; of the others, whose calls are the same, each call meets one fault. */
+const others = kindRows.filter(({ name }) => name !== 'IPPolicy' && name !== 'TunnelCredential');
+const ALL = ['policy', 'agent', ...others.map(({ type }) => type.plural)];
+const attribution = new Attribution(ALL);
 
 const numbered = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
+const numberOf = (name: string) => Number(name.split('-').at(-1));
 
 interface Phase {
   readonly name: string;
   readonly policy?: (name: string) => Promise<unknown>;
   readonly agent?: (name: string) => Promise<unknown>;
+  readonly other?: (row: KindRow, name: string) => Promise<unknown>;
 }
 
 const policy = (name: string) => ({ kind: 'IPPolicy', name }) as const;
 const agent = (name: string) => ({ kind: 'TunnelCredential', name }) as const;
-
-async function apply(declared: Declared): Promise<void> {
-  await stage.apply(declared);
-  const { metadata } = await stage.kube.get(
-    declared.kind === 'IPPolicy' ? POLICIES : CREDENTIALS,
-    declared.name,
-    stage.namespace,
-  );
-  attribution.learnUid(metadata.uid, declared.name);
-}
+const object = (row: KindRow, name: string) => ({ kind: row.name, name });
+const apply = (declared: Declared) => stage.apply(declared);
 
 const rotation = { overlap: '0s' };
 const edited = (name: string) => ({ description: `edited ${name}`, acl: ['bind:b.example.com'], rotation });
 
 async function deleteInTheApi({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<void> {
   const id = (await stage.find({ kind, name }))?.metadata.annotations?.[ANNOTATION.externalId] ?? '';
-  await (kind === 'IPPolicy' ? stage.client.ipPolicies : stage.client.credentials).delete(id);
+  await kindRow(kind).kind.calls(stage.client).delete(id);
   await stage.annotate({ kind, name }, { [ANNOTATION.reconcileRequestedAt]: 'gone' });
 }
 
@@ -47,6 +46,7 @@ const PHASES: readonly Phase[] = [
     policy: (name) =>
       apply({ ...policy(name), spec: { description: name, rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] } }),
     agent: (name) => apply({ ...agent(name), spec: { description: name, acl: ['bind:a.example.com'], rotation } }),
+    other: (row, name) => apply({ ...object(row, name), ...row.another(numberOf(name)) }),
   },
   {
     name: 'editing',
@@ -56,6 +56,7 @@ const PHASES: readonly Phase[] = [
         spec: { description: `edited ${name}`, rules: [{ cidr: '10.0.0.0/9', action: 'deny' }] },
       }),
     agent: (name) => apply({ ...agent(name), spec: edited(name) }),
+    other: (row, name) => apply({ ...object(row, name), ...row.changed(numberOf(name)) }),
   },
   { name: 'rotating', agent: (name) => stage.annotate(agent(name), { [ANNOTATION.rotateRequestedAt]: 'now' }) },
   { name: 'making up for a deleted Secret', agent: (name) => stage.deleteSecret(name) },
@@ -67,21 +68,29 @@ const PHASES: readonly Phase[] = [
     name: 'creating anew what is gone',
     policy: (name) => deleteInTheApi(policy(name)),
     agent: (name) => deleteInTheApi(agent(name)),
+    other: (row, name) => deleteInTheApi(object(row, name)),
   },
   {
     name: 'deleting',
     policy: (name) => stage.remove(policy(name)),
     agent: (name) => stage.remove(agent(name)),
+    other: (row, name) => stage.remove(object(row, name)),
   },
 ];
 
-async function perform(phase: Phase, names: { policies: readonly string[]; agents: readonly string[] }) {
-  const { policy: actOnPolicy, agent: actOnAgent } = phase;
-  if (actOnPolicy) await Promise.all(names.policies.map(actOnPolicy));
-  if (actOnAgent) await Promise.all(names.agents.map(actOnAgent));
+/** How many objects of each kind, by the beginning of their names. */
+type Counts = Readonly<Record<string, number>>;
+
+async function perform(phase: Phase, counts: Counts) {
+  const { policy: actOnPolicy, agent: actOnAgent, other: actOnOther } = phase;
+  const names = (kind: string) => numbered(kind, counts[kind] ?? 0);
+  if (actOnPolicy) await Promise.all(names('policy').map(actOnPolicy));
+  if (actOnAgent) await Promise.all(names('agent').map(actOnAgent));
+  if (!actOnOther) return;
+  await Promise.all(others.flatMap((row) => names(row.type.plural).map((name) => actOnOther(row, name))));
 }
 
-/** The calls about one policy and one credential in each phase, without faults; Events, which may fail, left out. */
+/** The calls about one object of each kind in each phase, without faults; Events, which may fail, left out. */
 async function rehearse(): Promise<Map<string, { object: string; call: string }[]>> {
   const found = new Map<string, { object: string; call: string }[]>();
   for (const phase of PHASES) {
@@ -92,7 +101,7 @@ async function rehearse(): Promise<Map<string, { object: string; call: string }[
       if (object !== undefined && !call.path.includes('/events')) calls.push({ object, call: nameOf(call, object) });
       return attribution.learnFrom(call, forward);
     });
-    await perform(phase, { policies: ['policy-0'], agents: ['agent-0'] });
+    await perform(phase, Object.fromEntries(ALL.map((kind) => [kind, 1])));
     await untilSettled(stage);
     found.set(phase.name, calls);
   }
@@ -103,27 +112,31 @@ const rehearsed = await rehearse();
 
 /** Every call of the phase with every fault, each for an object of its own. */
 function assign(phase: Phase, faults: readonly Fault[]): Assignment[] {
-  const assignments: Assignment[] = [];
-  for (const kind of ['policy', 'agent']) {
+  return ALL.flatMap((kind, place) => {
     const calls = (rehearsed.get(phase.name) ?? []).filter(({ object }) => object === `${kind}-0`);
-    const pairs = calls.flatMap(({ call }) => faults.map((fault) => ({ call, fault })));
-    assignments.push(...pairs.map((pair, n) => ({ object: `${kind}-${n}`, ...pair })));
-  }
-  return assignments;
+    const isOther = place >= ALL.length - others.length;
+    const pairs = calls.flatMap(({ call }, nth) => {
+      const all = faults.map((fault) => ({ call, fault }));
+      return isOther ? all.slice((nth + place) % all.length).slice(0, 1) : all;
+    });
+    return pairs.map((pair, n) => ({ object: `${kind}-${n}`, ...pair }));
+  });
 }
 
 describe('any call may fail in any way while the operator is', { timeout: 120_000 }, () => {
   const faults = [...Object.values(FAULTS), hanging().fault];
   const most = (kind: string) =>
-    Math.max(...PHASES.map((phase) => assign(phase, faults).filter(({ object }) => object.startsWith(kind)).length));
-  const names = { policies: numbered('policy', most('policy')), agents: numbered('agent', most('agent')) };
+    Math.max(
+      ...PHASES.map((phase) => assign(phase, faults).filter((each) => each.object.startsWith(`${kind}-`)).length),
+    );
+  const counts = Object.fromEntries(ALL.map((kind) => [kind, most(kind)]));
 
   it.for(PHASES)('$name', async (phase, { annotate }) => {
     const hang = hanging();
     const assignments = assign(phase, [...Object.values(FAULTS), hang.fault]);
     const faults = new ObjectFaults(attribution, assignments, counter());
     stage.proxy().intercept(faults.fault);
-    await perform(phase, names);
+    await perform(phase, counts);
     await untilSettled(stage, 60_000, 200);
     // What a cache knows already, which depends on who is faster, saves a call now and then.
     expect(faults.unmet.length, faults.unmet.join(', ')).toBeLessThan(assignments.length / 10);

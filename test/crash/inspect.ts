@@ -1,12 +1,15 @@
 /** The promise, checked: what is declared exists once, everywhere, and nothing else does. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { kindRow } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
+import type { Remote } from '../../src/operator/managed/external.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
-import { CREDENTIALS, type Declared, POLICIES, SECRETS, type Stage } from './stage.ts';
+import { type Declared, type PolicySpec, SECRETS, type Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */
 export interface Outline {
@@ -24,8 +27,6 @@ export interface Inspection {
   outline: Outline;
 }
 
-type Credential = Awaited<ReturnType<Stage['client']['credentials']['get']>>;
-type Policy = Awaited<ReturnType<Stage['client']['ipPolicies']['get']>>;
 type Rule = Awaited<ReturnType<Stage['client']['ipPolicyRules']['get']>>;
 
 const secretData = z.record(z.string(), z.string());
@@ -33,14 +34,18 @@ const secretData = z.record(z.string(), z.string());
 /** Looks at all of the namespace and all of the API. */
 export async function inspect(stage: Stage): Promise<Inspection> {
   const { namespace, kube, client } = stage;
-  const items = async (type: typeof POLICIES) => (await kube.list(type, { namespace })).items;
-  const objects = [
-    ...(await items(POLICIES)).map((object) => ({ ...object, kind: 'IPPolicy' })),
-    ...(await items(CREDENTIALS)).map((object) => ({ ...object, kind: 'TunnelCredential' })),
-  ];
+  const items = async (type: ResourceType) => (await kube.list(type, { namespace })).items;
+  const objects: KubeObject[] = [];
+  const remotes: Remote[] = [];
+  for (const {
+    name: kind,
+    type,
+    kind: { calls },
+  } of stage.kinds) {
+    objects.push(...(await items(type)).map((object) => ({ ...object, kind })));
+    remotes.push(...(await Array.fromAsync(calls(client).list())));
+  }
   const secrets = (await items(SECRETS)).filter(({ type }) => type === SECRET_TYPE);
-  const credentials = await Array.fromAsync(client.credentials.list());
-  const policies = await Array.fromAsync(client.ipPolicies.list());
   const rules = await Array.fromAsync(client.ipPolicyRules.list());
 
   const problems: string[] = [];
@@ -58,24 +63,19 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     claimed.add(id);
     checkObject(object, say);
     const described = { ...sketch(object) };
-    if (declared.kind === 'IPPolicy') {
-      checkPolicy(
-        declared.spec,
-        policies.find((policy) => policy.id === id),
-        rulesOf(rules, id),
-        say,
-      );
-    } else {
-      checkCredential(
-        declared.spec,
-        credentials.find((credential) => credential.id === id),
-        say,
-      );
-      const name = declared.spec.secret?.name ?? declared.name;
+    checkRemote(
+      remoteOf(declared),
+      remotes.find((remote) => remote.id === id),
+      say,
+    );
+    if (!('remote' in declared) && declared.kind === 'IPPolicy') checkRules(declared.spec, rulesOf(rules, id), say);
+    if (kindRow(declared.kind).kind.delivery) {
+      const where = 'remote' in declared || declared.kind === 'IPPolicy' ? undefined : declared.spec.secret;
+      const name = where?.name ?? declared.name;
       secretsOf.add(name);
       const secret = secrets.find(({ metadata }) => metadata.name === name);
       if (secret) {
-        await checkSecret(stage, declared.spec.secret?.key ?? 'token', secret, object, id, say);
+        await checkSecret(stage, where?.key ?? 'token', secret, object, id, say);
         Object.assign(described, { secret: sketchSecret(secret) });
       } else say(`has no Secret ${name}`);
     }
@@ -92,7 +92,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     const isGarbage = metadata.ownerReferences?.every(({ uid }) => !living.has(uid)) ?? false;
     if (!secretsOf.has(metadata.name) && !isGarbage) problems.push(`Secret ${metadata.name} is left over`);
   }
-  for (const { id } of [...credentials, ...policies]) if (!claimed.has(id)) problems.push(`${id} is an orphan`);
+  for (const { id } of remotes) if (!claimed.has(id)) problems.push(`${id} is an orphan`);
   for (const { id, ip_policy_id } of rules) {
     if (!claimed.has(ip_policy_id)) problems.push(`${id} is an orphan of ${ip_policy_id}`);
   }
@@ -150,27 +150,30 @@ function checkObject(object: KubeObject, say: Say): void {
   }
 }
 
-type SpecOf<K extends Declared['kind']> = Extract<Declared, { kind: K }>['spec'];
+/** What the API must have of a declared object: as its row says, or as follows from the spec. */
+function remoteOf(declared: Declared): Readonly<Record<string, unknown>> {
+  if ('remote' in declared) return declared.remote;
+  const description = declared.spec.description ?? null;
+  return declared.kind === 'IPPolicy' ? { description } : { description, acl: declared.spec.acl ?? [] };
+}
 
-function checkPolicy(spec: SpecOf<'IPPolicy'>, policy: Policy | undefined, rules: Rule[], say: Say): void {
-  if (!policy) {
-    say('has no policy in the API');
+function checkRemote(wanted: Readonly<Record<string, unknown>>, remote: Remote | undefined, say: Say): void {
+  if (!remote) {
+    say('has no resource in the API');
     return;
   }
-  if (policy.description !== (spec.description ?? null)) say(`is described as "${policy.description}"`);
+  const actual = new Map<string, unknown>(Object.entries(remote));
+  for (const [name, value] of Object.entries(wanted)) {
+    if (!isDeepStrictEqual(actual.get(name), value))
+      say(`has ${JSON.stringify(actual.get(name))} as ${name} in the API`);
+  }
+}
+
+function checkRules(spec: PolicySpec, rules: Rule[], say: Say): void {
   const wanted = (spec.rules ?? []).map(({ cidr, action, description = null }) => ({ cidr, action, description }));
   const actual = rules.map(({ cidr, action, description }) => ({ cidr, action, description }));
   const sorted = (list: typeof wanted) => list.toSorted((a, b) => (a.cidr < b.cidr ? -1 : 1));
   if (!isDeepStrictEqual(sorted(wanted), sorted(actual))) say(`has the rules ${JSON.stringify(actual)}`);
-}
-
-function checkCredential(spec: SpecOf<'TunnelCredential'>, credential: Credential | undefined, say: Say): void {
-  if (!credential) {
-    say('has no credential in the API');
-    return;
-  }
-  if (credential.description !== (spec.description ?? null)) say(`is described as "${credential.description}"`);
-  if (!isDeepStrictEqual(credential.acl, spec.acl ?? [])) say(`may bind ${credential.acl}`);
 }
 
 async function checkSecret(stage: Stage, key: string, secret: KubeObject, owner: KubeObject, id: string, say: Say) {

@@ -1,7 +1,7 @@
 /** Run with `--reporter=verbose` to see how many points there were. */
 import { describe, expect, it, type TestContext } from 'vitest';
 import { chains, check } from './kill-points.ts';
-import { disturbedToo, type Scenario, undisturbedButFor } from './scenarios.ts';
+import { disturbedToo, type Scenario, undisturbedButFor, withEveryKind } from './scenarios.ts';
 
 const stages = await chains(4);
 
@@ -17,5 +17,6 @@ describe('the operator survives being killed at every call, before and after it 
   timeout: 1_200_000,
 }, () => {
   it.for(Object.values(undisturbedButFor))('while it $name', (scenario, context) => checkAll(scenario, context, true));
+  it.for(Object.values(withEveryKind))('while it $name', (scenario, context) => checkAll(scenario, context, true));
   it.for(Object.values(disturbedToo))('while it $name', (scenario, context) => checkAll(scenario, context, false));
 });

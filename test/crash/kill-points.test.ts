@@ -1,7 +1,7 @@
 /** A part of what `kill-points.deep.test.ts` goes through in full. */
 import { describe, expect, it } from 'vitest';
 import { chains, check, type KillPoint } from './kill-points.ts';
-import { disturbedToo, undisturbedButFor } from './scenarios.ts';
+import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
 
 const { createCredential, ...others } = undisturbedButFor;
 const stages = await chains(3);
@@ -9,6 +9,10 @@ const stages = await chains(3);
 /** Every n-th, from one that differs between scenarios, so that together they meet many different calls. */
 const everyNth = (n: number, first: number) => (points: KillPoint[]) =>
   points.filter((_, index) => index % n === first % n);
+
+/** As many, whatever the number of kinds. */
+const some = (count: number, first: number) => (points: KillPoint[]) =>
+  everyNth(Math.max(1, Math.floor(points.length / count)), first)(points);
 
 describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it(`at every call while it ${createCredential.name}`, async () => {
@@ -32,6 +36,15 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
     'at some calls while it $name',
     async ({ index, ...scenario }) => {
       const report = await check(stages, scenario, { isExact: true, choose: everyNth(11, index) });
+      expect(report.failures).toEqual([]);
+      expect(report.killed).toHaveLength(report.points.length);
+    },
+  );
+
+  it.for(Object.values(withEveryKind).map((scenario, index) => ({ ...scenario, index })))(
+    'at some calls while it $name',
+    async ({ index, ...scenario }) => {
+      const report = await check(stages, scenario, { isExact: true, choose: some(8, index) });
       expect(report.failures).toEqual([]);
       expect(report.killed).toHaveLength(report.points.length);
     },

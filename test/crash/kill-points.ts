@@ -6,6 +6,7 @@
  * so the order of all calls is not the same every time, while that of the calls about one object is.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
@@ -74,6 +75,7 @@ function castFor(stage: Stage): Cast {
     stage,
     policy: { kind: 'IPPolicy', name: `policy-${performances}` },
     agent: { kind: 'TunnelCredential', name: `agent-${performances}` },
+    each: kindRows.map((row) => ({ kind: row.name, name: `one-${performances}`, row, n: performances })),
   };
 }
 
@@ -82,8 +84,8 @@ export function label({ target, method, path }: Pick<Call, 'target' | 'method' |
   const short = path
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
-    .replace(/\b(policy|agent|[a-z]+(?=-\d+$))-\d+/, '$1')
-    .replace(/\b[a-z]{2,4}_[0-9a-z]{26}\b/, '<id>')
+    .replace(/\b(policy|agent|one|[a-z]+(?=-\d+$))-\d+/, '$1')
+    .replace(/\b[a-z]{2,6}_[0-9a-z]{26}\b/, '<id>')
     .replace(/\b[0-9a-f]{64}\b/, '<digest>');
   return `${target} ${method} ${short}`;
 }

@@ -2,6 +2,8 @@
  * One fault for each of many objects at a time: every object's calls go their way undisturbed, but for one kind of call,
  * which meets its fault the first time. So all calls can meet all faults in the time that a single retry takes.
  */
+import { z } from 'zod';
+import { GROUP } from '../../src/operator/contract/names.ts';
 import { idempotencyDigest } from '../../src/resources/definition/idempotency.ts';
 import { type Answer, type Call, CUT, type Fault } from './proxy.ts';
 
@@ -47,10 +49,18 @@ export function hanging(): { fault: Fault; release: () => void } {
   return { fault, release: () => gate.resolve() };
 }
 
-/** Tells which object a call is about. */
+/** What tells which object the answer to a write of it is about. */
+const written = z.object({ metadata: z.object({ uid: z.string() }) });
+
+/** Tells which object a call is about: those named by what they are and a number, as in `policy-3`. */
 export class Attribution {
+  readonly #name: string;
   readonly #byId = new Map<string, string>();
   readonly #byDigest = new Map<string, string>();
+
+  constructor(names: readonly string[]) {
+    this.#name = `((?:${names.join('|')})-\\d+)`;
+  }
 
   /** The digests under which the API knows the keys of the object's creates. */
   learnUid(uid: string, object: string): void {
@@ -63,22 +73,29 @@ export class Attribution {
     this.#byId.set(id, object);
   }
 
-  /** The name of the object; undefined for lists. Created in the API, it must have its name in its description. */
-  objectOf({ target, path, body }: Call): string | undefined {
+  /** The name of the object; undefined for lists. */
+  objectOf({ target, path, body, idempotencyKey }: Call): string | undefined {
     if (target === 'kube') {
-      return /\/((?:policy|agent)-\d+)/.exec(path)?.[1] ?? /"name":"((?:policy|agent)-\d+)/.exec(body)?.[1];
+      return new RegExp(`/${this.#name}`).exec(path)?.[1] ?? new RegExp(`"name":"${this.#name}`).exec(body)?.[1];
     }
     const [, id] = /\/([a-z]+_[0-9a-z]{26})/.exec(path) ?? [];
     if (id !== undefined) return this.#byId.get(id);
     const [, digest] = /\/([0-9a-f]{64})\//.exec(path) ?? [];
     if (digest !== undefined) return this.#byDigest.get(digest);
-    return /"description":"[^"]*?((?:policy|agent)-\d+)"/.exec(body)?.[1];
+    return idempotencyKey === undefined ? undefined : this.#byDigest.get(idempotencyDigest(idempotencyKey));
   }
 
-  /** Forwards, and learns the id of what was created. */
+  /**
+   * Forwards, and learns the id of what was created. The UID of an object, of which its keys are made, is in the answer to
+   * the write of its finalizer, which comes before anything is created.
+   */
   async learnFrom(call: Call, forward: () => Promise<Answer>): Promise<Answer> {
     const answer = await forward();
     const object = this.objectOf(call);
+    const isOfObject = call.method === 'PATCH' && call.path.includes(`/${GROUP}/`) && answer.status === 200;
+    if (isOfObject && object !== undefined) {
+      this.learnUid(written.parse(JSON.parse(answer.body.toString())).metadata.uid, object);
+    }
     const [, id] = call.method === 'POST' ? (/"id":"([^"]+)"/.exec(answer.body.toString()) ?? []) : [];
     if (call.target === 'api' && id !== undefined && object !== undefined) this.learnId(id, object);
     return answer;

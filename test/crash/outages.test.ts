@@ -1,6 +1,7 @@
 /** Whole programs are away for a while, or ask to be left alone. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { createDatabase, type Postgres, startPostgres } from '../../dev/postgres/postgres.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { untilSettled } from './inspect.ts';
@@ -8,13 +9,20 @@ import { refusal } from './object-faults.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import { openStage, type Stage } from './stage.ts';
 
+let round = 0;
 const MANY = Array.from({ length: 6 }, (_, n) => n);
 
+/** Many of the two kinds that differ most, and one of each kind. */
 async function createMany(stage: Stage, description: string): Promise<void> {
   for (const n of MANY) {
     const rules = [{ cidr: `10.${n}.0.0/16`, action: 'allow' } as const];
     await stage.apply({ kind: 'IPPolicy', name: `policy-${n}`, spec: { description, rules } });
     await stage.apply({ kind: 'TunnelCredential', name: `agent-${n}`, spec: { description } });
+  }
+  round++;
+  for (const row of kindRows) {
+    const declared = round % 2 === 0 ? row.another(round) : row.changed(round);
+    await stage.apply({ kind: row.name, name: 'one', ...declared });
   }
 }
 
@@ -64,9 +72,9 @@ function outages(options: {
 
 /** Goes on editing everything, whoever is away, until the outages are over. */
 async function editUntil(stage: Stage, isOver: () => Promise<boolean>): Promise<void> {
-  let round = 0;
+  let edits = 0;
   const edit = async () => {
-    await createMany(stage, `round ${++round}`);
+    await createMany(stage, `round ${++edits}`);
     return isOver();
   };
   await waitFor('the last outage', edit, { timeoutMs: 120_000, intervalMs: 200 });

@@ -18,6 +18,8 @@ export interface Call {
   /** Without the query. */
   readonly path: string;
   readonly body: string;
+  /** Of a create in the API. */
+  readonly idempotencyKey: string | undefined;
   /** `performance.now()` when it arrived. */
   readonly at: number;
   /** What the operator was answered; undefined while it waits, and when it was cut off. */
@@ -148,6 +150,7 @@ export class FaultProxy {
       method,
       path: url.pathname,
       body: body.toString(),
+      idempotencyKey: request.headers['idempotency-key']?.toString(),
       at,
       status: undefined,
     };

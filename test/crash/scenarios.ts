@@ -1,4 +1,5 @@
 /** What users do while the operator is killed: the stories that must always end the same way. */
+import type { KindRow } from '../../dev/fixtures/kinds.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
 
@@ -7,6 +8,8 @@ export interface Cast {
   readonly stage: Stage;
   readonly policy: { readonly kind: 'IPPolicy'; readonly name: string };
   readonly agent: { readonly kind: 'TunnelCredential'; readonly name: string };
+  /** One of every kind, with the number of the performance. */
+  readonly each: readonly { readonly kind: string; readonly name: string; readonly row: KindRow; readonly n: number }[];
 }
 
 export interface Scenario {
@@ -69,16 +72,43 @@ function renameSecret(to: string) {
   };
 }
 
-async function deleteInTheApi({ stage }: Cast): Promise<void> {
-  for await (const { id } of stage.client.ipPolicies.list()) await stage.client.ipPolicies.delete(id);
-  for await (const { id } of stage.client.credentials.list()) await stage.client.credentials.delete(id);
-}
+const deleteInTheApi = ({ stage }: Cast) => stage.deleteInTheApi();
 
 async function deleteInTheApiAndSay(cast: Cast): Promise<void> {
   const { stage, policy, agent } = cast;
   await deleteInTheApi(cast);
   for (const object of [policy, agent]) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
 }
+
+async function createEach({ stage, each }: Cast): Promise<void> {
+  for (const { kind, name, row, n } of each) await stage.apply({ kind, name, ...row.another(n) });
+}
+
+async function editEach({ stage, each }: Cast): Promise<void> {
+  for (const { kind, name, row, n } of each) await stage.apply({ kind, name, ...row.changed(n) });
+}
+
+async function deleteEach({ stage, each }: Cast): Promise<void> {
+  for (const object of each) await stage.remove(object);
+}
+
+async function deleteEachInTheApi(cast: Cast): Promise<void> {
+  const { stage, each } = cast;
+  await deleteInTheApi(cast);
+  for (const object of each) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
+}
+
+/** Undisturbed too, and for every kind; what happens in all the other stories is the same for each. */
+export const withEveryKind = {
+  createEach: { name: 'creates one of every kind', act: createEach },
+  editEach: { name: 'follows an edit of one of every kind', given: createEach, act: editEach },
+  remoteGoneEach: {
+    name: 'creates one of every kind anew, which were deleted in the API',
+    given: createEach,
+    act: deleteEachInTheApi,
+  },
+  deleteEach: { name: 'deletes one of every kind', given: createEach, act: deleteEach },
+} satisfies Record<string, Scenario>;
 
 /** Stories in which nothing but the crash disturbs the operator: they end exactly as without it. */
 export const undisturbedButFor = {

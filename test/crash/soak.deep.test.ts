@@ -72,7 +72,8 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'delete a Secret': () =>
     onDeclared('TunnelCredential', async (object) => {
-      if (object.kind === 'TunnelCredential') await stage.deleteSecret(object.spec.secret?.name ?? object.name);
+      if (object.kind === 'TunnelCredential' && !('remote' in object))
+        await stage.deleteSecret(object.spec.secret?.name ?? object.name);
     }),
   'edit in the API': async () => {
     const { items } = await stage.client.credentials.page();

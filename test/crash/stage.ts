@@ -13,12 +13,13 @@ import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
 import type { ControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { type Declaration, type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { isNotFound } from '../../src/client/errors.ts';
-import { API_VERSION, FINALIZER, GROUP, SECRET_TYPE, VERSION } from '../../src/operator/contract/names.ts';
+import { API_VERSION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
@@ -27,8 +28,6 @@ import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
-export const POLICIES: ResourceType = { group: GROUP, version: VERSION, plural: 'ippolicies' };
-export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plural: 'tunnelcredentials' };
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 
 const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
@@ -49,7 +48,14 @@ export interface CredentialSpec {
   deletionPolicy?: 'Delete' | 'Retain';
 }
 
+/** An object of any kind that is declared as its row says. */
+export interface DeclaredByRow extends Declaration {
+  readonly kind: string;
+  readonly name: string;
+}
+
 export type Declared =
+  | DeclaredByRow
   | { readonly kind: 'IPPolicy'; readonly name: string; readonly spec: PolicySpec }
   | { readonly kind: 'TunnelCredential'; readonly name: string; readonly spec: CredentialSpec };
 
@@ -80,6 +86,8 @@ export class Stage {
   readonly proxies: FaultProxy[] = [];
   /** What the user wants to be there. */
   readonly declared = new Map<string, Declared>();
+  /** Kinds of which anything was ever declared. */
+  readonly #kinds = new Set<KindRow>();
   #api: RunningApi;
   readonly #folder: string;
   readonly #compileCache: string;
@@ -162,6 +170,10 @@ export class Stage {
     this.#operators[place] = undefined;
   }
 
+  get kinds(): readonly KindRow[] {
+    return [...this.#kinds];
+  }
+
   get operators(): OperatorProcess[] {
     return this.#operators.filter((operator) => operator !== undefined);
   }
@@ -203,6 +215,7 @@ export class Stage {
     const type = typeOf(kind);
     const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
     this.declared.set(`${kind}/${name}`, declared);
+    this.#kinds.add(kindRow(kind));
     await retryOnConflict(async () => {
       const existing = await this.kube.find(type, name, this.namespace);
       if (!existing) return this.kube.create(type, body, this.namespace);
@@ -225,6 +238,14 @@ export class Stage {
     await this.kube.patch(typeOf(kind), name, { metadata: { annotations } }, this.namespace);
   }
 
+  /** Past the operator, as another client of the API would. */
+  async deleteInTheApi(kinds: readonly KindRow[] = this.kinds): Promise<void> {
+    for (const { kind } of kinds) {
+      const family = kind.calls(this.client);
+      for await (const { id } of family.list()) await family.delete(id);
+    }
+  }
+
   async deleteSecret(name: string): Promise<void> {
     await ignoreNotFound(this.kube.delete(SECRETS, name, this.namespace));
   }
@@ -245,7 +266,7 @@ export class Stage {
   /** Removes everything by force, so that what one test left does not disturb the next. */
   async sweep(): Promise<void> {
     this.declared.clear();
-    for (const type of [POLICIES, CREDENTIALS]) {
+    for (const { type } of this.#kinds) {
       for (const { metadata } of (await this.kube.list(type, { namespace: this.namespace })).items) {
         await ignoreNotFound(this.kube.delete(type, metadata.name, this.namespace));
         const others = metadata.finalizers?.filter((name) => name !== FINALIZER) ?? [];
@@ -254,7 +275,8 @@ export class Stage {
       }
     }
     await this.sweepSecrets();
-    for (const family of [this.client.credentials, this.client.ipPolicies]) {
+    for (const { kind } of this.#kinds) {
+      const family = kind.calls(this.client);
       for await (const { id } of family.list()) await ignoreNotFound(family.delete(id));
     }
   }
@@ -313,9 +335,7 @@ async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: st
   return { code: 0, stderr: '' };
 }
 
-export function typeOf(kind: Declared['kind']): ResourceType {
-  return kind === 'IPPolicy' ? POLICIES : CREDENTIALS;
-}
+export const typeOf = (kind: Declared['kind']): ResourceType => kindRow(kind).type;
 
 async function ignoreNotFound(promise: Promise<unknown>): Promise<void> {
   await promise.catch((error) => {

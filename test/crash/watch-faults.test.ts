@@ -1,5 +1,6 @@
 /** What can befall the operator's watches, and what it must not miss or misunderstand through it. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { untilSettled } from './inspect.ts';
@@ -7,7 +8,7 @@ import { openStage, type Stage } from './stage.ts';
 import type { WatchFault } from './watch-relay.ts';
 
 /** Custom resources and Secrets. */
-const WATCHES = 3;
+const WATCHES = kindRows.length + 1;
 const policy = { kind: 'IPPolicy', name: 'policy' } as const;
 const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
 const rotation = { overlap: '50ms' };

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { conformancePages } from '../dev/conformance/pages.ts';
 import { permissionsPage } from '../dev/conformance/permissions.ts';
 import { SECTIONS } from '../dev/conformance/sections.ts';
+import { json } from '../dev/layout.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
@@ -15,7 +16,8 @@ const document = openApiDocument();
 
 /** By their path from the root of the repository. */
 const wanted = new Map<string, string>([
-  ['docs/openapi.json', `${JSON.stringify(document, null, 2)}\n`],
+  // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may change.
+  ['docs/openapi.json', json(document, 120)],
   ['docs/permissions.md', permissionsPage()],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),

@@ -2,7 +2,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { conformancePages } from '../dev/conformance/pages.ts';
-import { permissionsPage } from '../dev/conformance/permissions.ts';
+import { PERMISSIONS } from '../dev/conformance/permissions.ts';
+import { permissionsPage } from '../dev/conformance/permissions-page.ts';
 import { SECTIONS } from '../dev/conformance/sections.ts';
 import { json } from '../dev/layout.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
@@ -18,7 +19,7 @@ const document = openApiDocument();
 const wanted = new Map<string, string>([
   // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may change.
   ['docs/openapi.json', json(document, 120)],
-  ['docs/permissions.md', permissionsPage()],
+  ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
 ]);

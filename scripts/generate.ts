@@ -1,10 +1,13 @@
 /** Writes the files that are generated from the definitions; with `--check`, only says which are out of date. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { PURPOSE, ROOMS } from '../dev/architecture.ts';
+import { roomsSection } from '../dev/architecture-page.ts';
 import { conformancePages } from '../dev/conformance/pages.ts';
 import { PERMISSIONS } from '../dev/conformance/permissions.ts';
 import { permissionsPage } from '../dev/conformance/permissions-page.ts';
 import { SECTIONS } from '../dev/conformance/sections.ts';
+import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
@@ -13,18 +16,20 @@ import { kinds } from '../src/operator/kinds/kinds.ts';
 /** Everything in these folders is generated: a file that nothing generates any more goes. */
 const FOLDERS = ['crds', 'docs/conformance'];
 
+const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
+const architecture = await readFile(join(root, 'docs/architecture.md'), 'utf8');
 
 /** By their path from the root of the repository. */
 const wanted = new Map<string, string>([
   // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may change.
   ['docs/openapi.json', json(document, 120)],
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
+  ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
 ]);
 
-const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');
 
 const stale: string[] = [];

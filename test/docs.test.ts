@@ -39,6 +39,13 @@ describe('docs/operator.md', () => {
   });
 });
 
+it('docs/architecture.md walks through files that exist', () => {
+  const files = [...read('docs/architecture.md').matchAll(/`((?:src|dev|test)\/[\w./-]+)`/g)].map(
+    ([, file = '']) => file,
+  );
+  expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
 describe('docs/dependencies.md', () => {
   const { dependencies, devDependencies } = packageFile.parse(JSON.parse(read('package.json')));
 

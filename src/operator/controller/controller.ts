@@ -61,7 +61,11 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
     this.#o = options;
     this.#comparison = comparison;
     const { kind, type, namespace, silenceMs, metrics, log } = options;
-    this.#queue = new WorkQueue(BACKOFF, queueObserver(metrics, kind));
+    this.#queue = new WorkQueue({
+      backoff: BACKOFF,
+      isNeeded: (key) => this.#needsWork(key),
+      observer: queueObserver(metrics, kind),
+    });
     this.cache = new WatchCache(options.kube, {
       type,
       namespace,
@@ -92,7 +96,7 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
 
   /** Something that belongs to the object may have changed. */
   touch(key: string): void {
-    if (this.cache.store.get(key)) this.#queue.hint(key);
+    if (this.cache.store.get(key)) this.#queue.addIfNeeded(key);
   }
 
   /** The object with more right to the id than `object`: among all that claim it, the oldest. */
@@ -123,7 +127,7 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
       return;
     }
     if (origin === 'own' || this.#workers.length === 0) return;
-    this.#queue.hint(change.key);
+    this.#queue.addIfNeeded(change.key);
   }
 
   /** Who claims which id; a claim that comes or goes may decide about all others of that id. */
@@ -175,18 +179,19 @@ export class Controller<Spec extends ManagedSpec, R extends Remote> {
     }
   }
 
-  #needsNoWork(key: string, object: KubeObject): boolean {
+  #needsWork(key: string): boolean {
+    const object = this.cache.store.get(key);
     const settled = this.#settled.get(key);
-    return settled !== undefined && !isNewer(object.metadata.resourceVersion, settled) && this.#isHeld(object);
+    if (!object || settled === undefined) return true;
+    return isNewer(object.metadata.resourceVersion, settled) || !this.#isHeld(object);
   }
 
   // Working.
 
   async #work(): Promise<void> {
-    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
+    for (let key = await this.#queue.get(); key !== undefined; key = await this.#queue.get()) {
       const object = this.cache.store.get(key);
-      const isDemanded = this.#queue.takeDemand(key);
-      if (object && (isDemanded || !this.#needsNoWork(key, object))) await this.#reconcile(key, object);
+      if (object) await this.#reconcile(key, object);
       // It may have gone while it was worked on.
       if (!this.cache.store.get(key)) this.#forget(key);
       this.#queue.done(key);

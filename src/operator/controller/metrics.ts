@@ -102,8 +102,8 @@ export function queueObserver(metrics: Metrics, name: string): QueueObserver {
   return {
     added: () => metrics.queueAdds.inc(labels),
     retried: () => metrics.queueRetries.inc(labels),
-    taken: (seconds) => metrics.queueWait.observe(labels, seconds),
-    finished: (seconds) => metrics.queueWork.observe(labels, seconds),
+    handedOut: (seconds) => metrics.queueWait.observe(labels, seconds),
+    done: (seconds) => metrics.queueWork.observe(labels, seconds),
   };
 }
 
@@ -111,7 +111,7 @@ export function queueObserver(metrics: Metrics, name: string): QueueObserver {
 export function readQueue(metrics: Metrics, name: string, queue: WorkQueue): void {
   const labels = { name, controller: name };
   const now = performance.now();
-  const ages = [...queue.underWay()].map((started) => (now - started) / 1000);
+  const ages = [...queue.processingSince()].map((started) => (now - started) / 1000);
   metrics.queueDepth.set(labels, queue.depth);
   metrics.queueUnfinished.set(
     labels,

@@ -22,7 +22,7 @@ import { LeaderElection } from './kube/leader-election.ts';
 import type { Remote } from './managed/external.ts';
 import type { AnyKind, SecretAccess } from './managed/kind.ts';
 import { ManagedReconciler } from './managed/reconciler.ts';
-import { SECRETS, SecretCache } from './managed/secret-cache.ts';
+import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
 import { type ManagedSpec, readSpec } from './managed/spec.ts';
 import type { OperatorConfig } from './settings.ts';
 

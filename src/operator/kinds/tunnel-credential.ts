@@ -10,7 +10,7 @@ import { differing } from '../managed/comparison.ts';
 import type { External } from '../managed/external.ts';
 import { type CelRule, kind, type SpecOf } from '../managed/kind.ts';
 import { rotationTime } from '../managed/rotation.ts';
-import { secretNameOf, tokenSecret } from '../managed/token-secret.ts';
+import { secretNameOf, tokenSecret } from '../managed/secrets/token-secret.ts';
 import { closeKey, ifExists } from './calls.ts';
 import { aclRules } from './cel/acl.ts';
 import { durationRules, matchesDuration } from './cel/duration.ts';

@@ -6,7 +6,7 @@ import { ApiError } from '../../client/errors.ts';
 import { EVENT, REASON } from '../contract/reasons.ts';
 import { Blocked, type Delivery, type External } from './external.ts';
 import { dueForRetirement, idempotencyKeyOf, type Retiring, readIdentity } from './identity.ts';
-import type { Work } from './object-writer.ts';
+import type { Work } from './managed-object.ts';
 
 export class Disposal {
   readonly #external: Pick<External<never, never>, 'delete' | 'closeKey'>;

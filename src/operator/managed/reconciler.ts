@@ -33,7 +33,7 @@ import {
   nextGeneration,
   readIdentity,
 } from './identity.ts';
-import { Work, type Writer } from './object-writer.ts';
+import { Work, type Writer } from './managed-object.ts';
 import {
   hasFinalizer,
   isDeleting,

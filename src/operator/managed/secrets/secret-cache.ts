@@ -1,13 +1,13 @@
 /** The Secrets of ours, watched so that one deleted or edited by hand is noticed. Holds digests, never tokens. */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { sha256Hex } from '../../resources/formats/sha256.ts';
-import { MANAGED_BY } from '../contract/names.ts';
-import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
-import type { KubeObject } from '../kube/kube-object.ts';
-import type { Change } from '../kube/object-store.ts';
-import { slim, WatchCache } from '../kube/watch-cache.ts';
-import type { CachedSecret } from './kind.ts';
+import { sha256Hex } from '../../../resources/formats/sha256.ts';
+import { MANAGED_BY } from '../../contract/names.ts';
+import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Change } from '../../kube/object-store.ts';
+import { slim, WatchCache } from '../../kube/watch-cache.ts';
+import type { CachedSecret } from '../kind.ts';
 
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 

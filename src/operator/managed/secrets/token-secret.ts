@@ -1,18 +1,18 @@
 /** The Secret that holds a credential's token: whose it is, what is in it, and when it must be written. */
 import { z } from 'zod';
-import type { credential } from '../../resources/credential.ts';
-import type { View } from '../../resources/definition/resource.ts';
-import { sha256Hex } from '../../resources/formats/sha256.ts';
-import { ANNOTATION, API_VERSION, MANAGED_BY, SECRET_TYPE } from '../contract/names.ts';
-import { REASON } from '../contract/reasons.ts';
-import { KubeError } from '../kube/kube-error.ts';
-import { annotation, type KubeObject, type OwnerReference } from '../kube/kube-object.ts';
-import { Blocked, type Delivery } from './external.ts';
-import { readIdentity } from './identity.ts';
-import type { SecretAccess } from './kind.ts';
-import { decideRotation, type RotationSpec } from './rotation.ts';
+import type { credential } from '../../../resources/credential.ts';
+import type { View } from '../../../resources/definition/resource.ts';
+import { sha256Hex } from '../../../resources/formats/sha256.ts';
+import { ANNOTATION, API_VERSION, MANAGED_BY, SECRET_TYPE } from '../../contract/names.ts';
+import { REASON } from '../../contract/reasons.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { annotation, type KubeObject, type OwnerReference } from '../../kube/kube-object.ts';
+import { Blocked, type Delivery } from '../external.ts';
+import { readIdentity } from '../identity.ts';
+import type { SecretAccess } from '../kind.ts';
+import { decideRotation, type RotationSpec } from '../rotation.ts';
+import { readStatus } from '../spec.ts';
 import { SECRETS } from './secret-cache.ts';
-import { readStatus } from './spec.ts';
 
 type Credential = View<typeof credential>;
 

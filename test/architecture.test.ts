@@ -68,7 +68,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...FAMILIES,
     'client',
     'settings',
-    'operator/contract',
     'operator/kube',
     'operator/managed',
     'operator/controller',

@@ -23,6 +23,14 @@ export interface WorkQueueOptions {
   observer?: QueueObserver;
 }
 
+/** What may change a backoff. */
+export interface RateLimit {
+  /** It comes back no sooner. */
+  atLeastMs?: number;
+  /** Its first backoff is short: for a conflict, whose newer version is on its way. */
+  quickFirst?: boolean;
+}
+
 export class WorkQueue {
   readonly #ready: string[] = [];
   #head = 0;
@@ -90,14 +98,8 @@ export class WorkQueue {
     this.#timers.set(key, { at, timer });
   }
 
-  /**
-   * Adds the key after its backoff, which grows with every call until `forget`; never sooner than `atLeastMs`.
-   * `quickFirst` makes the first of these short: for a conflict, whose newer version is on its way.
-   */
-  addRateLimited(
-    key: string,
-    { atLeastMs = 0, quickFirst = false }: { atLeastMs?: number | undefined; quickFirst?: boolean } = {},
-  ): void {
+  /** Adds the key after its backoff, which grows with every call until `forget`. */
+  addRateLimited(key: string, { atLeastMs = 0, quickFirst = false }: RateLimit = {}): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
     this.#observer.retried?.();

@@ -1,12 +1,13 @@
 /**
  * Kubernetes Events about our objects, as `kubectl describe` shows them. Best effort, in the background: repeats of the
- * same event raise its count, floods are thinned, and no reconcile waits for or fails with an Event.
+ * same Event raise its count, floods are thinned, and no reconcile waits for or fails with an Event.
  */
 import type { Logger } from 'pino';
 import { toKubeTime } from './conditions.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
+import type { KubeMetrics } from './metrics.ts';
 
 export interface KubeEvent {
   type: 'Normal' | 'Warning';
@@ -18,11 +19,11 @@ export interface EventRecorderOptions {
   component: string;
   instance: string;
   log: Logger;
-  onDropped?: (why: 'rate' | 'failed') => void;
+  metrics: KubeMetrics;
 }
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
-/** The same event of the same object within this time raises a count instead of making a new Event. */
+/** The same Event of the same object within this time raises its count instead of making a new one. */
 const REPEAT_MS = 10 * 60_000;
 /** Over all objects: a burst, then a steady rate. Warnings have their own, so that a mass of news cannot hide them. */
 const RATE = { burst: 50, perSecond: 5 };
@@ -49,7 +50,7 @@ export class EventRecorder {
 
   record(object: KubeObject, event: KubeEvent): void {
     if (!this.#tokens[event.type].take()) {
-      this.#options.onDropped?.('rate');
+      this.#options.metrics.eventsDropped.inc({ reason: 'rate' });
       return;
     }
     this.#tail = this.#tail.then(() => this.#send(object, event));
@@ -71,7 +72,7 @@ export class EventRecorder {
       await this.#api.create(EVENTS, this.#body(object, event, name, now), namespace);
       this.#remember(key, { name, count: 1, at: now.getTime() });
     } catch (err) {
-      this.#options.onDropped?.('failed');
+      this.#options.metrics.eventsDropped.inc({ reason: 'failed' });
       this.#options.log.debug({ err, reason: event.reason }, 'an Event could not be sent');
     }
   }

@@ -10,6 +10,8 @@ import { z } from 'zod';
 import { KubeCredentials } from './kube-credentials.ts';
 import { KubeError, kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { linesOf, readWatchEvent, type WatchEvent } from './watch-stream.ts';
 
 /** Group, version and plural of a resource; the core group is the empty string. */
 export interface ResourceType {
@@ -41,16 +43,11 @@ export interface WatchOptions {
   signal: AbortSignal;
 }
 
-export type WatchEvent =
-  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: KubeObject }
-  | { type: 'BOOKMARK'; resourceVersion: string };
-
 export interface KubeApiOptions {
   userAgent: string;
   /** Longest wait for an answer (watches excepted), in milliseconds. */
   timeoutMs: number;
-  /** Told of every request; `code` is `<error>` when there was no answer, as in client-go's metric. */
-  onRequest?: (request: { method: string; code: string; host: string; seconds: number }) => void;
+  metrics?: KubeMetrics;
 }
 
 interface SendOptions {
@@ -67,8 +64,6 @@ const listAnswer = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
   items: z.array(z.unknown()),
 });
-const watchLine = z.object({ type: z.string(), object: z.unknown() });
-const bookmark = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) });
 
 export class KubeApi {
   readonly #options: KubeApiOptions;
@@ -139,7 +134,7 @@ export class KubeApi {
   }
 
   /**
-   * The events after `resourceVersion`, until the server ends the watch (the generator returns) or something breaks.
+   * The watch events after `resourceVersion`, until the server ends the watch (the generator returns) or something breaks.
    * @throws KubeError (code 410 when the version is too old to resume from), NoKubeAnswerError
    */
   async *watch(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
@@ -155,7 +150,7 @@ export class KubeApi {
     if (response.statusCode !== 200)
       throw kubeErrorFrom(response.statusCode, await response.body.text(), response.headers);
     try {
-      for await (const line of linesOf(response.body)) yield readWatchLine(line);
+      for await (const line of linesOf(response.body)) yield readWatchEvent(line);
     } catch (error) {
       if (options.signal.aborted || error instanceof KubeError || error instanceof NoKubeAnswerError) throw error;
       throw new NoKubeAnswerError(`the watch of ${type.plural} was cut`, { cause: error });
@@ -208,6 +203,7 @@ export class KubeApi {
 
   async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const started = performance.now();
+    // What client-go counts when there was no answer.
     let code = '<error>';
     try {
       const { headers, dispatcher } = await this.#credentials.get();
@@ -234,8 +230,9 @@ export class KubeApi {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new NoKubeAnswerError(`${method} ${path}: ${why}`, { cause });
     } finally {
-      const seconds = (performance.now() - started) / 1000;
-      this.#options.onRequest?.({ method, code, host: this.#server.host, seconds });
+      const { host } = this.#server;
+      this.#options.metrics?.requests.inc({ method, code, host });
+      this.#options.metrics?.requestTime.observe({ verb: method, host }, (performance.now() - started) / 1000);
     }
   }
 }
@@ -250,35 +247,4 @@ function pathOf(
   if (at.name) parts.push(at.name);
   if (at.subresource) parts.push(at.subresource);
   return `/${parts.map(encodeURIComponent).join('/')}`;
-}
-
-/** Not node:readline: its async iterator drops errors of the stream, and its interface throws them where nobody listens. */
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-}
-
-function readWatchLine(line: string): WatchEvent {
-  let parsed: z.output<typeof watchLine>;
-  try {
-    parsed = watchLine.parse(JSON.parse(line));
-  } catch (cause) {
-    throw new NoKubeAnswerError('a watch event was cut short', { cause });
-  }
-  switch (parsed.type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-      return { type: parsed.type, object: kubeObject.parse(parsed.object) };
-    case 'BOOKMARK':
-      return { type: 'BOOKMARK', resourceVersion: bookmark.parse(parsed.object).metadata.resourceVersion };
-    default:
-      throw kubeErrorFrom(0, JSON.stringify(parsed.object), {});
-  }
 }

@@ -1,8 +1,9 @@
 /** One object on its way through one reconcile, and every way of writing it. Replaced by the answer to each write. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type Finding, mergeConditions, sameStatus } from '../kube/conditions.ts';
-import type { EventRecorder, KubeEvent } from '../kube/event-recorder.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
+import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { ConnectedKind } from './connected-kind.ts';

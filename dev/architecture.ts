@@ -61,7 +61,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...FAMILIES,
     'client',
     'settings',
-    'operator/contract',
     'operator/kube',
     'operator/managed',
     'operator/controller',

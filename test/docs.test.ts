@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ANNOTATION } from '../src/operator/contract/names.ts';
-import { EVENT, REASON } from '../src/operator/contract/reasons.ts';
-import { createMetrics } from '../src/operator/controller/metrics.ts';
+import { EVENT_REASON, REASON } from '../src/operator/contract/reasons.ts';
+import { createMetrics } from '../src/operator/metrics.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -23,7 +23,7 @@ describe('docs/operator.md', () => {
     expect(text).toContain(`| \`${reason}\` |`);
   });
 
-  it.each(Object.values(EVENT))('names the Event %s', (reason) => {
+  it.each(Object.values(EVENT_REASON))('names the Event %s', (reason) => {
     expect(text).toContain(`\`${reason}\``);
   });
 

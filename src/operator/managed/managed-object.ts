@@ -1,32 +1,48 @@
 /** One object on its way through one reconcile, and every way of writing it. Replaced by the answer to each write. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type Finding, mergeConditions, sameStatus } from '../kube/conditions.ts';
-import type { EventRecorder, KubeEvent } from '../kube/event-recorder.ts';
-import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import type { KubeApi } from '../kube/kube-api.ts';
+import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
+import type { WatchCache } from '../kube/watch-cache.ts';
+import type { ConnectedKind } from './connected-kind.ts';
 import { StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
+import type { ManagedMetrics } from './metrics.ts';
 import { hasFinalizer, readStatus } from './spec.ts';
 
-export interface Writer {
-  kind: string;
-  type: ResourceType;
+/** Where the objects of one kind are read, written and reported on. */
+export interface ObjectAccess {
+  kind: ConnectedKind;
   kube: KubeApi;
-  events: Pick<EventRecorder, 'record'>;
-  /** Takes in what was written, so that the cache is never older than our own writes. */
-  observeWrite: (written: KubeObject) => void;
-  now: () => Date;
+  /** Takes in what was written, so that it is never older than our own writes. */
+  cache: WatchCache;
+  eventRecorder: EventRecorder;
+  metrics: ManagedMetrics;
 }
 
-export class Work {
+/** What a reconcile leaves to its controller. */
+export interface Outcome {
+  /** The object as last read or written; its version is the one that needs no further work. */
   object: KubeObject;
-  readonly #writer: Writer;
+  /** When there is something to do without any change: a rotation, a revocation. */
+  requeueAfterMs?: number;
+}
+
+export class ManagedObject {
+  object: KubeObject;
+  readonly kind: ConnectedKind;
+  readonly metrics: ManagedMetrics;
+  readonly #access: ObjectAccess;
   /** True once the API server itself, not a cache, has said what the object is. */
   #isFresh = false;
 
-  constructor(object: KubeObject, writer: Writer) {
+  constructor(object: KubeObject, access: ObjectAccess) {
     this.object = object;
-    this.#writer = writer;
+    this.kind = access.kind;
+    this.metrics = access.metrics;
+    this.#access = access;
   }
 
   /** Finalizer and identity in one write. @throws KubeError (conflict) when the object has changed since it was read */
@@ -48,40 +64,46 @@ export class Work {
   async patchStatus(findings: Record<string, Finding>, about: Record<string, unknown> = {}): Promise<void> {
     const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
     const current = readStatus(this.object);
-    const conditions = mergeConditions(current.conditions ?? [], findings, generation, this.#writer.now());
+    const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
     const lastHandledReconcileAt = annotation(this.object, ANNOTATION.reconcileRequestedAt);
     const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
     if (sameStatus(status, current)) return;
     const removed = Object.keys(current).filter((key) => status[key] === undefined);
     const patch = { ...status, ...Object.fromEntries(removed.map((key) => [key, null])) };
     const body = { metadata: { uid, resourceVersion }, status: patch };
-    const { kube, type } = this.#writer;
-    this.#take(await kube.patch(type, name, body, namespace, 'status'));
+    this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
   }
 
   /** Makes sure that the cache did not lag behind. @throws StaleObject when it did; the cache then has the newest */
   async mustBeNewest(): Promise<void> {
     if (this.#isFresh) return;
     const { name, namespace, resourceVersion } = this.object.metadata;
-    const known = resourceVersion;
-    this.#take(await this.#writer.kube.get(this.#writer.type, name, namespace));
-    if (this.object.metadata.resourceVersion !== known) throw new StaleObject(`${namespace}/${name} was out of date`);
+    this.#replace(await this.#access.kube.get(this.kind.type, name, namespace));
+    if (this.object.metadata.resourceVersion !== resourceVersion) {
+      throw new StaleObject(`${namespace}/${name} was out of date`);
+    }
   }
 
-  record(type: KubeEvent['type'], reason: string, message: string): void {
-    this.#writer.events.record(this.object, { type, reason, message });
+  /** A Kubernetes Event about the object. */
+  recordEvent(type: KubeEvent['type'], reason: string, message: string): void {
+    this.#access.eventRecorder.record(this.object, { type, reason, message });
+  }
+
+  outcome(due?: Date): Outcome {
+    if (!due) return { object: this.object };
+    return { object: this.object, requeueAfterMs: Math.max(0, due.getTime() - Date.now()) };
   }
 
   async #patchMetadata(metadata: Record<string, unknown>): Promise<void> {
     const { name, namespace, uid, resourceVersion } = this.object.metadata;
     const body = { metadata: { ...metadata, uid, resourceVersion } };
-    this.#take(await this.#writer.kube.patch(this.#writer.type, name, body, namespace));
+    this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace));
   }
 
-  #take(object: KubeObject): void {
-    const { kind, type } = this.#writer;
-    this.object = { ...object, kind, apiVersion: `${type.group}/${type.version}` };
+  #replace(answered: KubeObject): void {
+    const { group, version } = this.kind.type;
+    this.object = { ...answered, kind: this.kind.name, apiVersion: `${group}/${version}` };
     this.#isFresh = true;
-    this.#writer.observeWrite(this.object);
+    this.#access.cache.observe(this.object);
   }
 }

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
-import { startPostgres } from '../dev/postgres/postgres.ts';
+import { startPostgres } from '../dev/database/postgres.ts';
 import { type Child, startChild } from '../dev/processes/child-process.ts';
-import { freePorts } from '../dev/processes/ports.ts';
 import { waitFor } from '../dev/processes/wait.ts';
 import { KubeApi } from '../src/operator/kube/kube-api.ts';
+import { freePort } from '../src/postgres/ports.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const MAIN = join(ROOT, 'src/main.ts');
@@ -38,7 +38,7 @@ export async function startStack(): Promise<Stack> {
     ]);
     undo.push(() => Promise.all([controlPlane.stop(), postgres.stop()]));
 
-    const [apiPort = 0] = await freePorts(1);
+    const apiPort = await freePort();
     const apiUrl = `http://127.0.0.1:${apiPort}`;
     const env = { DATABASE_URL: postgres.url, PORT: String(apiPort), BOOTSTRAP_API_KEY: API_KEY, LOG_LEVEL: 'warn' };
     const api = startNode('api', ['api'], join(folder, 'api.log'), env);
@@ -52,7 +52,7 @@ export async function startStack(): Promise<Stack> {
 
     let started = 0;
     const startOperator: Stack['startOperator'] = async (namespace, more = {}) => {
-      const [port = 0] = await freePorts(1);
+      const port = await freePort();
       const settings = {
         KUBECONFIG: controlPlane.kubeconfigPath,
         TUNNEL_API_URL: apiUrl,

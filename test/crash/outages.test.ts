@@ -1,7 +1,8 @@
 /** Whole programs are away for a while, or ask to be left alone. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { createDatabase, type Postgres, startPostgres } from '../../dev/postgres/postgres.ts';
+import { createDatabase } from '../../dev/database/databases.ts';
+import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { untilSettled } from './inspect.ts';
 import { refusal } from './object-faults.ts';

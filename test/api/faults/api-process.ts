@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Child, ChildExited, startChild } from '../../../dev/processes/child-process.ts';
-import { freePorts } from '../../../dev/processes/ports.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { type Client, createClient } from '../../../src/client/client.ts';
+import { freePort } from '../../../src/postgres/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
@@ -63,7 +63,7 @@ export class ApiProcess {
   }
 
   static async start(settings: ProcessSettings): Promise<ApiProcess> {
-    const [port = 0] = await freePorts(1);
+    const port = await freePort();
     const api = new ApiProcess(settings, port);
     await api.start();
     return api;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../../dev/control-plane/control-plane.ts';
-import { isRunning } from '../../../dev/processes/is-running.ts';
+import { isRunning } from '../../../src/postgres/is-running.ts';
 
 // Nothing of a cluster that is not ours may be killed.
 describe.skipIf(process.env.TEST_KUBECONFIG)('a control plane of its own', () => {

@@ -10,7 +10,7 @@ export interface ProgramOptions {
   /** Where its log is, and the code that Node keeps compiled between starts. */
   readonly folder: string;
   /** Its whole environment, besides what it takes to run. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** Starts `tunnel-operator` with these arguments. */

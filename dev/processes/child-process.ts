@@ -1,6 +1,6 @@
 /** Long-running child processes: they never outlive the process that started them. */
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { type WaitOptions, waitFor } from './wait.ts';
 
@@ -33,7 +33,7 @@ export interface Child {
   kill(signal: NodeJS.Signals): void;
   /** Asks with `signal` (SIGTERM), insists with SIGKILL after `graceMs` (5000), returns when it has ended. */
   stop(options?: { readonly signal?: NodeJS.Signals; readonly graceMs?: number }): Promise<Exit>;
-  /** The last `lines` (30) lines of its log. */
+  /** The last `lines` (30) lines that it has written to its log. */
   logTail(lines?: number): string;
 }
 
@@ -61,6 +61,7 @@ exec "$@"
  */
 export function startChild(options: ChildOptions): Child {
   const log = openSync(options.logFile, 'a');
+  const { size: before } = fstatSync(log);
   const words = [options.removeOnLoss ?? '', options.command, ...options.args];
   const child = spawn('/bin/sh', ['-c', LIFELINE, options.name, ...words], {
     stdio: ['ignore', log, log, 'pipe'],
@@ -109,7 +110,10 @@ export function startChild(options: ChildOptions): Child {
       clearTimeout(insist);
       return exit;
     },
-    logTail: (lines = 30) => readFileSync(options.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n'),
+    logTail: (lines = 30) => {
+      const own = readFileSync(options.logFile).subarray(before).toString('utf8');
+      return own.trimEnd().split('\n').slice(-lines).join('\n');
+    },
   };
 }
 

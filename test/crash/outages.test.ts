@@ -4,6 +4,7 @@ import { type ControlPlane, startControlPlane } from '../../dev/control-plane/co
 import { createDatabase } from '../../dev/database/databases.ts';
 import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { untilSettled } from './inspect.ts';
 import { refusal } from './object-faults.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
@@ -174,7 +175,7 @@ describe('when Postgres crashes', async () => {
 });
 
 // Nothing of a cluster that is not ours may be killed.
-describe.skipIf(process.env.TEST_KUBECONFIG)('when the API server is killed', () => {
+describe('when the API server is killed', skipFor(NOT_OUR_CLUSTER), () => {
   let plane: ControlPlane | undefined;
   let stage: Stage | undefined;
   afterAll(async () => {

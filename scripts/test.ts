@@ -37,7 +37,7 @@ function whySkipped(test: TestCase): Summary['skipped'][number] {
     const { skipReason } = z.object({ skipReason: z.string().optional() }).parse(at.meta());
     if (skipReason !== undefined) return { reason: skipReason };
   }
-  return { name: test.fullName };
+  return isFiltered ? { reason: 'not selected by --testNamePattern' } : { name: test.fullName };
 }
 
 const args = process.argv.slice(2).filter((argument) => argument !== '--deep');
@@ -45,6 +45,7 @@ if (args.length < process.argv.length - 2) process.env.TEST_DEEP = '1';
 
 let summary: Summary = { passed: 0, failed: 0, skipped: [] };
 let crashed = 0;
+let isFiltered = false;
 let complete = false;
 const counter: Reporter = {
   onTestRunEnd(modules, errors, reason) {
@@ -56,6 +57,7 @@ const counter: Reporter = {
 try {
   await ensureControlPlaneBinaries();
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
+  isFiltered = options.testNamePattern !== undefined;
   // Given as `reporter`, as --reporter is, they would take the place of the one that counts.
   const { reporter, reporters = reporter ?? 'default', ...others } = options;
   const all = [reporters, counter].flat();

@@ -1,6 +1,6 @@
 /**
  * A lock between processes, as a file: one of them builds, the others wait for it. Not `proper-lockfile`, which lets two
- * in after a holder has died: docs/decisions/lock-of-the-binaries.md.
+ * in after a holder has died: docs/decisions/0008-own-lock-of-the-binaries.md.
  */
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';

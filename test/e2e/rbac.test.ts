@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { type CommandResult, cluster, kubectl } from '../harness.ts';
+import { type CommandResult, kubectl } from '../harness.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, ROOT, SECRETS, startStack } from './stack.ts';
 
@@ -105,9 +106,7 @@ describe('with the permissions of the chart in one namespace', async () => {
   });
 });
 
-const { external } = await cluster();
-
-describe.skipIf(external)('with the permissions of the chart in all namespaces', async () => {
+describe('with the permissions of the chart in all namespaces', skipFor(NOT_OUR_CLUSTER), async () => {
   const own = await startControlPlane();
   afterAll(() => own.stop());
   const stack = await startStack({ prefix: 'wide', operators: 0 });

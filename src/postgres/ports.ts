@@ -8,14 +8,19 @@ import { createServer } from 'node:net';
 const FIRST = 15_000;
 const LAST = 32_000;
 
-/** `count` different TCP ports on 127.0.0.1 that were free a moment ago. */
+/** A TCP port on 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 1000; tries++) {
+    const port = randomInt(FIRST, LAST);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free TCP port between ${FIRST} and ${LAST} on 127.0.0.1`);
+}
+
+/** `count` different ones. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
-  for (let tries = 0; found.size < count; tries++) {
-    if (tries > 1000) throw new Error(`no free TCP port between ${FIRST} and ${LAST} on 127.0.0.1`);
-    const port = randomInt(FIRST, LAST);
-    if (await isFree(port)) found.add(port);
-  }
+  while (found.size < count) found.add(await freePort());
   return [...found];
 }
 

@@ -10,6 +10,7 @@ import { SECTIONS } from '../dev/conformance/sections.ts';
 import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
+import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
 
@@ -27,8 +28,17 @@ const wanted = new Map<string, string>([
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
+  ['test/api/store/schema/checksums.json', await checksums()],
   ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
 ]);
+
+/** Of every migration. One that is there stays: a migration must never change once databases have it. */
+async function checksums(): Promise<string> {
+  const file = 'test/api/store/schema/checksums.json';
+  const known: object = JSON.parse(await readFile(join(root, file), 'utf8'));
+  const all = Object.fromEntries((await migrations()).map(({ name, checksum }) => [name, checksum]));
+  return json({ ...all, ...known }, 120);
+}
 
 const check = process.argv.includes('--check');
 

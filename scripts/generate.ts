@@ -7,25 +7,30 @@ import { conformancePages } from '../dev/conformance/pages.ts';
 import { PERMISSIONS } from '../dev/conformance/permissions.ts';
 import { permissionsPage } from '../dev/conformance/permissions-page.ts';
 import { SECTIONS } from '../dev/conformance/sections.ts';
+import { familiesTable } from '../dev/families-table.ts';
 import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
+import { FAMILIES } from '../src/resources/families.ts';
 
 /** Everything in these folders is generated: a file that nothing generates any more goes. */
 const FOLDERS = ['crds', 'docs/conformance'];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
-const architecture = await readFile(join(root, 'docs/architecture.md'), 'utf8');
+const [architecture = '', api = ''] = await Promise.all(
+  ['docs/architecture.md', 'docs/api.md'].map((file) => readFile(join(root, file), 'utf8')),
+);
 
 /** By their path from the root of the repository. */
 const wanted = new Map<string, string>([
   // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may change.
   ['docs/openapi.json', json(document, 120)],
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
+  ['docs/api.md', withSection(api, 'families', familiesTable(FAMILIES))],
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ['test/api/store/schema/checksums.json', await checksums()],

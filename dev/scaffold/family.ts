@@ -15,6 +15,7 @@ export const ${variable} = resource({
   path: '/${plural}',
   collection: '${plural}',
   tag: '${capital(many)}',
+  extension: true,
   description: 'Say here what one is, in a sentence.',
   fields: {
     ...described('What it is for.'),

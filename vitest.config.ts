@@ -13,6 +13,8 @@ export default defineConfig({
     pool: 'forks',
     // What a CommonJS package exports is what Node says it exports, not what Vite guesses.
     deps: { interopDefault: false },
+    // `npm test -- --coverage` prints it by folder (scripts/coverage-summary.ts).
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['json-summary', 'html'] },
     // The control plane, Postgres and the programs under test want processors too.
     maxWorkers: 2,
     // They end a wait for something that will not happen; a passing test takes a small part of it.

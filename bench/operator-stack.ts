@@ -4,14 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
-import { startPostgres } from '../dev/postgres/postgres.ts';
-import { type Child, startChild } from '../dev/processes/child-process.ts';
-import { freePorts } from '../dev/processes/ports.ts';
-import { waitFor } from '../dev/processes/wait.ts';
+import { startPostgres } from '../dev/database/postgres.ts';
+import type { Child } from '../dev/processes/child-process.ts';
+import { startProgram, untilAnswering } from '../dev/processes/program.ts';
 import { KubeApi } from '../src/operator/kube/kube-api.ts';
+import { freePort } from '../src/postgres/ports.ts';
 
-const ROOT = join(import.meta.dirname, '..');
-const MAIN = join(ROOT, 'src/main.ts');
 export const API_KEY = 'tnl_ak_benchbenchbenchbenchbenchbenchbenchbench';
 
 export interface Stack {
@@ -38,10 +36,16 @@ export async function startStack(): Promise<Stack> {
     ]);
     undo.push(() => Promise.all([controlPlane.stop(), postgres.stop()]));
 
-    const [apiPort = 0] = await freePorts(1);
+    const apiPort = await freePort();
     const apiUrl = `http://127.0.0.1:${apiPort}`;
-    const env = { DATABASE_URL: postgres.url, PORT: String(apiPort), BOOTSTRAP_API_KEY: API_KEY, LOG_LEVEL: 'warn' };
-    const api = startNode('api', ['api'], join(folder, 'api.log'), env);
+    const env = {
+      NODE_ENV: 'production',
+      DATABASE_URL: postgres.url,
+      PORT: String(apiPort),
+      BOOTSTRAP_API_KEY: API_KEY,
+      LOG_LEVEL: 'warn',
+    };
+    const api = startProgram(['api'], { name: 'api', folder, env });
     undo.push(() => api.stop());
     await untilAnswering(api, `${apiUrl}/readyz`);
 
@@ -52,8 +56,9 @@ export async function startStack(): Promise<Stack> {
 
     let started = 0;
     const startOperator: Stack['startOperator'] = async (namespace, more = {}) => {
-      const [port = 0] = await freePorts(1);
+      const port = await freePort();
       const settings = {
+        NODE_ENV: 'production',
         KUBECONFIG: controlPlane.kubeconfigPath,
         TUNNEL_API_URL: apiUrl,
         TUNNEL_API_KEY: API_KEY,
@@ -65,7 +70,7 @@ export async function startStack(): Promise<Stack> {
         LOG_FORMAT: 'json',
         ...more,
       };
-      const child = startNode('operator', ['operator'], join(folder, `operator-${started++}.log`), settings);
+      const child = startProgram(['operator'], { name: `operator-${started++}`, folder, env: settings });
       undo.push(() => child.stop());
       const url = `http://127.0.0.1:${port}`;
       return { child, url };
@@ -76,16 +81,4 @@ export async function startStack(): Promise<Stack> {
     await stop();
     throw error;
   }
-}
-
-export async function untilAnswering(child: Child, url: string): Promise<void> {
-  await waitFor(`${child.name} answers`, async () => {
-    if (child.exit()) throw new Error(`${child.name} has ended:\n${child.logTail()}`);
-    return (await fetch(url).catch(() => undefined))?.ok === true;
-  });
-}
-
-function startNode(name: string, args: string[], logFile: string, env: Record<string, string>): Child {
-  const all = { PATH: process.env.PATH, NODE_ENV: 'production', ...env };
-  return startChild({ name, command: process.execPath, args: [MAIN, ...args], logFile, cwd: ROOT, env: all });
 }

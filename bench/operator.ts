@@ -4,11 +4,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { untilAnswering } from '../dev/processes/program.ts';
 import { waitFor } from '../dev/processes/wait.ts';
 import type { ResourceType } from '../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../src/operator/kube/kube-object.ts';
 import { type Sample, scrape, total } from './metrics.ts';
-import { type Stack, startStack, untilAnswering } from './operator-stack.ts';
+import { type Stack, startStack } from './operator-stack.ts';
 import type { BenchOptions } from './options.ts';
 
 const run = promisify(execFile);

@@ -1,12 +1,12 @@
 /** What benches of the API run on: a PostgreSQL of their own, with databases that are copies of a prepared one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
-import { createDatabase } from '../dev/postgres/postgres.ts';
+import { createDatabase } from '../dev/database/databases.ts';
 import { type Database, openDatabase } from '../src/api/store/database.ts';
 import { migrate } from '../src/api/store/migrate.ts';
-import { startEmbeddedPostgres } from '../src/postgres/embedded.ts';
+import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
 import { type Processes, startProcesses } from './processes.ts';
 
 export interface Stage {
@@ -24,14 +24,12 @@ export interface Stage {
 export async function startStage(): Promise<Stage> {
   const root = await mkdtemp(join(tmpdir(), 'tunnel-operator-bench-'));
   const processes = startProcesses();
-  const postgres = await startEmbeddedPostgres({ dataDir: join(root, 'data', 'postgres') });
+  const postgres = await startTemporaryPostgres();
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= (async () => {
       await processes.stop();
       await postgres.stop();
-      // Which is elsewhere when root asks for it.
-      await rm(dirname(postgres.dataDir), { recursive: true, force: true });
       await rm(root, { recursive: true, force: true });
     })();
     return stopping;
@@ -39,12 +37,11 @@ export async function startStage(): Promise<Stage> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stop().finally(() => process.exit(128 + constants.signals[signal])));
   }
-  const { url } = postgres;
-  const template = new URL(url).pathname.slice(1);
-  const admin = new URL('/postgres', url).href;
   try {
+    const template = 'bench';
+    const url = await createDatabase(postgres.url, template);
     await migrate(url);
-    return { folder: root, url, processes, stop, copy: (name) => createDatabase(admin, name, { template }) };
+    return { folder: root, url, processes, stop, copy: (name) => createDatabase(postgres.url, name, { template }) };
   } catch (error) {
     await stop();
     throw error;

@@ -1,21 +1,19 @@
 /** What the demo is made of, step by step; `stop` takes back every step that was made. */
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { destination, type Logger, pino } from 'pino';
 import { z } from 'zod';
 import { ensureBinaries } from '../dev/control-plane/binaries.ts';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
 import { formatProgress, type Progress } from '../dev/control-plane/progress.ts';
 import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
-import { type RunningApi, startApi } from '../src/api/server.ts';
 import { type Client, createClient } from '../src/client/client.ts';
-import { TunnelOperator } from '../src/operator/operator.ts';
-import { operatorSettings } from '../src/operator/settings.ts';
-import { readSettings } from '../src/settings/settings.ts';
+import { freePort } from '../src/postgres/ports.ts';
+import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
+import { Service } from './service.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -25,8 +23,8 @@ const READY_TIMEOUT = '60s';
 /** How long `stop` waits for a step under way: longer than PostgreSQL and a control plane take to start, or to give up. */
 const LONGEST_STEP_MS = 75_000;
 
-/** Of the demo's own log: what the API and the operator say would disturb the list of steps. */
-const LOG_FILE = join(ROOT, '.data', 'demo.log');
+/** Of the logs of the API and the operator: what they say would disturb the list of steps. */
+const LOG_FOLDER = join(ROOT, '.data', 'demo');
 
 const secretList = z.object({
   items: z.array(z.object({ metadata: z.object({ name: z.string() }), data: z.record(z.string(), z.string()) })),
@@ -39,15 +37,15 @@ interface Cluster {
 
 export class Demo {
   readonly isOwnCluster: boolean;
-  readonly logFile = LOG_FILE;
+  readonly logFolder = LOG_FOLDER;
   readonly #kubeconfig: string | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
   readonly #proofs: string[] = [];
   readonly #stopping = new AbortController();
   #underWay: Promise<unknown> = Promise.resolve();
   readonly #apiKey = newToken(API_KEY_PREFIX);
-  #log: Logger | undefined;
-  #api: RunningApi | undefined;
+  #api: Service | undefined;
+  #operator: Service | undefined;
   #client: Client | undefined;
   #cluster: Cluster | undefined;
 
@@ -65,19 +63,22 @@ export class Demo {
   }
 
   async #startApi(): Promise<void> {
-    await mkdir(join(ROOT, '.data'), { recursive: true });
-    this.#log = pino({ level: 'info' }, destination({ dest: LOG_FILE, append: false, sync: true }));
-    const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-demo-'));
-    this.#undo.push(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-    // Run by root, PostgreSQL is another user, who must get through to its data.
-    await chmod(folder, 0o711);
-    const config = { dataDir: join(folder, 'postgres'), port: 0, bootstrapApiKey: this.#apiKey };
-    const api = await startApi(config, this.#log.child({ program: 'api' }));
-    const { dataDir } = api;
-    // Where that user cannot enter the temporary directory itself, the data is not in our folder.
-    if (dataDir !== undefined) this.#undo.push(() => rm(dirname(dataDir), { recursive: true, force: true }));
+    await mkdir(LOG_FOLDER, { recursive: true });
+    const postgres = await startTemporaryPostgres();
+    this.#undo.push(() => postgres.stop());
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const env = {
+      DATABASE_URL: postgres.url,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      BOOTSTRAP_API_KEY: this.#apiKey,
+      PORT: String(port),
+      LOG_FORMAT: 'json',
+    };
+    const api = new Service('api', { folder: LOG_FOLDER, env, url, probe: '/readyz' });
     this.#undo.push(() => api.stop());
-    const client = createClient({ baseUrl: api.url, apiKey: this.#apiKey });
+    await api.start();
+    const client = createClient({ baseUrl: url, apiKey: this.#apiKey });
     this.#undo.push(() => client.close());
     [this.#api, this.#client] = [api, client];
   }
@@ -100,19 +101,48 @@ export class Demo {
     });
   }
 
-  async installCrds(): Promise<void> {
-    await this.#make(() => this.#kubectl(['apply', '--filename', join(ROOT, 'crds')]));
-    await this.#ask('wait', '--for=condition=Established', '--timeout=30s', '--filename', join(ROOT, 'crds'));
+  async installCrds(folder = join(ROOT, 'crds')): Promise<void> {
+    await this.#make(() => this.#kubectl(['apply', '--filename', folder]));
+    await this.#ask('wait', '--for=condition=Established', '--timeout=30s', '--filename', folder);
   }
 
   async startOperator(): Promise<void> {
-    const { kubeconfig } = this.#mustHaveCluster();
-    const flags = { apiUrl: this.#mustHaveApi().url, kubeconfig, metricsHost: '127.0.0.1', metricsPort: '0' };
-    const settings = readSettings(operatorSettings, flags, { TUNNEL_API_KEY: this.#apiKey });
-    const log = this.#log?.child({ program: 'operator' }) ?? pino();
-    const operator = new TunnelOperator(settings, log);
-    this.#undo.push(() => operator.stop());
-    await this.#make(() => operator.start());
+    await this.#make(() => this.#startOperator());
+  }
+
+  async #startOperator(): Promise<void> {
+    const port = await freePort();
+    const env = {
+      // A kubeconfig may name a program that gets credentials, with settings and files of its own.
+      ...(this.isOwnCluster ? {} : process.env),
+      KUBECONFIG: this.#mustHaveCluster().kubeconfig,
+      TUNNEL_API_URL: this.#mustHaveApi().url,
+      TUNNEL_API_KEY: this.#apiKey,
+      LEADER_ELECT: 'false',
+      METRICS_HOST: '127.0.0.1',
+      METRICS_PORT: String(port),
+      LOG_FORMAT: 'json',
+    };
+    const url = `http://127.0.0.1:${port}`;
+    this.#operator = new Service('operator', { folder: LOG_FOLDER, env, url, probe: '/readyz' });
+    this.#undo.push(async () => this.#operator?.stop());
+    await this.#operator.start();
+  }
+
+  /** Ends the API and starts it again, as its source is now. */
+  async restartApi(): Promise<void> {
+    await this.#make(() => this.#mustHaveApi().restart());
+  }
+
+  /** Ends the operator and starts it again, as its source is now, with the CustomResourceDefinitions that belong to it. */
+  async restartOperator(): Promise<void> {
+    const operator = this.#operator;
+    if (operator === undefined) return;
+    const crds = join(LOG_FOLDER, 'crds');
+    await rm(crds, { recursive: true, force: true });
+    await run(process.execPath, [join(ROOT, 'src/main.ts'), 'crds', '--output', crds]);
+    await this.installCrds(crds);
+    await this.#make(() => operator.restart());
   }
 
   async applyExamples(): Promise<void> {
@@ -161,7 +191,7 @@ export class Demo {
       ...this.#proofs,
       `\nIn another terminal:\n  export KUBECONFIG=${this.#cluster.kubeconfig}\n  kubectl get tunnels -A`,
       api,
-      `The logs:    ${LOG_FILE}\n`,
+      `The logs:    ${LOG_FOLDER}\n`,
     ].join('\n');
   }
 
@@ -173,9 +203,7 @@ export class Demo {
     this.#stopping.abort(new Error('the demo was stopped'));
     await Promise.race([Promise.allSettled([this.#underWay]), delay(LONGEST_STEP_MS, undefined, { ref: false })]);
     for (let step = this.#undo.pop(); step; step = this.#undo.pop()) {
-      await step().catch((error: unknown) =>
-        this.#log?.error({ err: error }, 'could not take back a step of the demo'),
-      );
+      await step().catch((error: unknown) => process.stderr.write(`could not take back a step: ${error}\n`));
     }
   }
 
@@ -211,7 +239,7 @@ export class Demo {
     return this.#cluster;
   }
 
-  #mustHaveApi(): RunningApi {
+  #mustHaveApi(): Service {
     if (!this.#api) throw new Error('the API was not started');
     return this.#api;
   }

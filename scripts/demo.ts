@@ -1,51 +1,74 @@
 /**
  * npm run demo [-- --once] [-- --kubeconfig FILE]
+ * npm run dev [-- --kubeconfig FILE]
  *
  * The whole path on this machine: PostgreSQL, the API, a Kubernetes control plane, the operator, the examples. It stays
- * until Ctrl-C; `--once` ends when everything was seen to work, `--kubeconfig` uses a cluster that is there.
+ * until Ctrl-C; `--once` ends when everything was seen to work, `--kubeconfig` uses a cluster that is there. `npm run
+ * dev` is the same with `--watch`: the API and the operator start again when their source changes.
  */
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Listr, PRESET_TIMER } from 'listr2';
 import { BinaryUnavailable } from '../dev/control-plane/binaries.ts';
 import { Demo } from './demo-stack.ts';
+import { concerned, watchSource } from './watch.ts';
 
-const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]]';
+const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]], or npm run dev [-- --kubeconfig FILE]';
+const SRC = join(import.meta.dirname, '../src');
 
 async function main(): Promise<number> {
-  const { once, kubeconfig } = readArguments();
+  const { once, watch, kubeconfig } = readArguments();
   const demo = new Demo({ kubeconfig });
-  let interrupted = false;
+  const interruption = new AbortController();
   const untilInterrupted = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        interrupted = true;
-        resolve();
-      });
-    }
+    interruption.signal.addEventListener('abort', () => resolve());
   });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort());
+  const isInterrupted = () => interruption.signal.aborted;
   // A terminal that was closed must not keep us from taking everything back.
   process.stdout.on('error', () => {});
   try {
     await Promise.race([tasks(demo).run(), untilInterrupted]);
-    if (!interrupted) {
+    if (!isInterrupted()) {
       print(await demo.summary());
       if (!once) {
         print('It goes on running; Ctrl-C ends it and removes everything.');
-        await untilInterrupted;
+        await (watch ? restartOnChange(demo, interruption.signal) : untilInterrupted);
       }
     }
   } catch (error) {
     // What fails because it was interrupted is no news.
-    if (!interrupted) {
+    if (!isInterrupted()) {
       print(error instanceof Error ? error.message : String(error));
-      print(`The logs: ${demo.logFile}`);
+      print(`The logs: ${demo.logFolder}`);
       return 1;
     }
   } finally {
     print('Stopping …');
     await demo.stop();
   }
-  return interrupted && once ? 130 : 0;
+  return isInterrupted() && once ? 130 : 0;
+}
+
+async function restartOnChange(demo: Demo, signal: AbortSignal): Promise<void> {
+  print('The API and the operator start again when a file of src changes.');
+  const restart = async (name: string, action: () => Promise<void>) => {
+    const startedAt = performance.now();
+    try {
+      await action();
+      print(`${name} restarted [${((performance.now() - startedAt) / 1000).toFixed(1)}s]`);
+    } catch (error) {
+      // The next change may mend it.
+      if (!signal.aborted) print(`${name} did not start: ${error instanceof Error ? error.message : error}`);
+    }
+  };
+  const onChange = async (files: readonly string[]) => {
+    print(`\nChanged: ${files.join(', ')}`);
+    const { api, operator } = concerned(files);
+    if (api) await restart('API', () => demo.restartApi());
+    if (operator && demo.hasCluster) await restart('Operator', () => demo.restartOperator());
+  };
+  await watchSource(SRC, onChange, signal);
 }
 
 function tasks(demo: Demo) {
@@ -95,10 +118,14 @@ function tasks(demo: Demo) {
   );
 }
 
-function readArguments(): { once: boolean; kubeconfig: string | undefined } {
+function readArguments(): { once: boolean; watch: boolean; kubeconfig: string | undefined } {
   try {
-    const { values } = parseArgs({ options: { once: { type: 'boolean' }, kubeconfig: { type: 'string' } } });
-    return { once: values.once ?? false, kubeconfig: values.kubeconfig };
+    const { values } = parseArgs({
+      options: { once: { type: 'boolean' }, watch: { type: 'boolean' }, kubeconfig: { type: 'string' } },
+    });
+    const { once = false, watch = false, kubeconfig } = values;
+    if (once && watch) throw new Error('--once and --watch exclude each other');
+    return { once, watch, kubeconfig };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n${USAGE}\n`);
     process.exit(2);

@@ -6,9 +6,10 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { createDatabase } from '../dev/database/databases.ts';
+import { startPostgres } from '../dev/database/postgres.ts';
 import { fuzz, startTarget } from '../dev/fuzz/run.ts';
 import { ensureSchemathesis } from '../dev/fuzz/schemathesis.ts';
-import { createDatabase, startPostgres } from '../dev/postgres/postgres.ts';
 
 const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string' } } });
 const seed = Number(values.seed ?? randomInt(1_000_000));

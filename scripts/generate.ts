@@ -1,52 +1,83 @@
 /** Writes the files that are generated from the definitions; with `--check`, only says which are out of date. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { conformancePage } from '../dev/conformance/page.ts';
-import { permissionsPage } from '../dev/conformance/permissions.ts';
+import { PURPOSE, ROOMS } from '../dev/architecture.ts';
+import { roomsSection } from '../dev/architecture-page.ts';
+import { conformancePages } from '../dev/conformance/pages.ts';
+import { PERMISSIONS } from '../dev/conformance/permissions.ts';
+import { permissionsPage } from '../dev/conformance/permissions-page.ts';
+import { SECTIONS } from '../dev/conformance/sections.ts';
+import { familiesTable } from '../dev/families-table.ts';
+import { withSection } from '../dev/generated-section.ts';
+import { json } from '../dev/layout.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
+import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
+import { FAMILIES } from '../src/resources/families.ts';
 import { clusterRole } from './cluster-role.ts';
-import { kindsTable, withSection } from './kinds-table.ts';
+import { kindsTable } from './kinds-table.ts';
 
-interface Generated {
-  /** Path from the root of the repository. */
-  file: string;
-  content(): string | Promise<string>;
-}
+/** Everything in these folders is generated: a file that nothing generates any more goes. */
+const FOLDERS = ['crds', 'docs/conformance'];
 
 const root = join(import.meta.dirname, '..');
-const read = (file: string) => readFile(join(root, file), 'utf8');
+const document = openApiDocument();
+const [architecture = '', api = '', operator = ''] = await Promise.all(
+  ['docs/architecture.md', 'docs/api.md', 'docs/operator.md'].map((file) => readFile(join(root, file), 'utf8')),
+);
 
-const GENERATED: readonly Generated[] = [
-  { file: 'docs/openapi.json', content: () => `${JSON.stringify(openApiDocument(), null, 2)}\n` },
-  { file: 'docs/conformance.md', content: conformancePage },
-  { file: 'docs/permissions.md', content: permissionsPage },
-  {
-    file: 'docs/operator.md',
-    content: async () => withSection(await read('docs/operator.md'), 'kinds', kindsTable(kinds)),
-  },
-  { file: 'charts/tunnel-operator/files/cluster-role.yaml', content: () => clusterRole(kinds) },
-  ...kinds.map((kind) => ({ file: `crds/${crdFileName(kind)}`, content: () => crdYaml(kind) })),
-];
+/** By their path from the root of the repository. */
+const wanted = new Map<string, string>([
+  // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may change.
+  ['docs/openapi.json', json(document, 120)],
+  ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
+  ['docs/api.md', withSection(api, 'families', familiesTable(FAMILIES))],
+  ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
+  ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds))],
+  ['charts/tunnel-operator/files/cluster-role.yaml', clusterRole(kinds)],
+  ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
+  ['test/api/store/schema/checksums.json', await checksums()],
+  ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
+]);
 
-const check = process.argv.includes('--check');
-const stale: string[] = [];
-
-for (const { file, content } of GENERATED) {
-  const path = join(root, file);
-  const wanted = await content();
-  const found = await read(file).catch(() => undefined);
-  if (found === wanted) continue;
-  stale.push(file);
-  if (check) continue;
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, wanted);
+/** Of every migration. One that is there stays: a migration must never change once databases have it. */
+async function checksums(): Promise<string> {
+  const file = 'test/api/store/schema/checksums.json';
+  const known: object = JSON.parse(await readFile(join(root, file), 'utf8'));
+  const all = Object.fromEntries((await migrations()).map(({ name, checksum }) => [name, checksum]));
+  return json({ ...all, ...known }, 120);
 }
 
-if (check && stale.length > 0) {
-  process.stderr.write(`out of date: ${stale.join(', ')}; run "npm run generate"\n`);
+const check = process.argv.includes('--check');
+
+const stale: string[] = [];
+for (const [file, text] of wanted) {
+  const found = await readFile(join(root, file), 'utf8').catch(() => undefined);
+  if (found !== text) stale.push(file);
+}
+
+const left: string[] = [];
+for (const folder of FOLDERS) {
+  const found = await readdir(join(root, folder)).catch(() => []);
+  left.push(...found.map((name) => `${folder}/${name}`).filter((file) => !wanted.has(file)));
+}
+
+if (stale.length + left.length === 0) {
+  process.stdout.write('generated files are up to date\n');
+} else if (check) {
+  const problems = [
+    ...stale.map((file) => `  ${file} is out of date\n`),
+    ...left.map((file) => `  ${file} is not generated any more\n`),
+  ];
+  process.stderr.write(`Run "npm run generate":\n${problems.join('')}`);
   process.exitCode = 1;
 } else {
-  process.stdout.write(stale.length > 0 ? `wrote ${stale.join(', ')}\n` : 'generated files are up to date\n');
+  for (const file of stale) {
+    await mkdir(dirname(join(root, file)), { recursive: true });
+    await writeFile(join(root, file), wanted.get(file) ?? '');
+  }
+  for (const file of left) await rm(join(root, file), { recursive: true });
+  const done = [...stale.map((file) => `wrote ${file}\n`), ...left.map((file) => `removed ${file}\n`)];
+  process.stdout.write(done.join(''));
 }

@@ -14,10 +14,3 @@ export function kindsTable(kinds: readonly AnyPlainKind[]): string {
     ...rows,
   ].join('\n');
 }
-
-/** The page with new text between the markers of a section. @throws Error when it has no such section */
-export function withSection(page: string, name: string, text: string): string {
-  const section = new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[^]*(<!-- /${name} -->)`);
-  if (!section.test(page)) throw new Error(`there is no section ${name} to write into`);
-  return page.replace(section, (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`);
-}

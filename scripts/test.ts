@@ -1,41 +1,55 @@
 /**
  * npm test [-- arguments of vitest]
  *
- * Runs the tests; `--deep` runs the deep ones instead. The last line is `N passed, N failed`, with `, N skipped` behind
- * it if there are any. Fails if any test failed, or none passed.
+ * Runs the tests; `--deep` runs the deep ones instead, `--coverage` prints how much of `src` they execute. Before the last
+ * line stands one for each reason why tests were skipped; the last is `N passed, N failed`, with `, N skipped` behind it
+ * if there are any. Fails if any test failed, or none passed.
  */
-import { parseCLI, type Reporter, startVitest, type TestModule } from 'vitest/node';
+import { join } from 'node:path';
+import { parseCLI, type Reporter, startVitest, type TestCase, type TestModule, type TestSuite } from 'vitest/node';
+import { z } from 'zod';
+import { coverageLines } from './coverage-summary.ts';
 import { ensureControlPlaneBinaries } from './setup.ts';
-
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
+import { type Summary, summaryLines } from './test-summary.ts';
 
 /** Errors outside of a test (a file that does not load, a hook, a lost promise) count as failures: tests did not run for them. */
-function count(modules: readonly TestModule[], errorsOutside: number): Counts {
-  const counts: Counts = { passed: 0, failed: errorsOutside, skipped: 0 };
+function summarize(modules: readonly TestModule[], errorsOutside: number): Summary {
+  const skipped: Summary['skipped'][number][] = [];
+  let passed = 0;
+  let failed = errorsOutside;
   for (const module of modules) {
     for (const test of module.children.allTests()) {
       const { state } = test.result();
-      if (state === 'passed') counts.passed++;
-      else if (state === 'failed') counts.failed++;
-      else counts.skipped++;
+      if (state === 'passed') passed++;
+      else if (state === 'failed') failed++;
+      else skipped.push(whySkipped(test));
     }
-    for (const suite of [module, ...module.children.allSuites()]) if (suite.errors().length > 0) counts.failed++;
+    for (const suite of [module, ...module.children.allSuites()]) if (suite.errors().length > 0) failed++;
   }
-  return counts;
+  return { passed, failed, skipped };
+}
+
+/** What the test told `context.skip`, or it or a suite around it has as `skipReason` (test/skip.ts). */
+function whySkipped(test: TestCase): Summary['skipped'][number] {
+  const result = test.result();
+  if (result.state === 'skipped' && result.note !== undefined) return { reason: result.note };
+  for (let at: TestCase | TestSuite | TestModule = test; at.type !== 'module'; at = at.parent) {
+    const { skipReason } = z.object({ skipReason: z.string().optional() }).parse(at.meta());
+    if (skipReason !== undefined) return { reason: skipReason };
+  }
+  return isFiltered ? { reason: 'not selected by --testNamePattern' } : { name: test.fullName };
 }
 
 const args = process.argv.slice(2).filter((argument) => argument !== '--deep');
 if (args.length < process.argv.length - 2) process.env.TEST_DEEP = '1';
 
-const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+let summary: Summary = { passed: 0, failed: 0, skipped: [] };
+let crashed = 0;
+let isFiltered = false;
 let complete = false;
 const counter: Reporter = {
   onTestRunEnd(modules, errors, reason) {
-    Object.assign(counts, count(modules, errors.length));
+    summary = summarize(modules, errors.length);
     complete = reason !== 'interrupted';
   },
 };
@@ -43,17 +57,34 @@ const counter: Reporter = {
 try {
   await ensureControlPlaneBinaries();
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
+  isFiltered = options.testNamePattern !== undefined;
   // Given as `reporter`, as --reporter is, they would take the place of the one that counts.
   const { reporter, reporters = reporter ?? 'default', ...others } = options;
   const all = [reporters, counter].flat();
   const vitest = await startVitest(filter, { ...others, watch: false, run: true, reporters: all });
   await vitest.close();
+  const { coverage } = vitest.config;
+  if (coverage.enabled) print(await coverageReport(coverage.reportsDirectory));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  counts.failed++;
+  crashed = 1;
 }
 
-const { passed, failed, skipped } = counts;
-const line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`;
+const { passed } = summary;
+const failed = summary.failed + crashed;
 const ok = complete && failed === 0 && passed > 0 && !process.exitCode;
-process.stdout.write(line, () => process.exit(ok ? 0 : 1));
+process.stdout.write(`${summaryLines({ ...summary, failed }).join('\n')}\n`, () => process.exit(ok ? 0 : 1));
+
+async function coverageReport(folder: string): Promise<string> {
+  const table = await coverageLines(join(folder, 'coverage-summary.json'), join(import.meta.dirname, '..'));
+  return [
+    '\nCoverage of src by what runs in the processes of the tests; programs that they start (the API in the fault tests,',
+    `the operator in the crash tests, the command line) are not counted. By line: ${join(folder, 'index.html')}\n`,
+    ...table,
+    '',
+  ].join('\n');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

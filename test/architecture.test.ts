@@ -1,85 +1,12 @@
-/** The arrows between the rooms of the source: who may import whom (docs/architecture.md draws them). */
+/** The arrows between the rooms of the source: who may import whom (dev/architecture.ts lists them). */
 import { readdir, readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { FAMILIES, FOR_ALL, LOADED_BY_MAIN, ROOMS } from '../dev/architecture.ts';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
-
-const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
-const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings'];
-
-/**
- * The rooms from the ground up. Each may import what stands in its list, and those of its own files that do not import
- * it. A folder that is not listed is part of the room above it; files right in `src` are rooms of their own.
- */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  'log.ts': [],
-  retry: [],
-  settings: [],
-  postgres: [],
-
-  'resources/formats': [],
-  'resources/definition': ['resources/formats'],
-  resources: ['resources/definition', 'resources/formats'],
-
-  client: [...FAMILIES, 'retry'],
-
-  'api/errors': FAMILIES,
-  'api/store': [...FAMILIES, ...FOR_ALL],
-  'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
-  'api/http': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets'],
-  'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],
-  'api/certificates': FAMILIES,
-  'api/ssh': [...FAMILIES, 'api/errors'],
-  'api/events': [...FAMILIES, 'api/errors'],
-  'api/families': [
-    ...FAMILIES,
-    'api/errors',
-    'api/store',
-    'api/secrets',
-    'api/http',
-    'api/crud',
-    'api/certificates',
-    'api/ssh',
-    'api/events',
-  ],
-  'api/openapi': [...FAMILIES, 'api/http', 'api/families'],
-  api: [
-    ...FAMILIES,
-    ...FOR_ALL,
-    'api/errors',
-    'api/store',
-    'api/secrets',
-    'api/http',
-    'api/crud',
-    'api/families',
-    'api/openapi',
-  ],
-
-  'operator/contract': [],
-  'operator/kube': ['retry'],
-  'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
-  'operator/controller': ['retry', 'operator/kube', 'operator/managed'],
-  'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
-  'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
-  operator: [
-    ...FAMILIES,
-    'client',
-    'settings',
-    'operator/contract',
-    'operator/kube',
-    'operator/managed',
-    'operator/controller',
-    'operator/kinds',
-  ],
-
-  'main.ts': ['log.ts', 'settings', 'api', 'operator'],
-};
-
-/** What the command line loads by itself: only the program that is to run. */
-const LOADED_BY_MAIN = ['api/families', 'api/openapi', 'api/secrets', 'api/store', 'operator/kinds', 'operator/crds'];
 
 interface Import {
   file: string;

@@ -1,27 +1,19 @@
 /** What the documentation lists is what there is. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { exampleFile } from '../dev/fixtures/example-file.ts';
 import { ANNOTATION } from '../src/operator/contract/names.ts';
-import { EVENT, REASON } from '../src/operator/contract/reasons.ts';
-import { createMetrics } from '../src/operator/controller/metrics.ts';
+import { EVENT_REASON, REASON } from '../src/operator/contract/reasons.ts';
 import { kinds } from '../src/operator/kinds/kinds.ts';
+import { createMetrics } from '../src/operator/metrics.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-const DOCUMENTS = [
-  'README.md',
-  'docs/operator.md',
-  'docs/api.md',
-  'docs/dependencies.md',
-  'docs/bench.md',
-  'docs/conformance.md',
-  'docs/permissions.md',
-];
+const DOCUMENTS = globSync(['*.md', '{bench,charts,crds,dev,docs,examples}/**/*.md'], { cwd: ROOT });
 const packageFile = z.object({
   dependencies: z.record(z.string(), z.string()),
   devDependencies: z.record(z.string(), z.string()),
@@ -44,7 +36,7 @@ describe('docs/operator.md', () => {
     expect(text).toContain(`| \`${reason}\` |`);
   });
 
-  it.each(Object.values(EVENT))('names the Event %s', (reason) => {
+  it.each(Object.values(EVENT_REASON))('names the Event %s', (reason) => {
     expect(text).toContain(`\`${reason}\``);
   });
 
@@ -58,6 +50,13 @@ describe('docs/operator.md', () => {
     const short = (name: string) => name.replace('tunnel_operator_', '…_');
     expect(ours.filter((name) => !text.includes(name) && !text.includes(short(name)))).toEqual([]);
   });
+});
+
+it('docs/architecture.md walks through files that exist', () => {
+  const files = [...read('docs/architecture.md').matchAll(/`((?:src|dev|test)\/[\w./-]+)`/g)].map(
+    ([, file = '']) => file,
+  );
+  expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
 });
 
 describe('docs/dependencies.md', () => {
@@ -98,13 +97,30 @@ describe('every kind', () => {
 
 describe('links', () => {
   it.each(DOCUMENTS)('of %s lead somewhere', (file) => {
-    const targets = [...read(file).matchAll(/\]\(([^)#]+)(#[^)]*)?\)/g)].map(([, target = '']) => target);
-    const broken = targets
-      .filter((target) => !/^https?:/.test(target))
-      .filter((target) => !existsSync(join(ROOT, dirname(file), target)));
+    const links = [...read(file).matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)].map(([, target = '', heading]) => {
+      const path = target === '' ? file : join(dirname(file), target);
+      return { target, path, heading };
+    });
+    const broken = links
+      .filter(({ target }) => !/^https?:/.test(target))
+      .filter(({ path, heading }) => {
+        if (!existsSync(join(ROOT, path))) return true;
+        return heading !== undefined && !anchorsOf(path).includes(heading);
+      });
     expect(broken).toEqual([]);
   });
 });
+
+/** The anchors that GitHub gives to the headings of a document. */
+function anchorsOf(file: string): string[] {
+  const headings = [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 it('every setting of the operator has a flag or is a secret', () => {
   const without = Object.values(operatorSettings).filter((setting) => !('flag' in setting) && !('secret' in setting));

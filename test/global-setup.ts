@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
 import { type ControlPlane, startControlPlane } from '../dev/control-plane/control-plane.ts';
-import { type Postgres, startPostgres } from '../dev/postgres/postgres.ts';
+import { type Postgres, startPostgres } from '../dev/database/postgres.ts';
 
 /** What a test file is told about the shared control plane. */
 export type ClusterInfo = Pick<

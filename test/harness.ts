@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, inject } from 'vitest';
 import { z } from 'zod';
-import { createDatabase, dropDatabase, ensureTemplate } from '../dev/postgres/postgres.ts';
+import { createDatabase, dropDatabase, ensureTemplate } from '../dev/database/databases.ts';
 import type { ClusterInfo, PostgresInfo } from './global-setup.ts';
 
 const ClusterAnswer = z.object({

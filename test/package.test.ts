@@ -1,6 +1,6 @@
 /** The package as somebody else installs it: JavaScript under node_modules, with its declarations. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -52,6 +52,16 @@ test('the client can be imported, has types, and calls the API', async () => {
   await run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['-p', consumer]);
   const { stdout } = await run(process.execPath, ['program.ts', url, ADMIN_KEY], { cwd: consumer });
   expect(stdout).toBe('from the package');
+});
+
+test('it has what is needed to run it and to use it, and nothing from the workshop', async () => {
+  const crds = await readdir(join(ROOT, 'crds'));
+  const found = await readdir(installed);
+  expect(found.sort()).toEqual(
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'crds', 'dist', 'docs', 'node_modules', 'package.json'].sort(),
+  );
+  expect(await readdir(join(installed, 'crds'))).toEqual(crds);
+  expect((await readdir(join(installed, 'docs'))).sort()).toEqual(['api.md', 'operator.md', 'permissions.md']);
 });
 
 test('the command line runs', async () => {

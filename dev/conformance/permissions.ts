@@ -26,21 +26,3 @@ export const PERMISSIONS: Readonly<Record<string, Permission>> = Object.fromEntr
 function isOwned(path: string): boolean {
   return FAMILIES.some((family) => family.access === 'owner' && `${path}/`.startsWith(`${family.path}/`));
 }
-
-const HEAD = `# Permissions
-
-Who may use which operation. Every cell is tried by \`npm test\`; a new operation without a row fails it.
-
-\`own\`: with what belongs to the caller; what belongs to others is 404 and in no list, and making something for
-another owner is 403. What is refused changes nothing.
-`;
-
-export function permissionsPage(): string {
-  const lines = Object.entries(PERMISSIONS).map(([name, verdicts]) => [
-    `\`${name}\``,
-    ...CALLERS.map((kind) => String(verdicts[kind])),
-  ]);
-  const columns = ['Operation', ...CALLERS];
-  const rows = [columns, columns.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |\n`);
-  return `${HEAD}\n${rows.join('')}`;
-}

@@ -71,7 +71,7 @@ const OWN: readonly Section[] = [
 /** A family without rows of its own has those of every family. */
 const PLAIN: readonly Section[] = FAMILIES.filter((each) => OWN.every(({ family }) => family !== each)).map(
   (family) => ({
-    title: `Extension: ${words(family.table)}`,
+    title: family.extension ? `Extension: ${words(family.table)}` : words(family.table),
     family,
     rows: [],
   }),

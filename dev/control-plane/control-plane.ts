@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, ChildExited, startChild } from '../processes/child-process.ts';
-import { freePorts } from '../processes/ports.ts';
+import { freePorts } from '../../src/postgres/ports.ts';
+import { type Child, startChild, waitForChild } from '../processes/child-process.ts';
 import { type ProcessStats, processStats } from '../processes/stats.ts';
-import { waitFor } from '../processes/wait.ts';
 import { type BinaryName, BinaryUnavailable, ensureBinaries } from './binaries.ts';
 import type { KeyPair } from './certificates.ts';
 import { apiServerArgs, controllerManagerArgs, etcdArgs, layout, type Ports } from './components.ts';
@@ -16,6 +15,9 @@ import { formatProgress, type Progress } from './progress.ts';
 
 /** Nothing of ours: etcd takes `ETCD_*` for flags, and nobody here needs a proxy. */
 const CHILD_ENVIRONMENT = { PATH: process.env.PATH };
+
+/** Of a busy machine. */
+const READINESS = { timeoutMs: 60_000 };
 
 export interface ControlPlaneOptions {
   /** For keys, logs and etcd's data; made and removed with the control plane. Default: a new one under the temporary directory. */
@@ -99,7 +101,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   async function startApiServer(): Promise<void> {
     const child = start('kube-apiserver', binaries['kube-apiserver'], apiServerFlags);
     running.apiServer = child;
-    await untilReady(child, () => get(server, '/readyz', credentials.ca, credentials.admin));
+    await waitForChild(child, 'be ready', () => get(server, '/readyz', credentials.ca, credentials.admin), READINESS);
   }
 
   async function killApiServer(): Promise<void> {
@@ -121,7 +123,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       const child = start('kube-controller-manager', controllerManager, controllerManagerArgs(files));
       running.controllerManager = child;
       const path = '/api/v1/namespaces/default/serviceaccounts/default';
-      await untilReady(child, () => get(server, path, credentials.ca, credentials.admin));
+      await waitForChild(child, 'be ready', () => get(server, path, credentials.ca, credentials.admin), READINESS);
     }
     log(`control plane ready at ${server} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   } catch (error) {
@@ -163,19 +165,6 @@ async function controllerManagerBinary(
     log(`going on without garbage collection and service accounts: ${error.message}`);
     return undefined;
   }
-}
-
-/** @throws ChildExited as soon as the process has ended. */
-async function untilReady(child: Child, probe: () => Promise<boolean>): Promise<void> {
-  await waitFor(
-    `${child.name} to be ready`,
-    () => {
-      const exit = child.exit();
-      if (exit) throw new ChildExited(child, exit);
-      return probe();
-    },
-    { timeoutMs: 60_000, isFatal: (error) => error instanceof ChildExited },
-  );
 }
 
 /** Whether a GET answers with 200. */

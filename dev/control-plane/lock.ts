@@ -1,8 +1,12 @@
-/** A lock between processes, as a file: one of them builds, the others wait for it. */
+/**
+ * A lock between processes, as a file: one of them builds, the others wait for it. Not `proper-lockfile`, which lets two
+ * in after a holder has died: docs/decisions/0008-own-lock-of-the-binaries.md.
+ */
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning } from '../../src/postgres/is-running.ts';
 
 /** A holder touches its lock this often … */
 const HEARTBEAT_MS = 5_000;
@@ -71,22 +75,13 @@ async function readHolder(path: string): Promise<Holder | undefined> {
 }
 
 async function isDead(path: string, holder: Holder): Promise<boolean> {
-  if (holder.host === hostname() && !isAlive(holder.pid)) return true;
+  if (holder.host === hostname() && !isRunning(holder.pid)) return true;
   return isStale(path);
 }
 
 async function isStale(path: string): Promise<boolean> {
   const touched = await stat(path).catch(() => undefined);
   return touched !== undefined && Date.now() - touched.mtimeMs > STALE_MS;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return hasCode(error, 'EPERM');
-  }
 }
 
 /**

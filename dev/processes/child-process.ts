@@ -1,7 +1,8 @@
-/** Long-running child processes of the tests: they never outlive the process that started them. */
+/** Long-running child processes: they never outlive the process that started them. */
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { type WaitOptions, waitFor } from './wait.ts';
 
 /** How a child ended. */
 export interface Exit {
@@ -18,8 +19,6 @@ export interface ChildOptions {
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** User and group to run as; only root may set them. */
-  readonly runAs?: { readonly uid: number; readonly gid: number };
   /** A folder that is removed if this process is gone before the child: nobody else is left to do it. */
   readonly removeOnLoss?: string;
 }
@@ -34,16 +33,15 @@ export interface Child {
   kill(signal: NodeJS.Signals): void;
   /** Asks with `signal` (SIGTERM), insists with SIGKILL after `graceMs` (5000), returns when it has ended. */
   stop(options?: { readonly signal?: NodeJS.Signals; readonly graceMs?: number }): Promise<Exit>;
-  /** The last `lines` (30) lines of its log. */
+  /** The last `lines` (30) lines that it has written to its log. */
   logTail(lines?: number): string;
 }
 
 /**
- * Finally clauses and exit hooks do not run when a process is killed by SIGKILL, and neither macOS nor an ordinary
- * Linux user has a parent-death signal that survives a change of user. So a shell leaves a watcher behind that reads
- * from a pipe which only our process holds open, and then becomes the command by `exec` (so the pid that Node knows is
- * the command's). End of file means that we are gone. The watcher is forked twice, for Postgres not to find a child
- * that it does not know.
+ * Finally clauses and exit hooks do not run when a process is killed by SIGKILL, and macOS has no parent-death signal.
+ * So a shell leaves a watcher behind that reads from a pipe which only our process holds open, and then becomes the
+ * command by `exec` (so the pid that Node knows is the command's). End of file means that we are gone. The watcher is
+ * forked twice, so that the command does not find a child that it does not know.
  */
 const LIFELINE = `
 folder=$1
@@ -63,6 +61,7 @@ exec "$@"
  */
 export function startChild(options: ChildOptions): Child {
   const log = openSync(options.logFile, 'a');
+  const { size: before } = fstatSync(log);
   const words = [options.removeOnLoss ?? '', options.command, ...options.args];
   const child = spawn('/bin/sh', ['-c', LIFELINE, options.name, ...words], {
     stdio: ['ignore', log, log, 'pipe'],
@@ -70,7 +69,6 @@ export function startChild(options: ChildOptions): Child {
     detached: true,
     env: options.env ?? process.env,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...options.runAs,
   });
   closeSync(log);
   const pid = child.pid;
@@ -112,7 +110,10 @@ export function startChild(options: ChildOptions): Child {
       clearTimeout(insist);
       return exit;
     },
-    logTail: (lines = 30) => readFileSync(options.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n'),
+    logTail: (lines = 30) => {
+      const own = readFileSync(options.logFile).subarray(before).toString('utf8');
+      return own.trimEnd().split('\n').slice(-lines).join('\n');
+    },
   };
 }
 
@@ -122,4 +123,23 @@ export class ChildExited extends Error {
   constructor(child: Child, exit: Exit) {
     super(`${child.name} ended (code ${exit.code}, signal ${exit.signal}) while starting:\n${child.logTail()}`);
   }
+}
+
+/**
+ * `waitFor` something that a child does while it runs.
+ * @throws ChildExited as soon as it has ended; WaitTimeout
+ */
+export function waitForChild<T>(
+  child: Child,
+  what: string,
+  probe: () => T | Promise<T>,
+  options: WaitOptions = {},
+): Promise<Exclude<T, undefined | false>> {
+  const checked = () => {
+    const exit = child.exit();
+    if (exit) throw new ChildExited(child, exit);
+    return probe();
+  };
+  const isFatal = (error: unknown) => error instanceof ChildExited;
+  return waitFor(`${child.name} to ${what}`, checked, { ...options, isFatal });
 }

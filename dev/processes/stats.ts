@@ -1,22 +1,24 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Child } from './child-process.ts';
 
-export interface ProcessStats {
+interface Process {
   readonly name: string;
   readonly pid: number;
+}
+
+export interface ProcessStats extends Process {
   /** Resident memory in bytes. */
   readonly residentBytes: number;
 }
 
 /** What these processes take now; those that end meanwhile are left out. */
-export async function processStats(children: readonly Child[]): Promise<ProcessStats[]> {
-  const read = async ({ name, pid }: Child) => {
+export async function processStats(processes: readonly Process[]): Promise<ProcessStats[]> {
+  const read = async ({ name, pid }: Process) => {
     const residentBytes = await residentMemory(pid).catch(() => undefined);
     return residentBytes === undefined ? [] : [{ name, pid, residentBytes }];
   };
-  return (await Promise.all(children.map(read))).flat();
+  return (await Promise.all(processes.map(read))).flat();
 }
 
 async function residentMemory(pid: number): Promise<number> {

@@ -6,31 +6,25 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import operatorLibrary, { type ResourceMeta } from '@dot-i/k8s-operator';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
-import { type Client, createClient } from '../client/client.ts';
-import { GROUP, VERSION } from './contract/names.ts';
+import type { Client } from '../client/client.ts';
+import { createApiClient } from './api-client.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
 import { type HealthServer, startHealthServer } from './controller/health-server.ts';
-import { createMetrics } from './controller/metrics.ts';
+import { cacheProblems } from './controller/readiness.ts';
 import { kinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
-import type { KubeObject } from './kube/kube-object.ts';
+import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection } from './kube/leader-election.ts';
-import type { Remote } from './managed/external.ts';
-import type { AnyKind, SecretAccess } from './managed/kind.ts';
-import { ManagedReconciler } from './managed/reconciler.ts';
-import { SECRETS, SecretCache } from './managed/secret-cache.ts';
-import { type ManagedSpec, readSpec } from './managed/spec.ts';
+import { ConnectedKind } from './managed/connected-kind.ts';
+import { SecretAccess } from './managed/secrets/secret-access.ts';
+import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
+import { createMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
-/** A cache that has not heard of the API server for this many silence deadlines makes the process unready. */
-const SILENCES_UNTIL_STALE = 2;
-
-type AnyController = Controller<ManagedSpec, Remote>;
 
 // The library is CommonJS: its default export is a member of what an import gets.
 export class TunnelOperator extends operatorLibrary.default {
@@ -41,10 +35,10 @@ export class TunnelOperator extends operatorLibrary.default {
   readonly #leaderKube: KubeApi;
   readonly #budget: ApiBudget;
   readonly #client: Client;
-  readonly #events: EventRecorder;
+  readonly #eventRecorder: EventRecorder;
   readonly #secrets: SecretCache;
   readonly #election: LeaderElection;
-  readonly #controllers = new Map<string, AnyController>();
+  #controllers: readonly Controller[] = [];
   readonly #lost = Promise.withResolvers<void>();
   #health: HealthServer | undefined;
   #state: 'starting' | 'standing-by' | 'leading' | 'stopping' = 'starting';
@@ -59,17 +53,14 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#config = config;
     this.#log = log;
     this.kubeConfig = loadKubeConfig(config.kubeconfig);
-    this.#kube = this.#makeKubeApi(config.kubeTimeoutMs);
-    this.#leaderKube = this.#makeKubeApi(config.leaseMs / 2);
+    const metrics = this.#metrics.kube;
+    this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics });
+    this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
-    this.#client = this.#makeClient();
-    this.#events = new EventRecorder(this.#kube, {
-      component: NAME,
-      instance: config.identity,
-      log,
-      onDropped: (reason) => this.#metrics.eventsDropped.inc({ reason }),
-    });
-    this.#secrets = this.#makeSecretCache();
+    this.#client = createApiClient(config, NAME, this.#budget, this.#metrics);
+    this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
+    const { namespace, silenceMs } = config;
+    this.#secrets = new SecretCache(this.#kube, { namespace, silenceMs, log, metrics });
     this.#election = new LeaderElection(this.#leaderKube, {
       namespace: config.leaseNamespace,
       name: NAME,
@@ -92,7 +83,22 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   protected override async init(): Promise<void> {
-    for (const kind of kinds) this.#controllers.set(kind.kind, this.#makeController(kind));
+    const { namespace, concurrency, resyncMs, silenceMs } = this.#config;
+    const access = new SecretAccess(this.#kube, this.#secrets);
+    this.#controllers = kinds.map(
+      (declared) =>
+        new Controller(new ConnectedKind(declared, this.#client, access), {
+          kube: this.#kube,
+          eventRecorder: this.#eventRecorder,
+          secrets: this.#secrets,
+          namespace,
+          concurrency,
+          resyncMs,
+          silenceMs,
+          metrics: this.#metrics,
+          log: this.#log,
+        }),
+    );
   }
 
   /** Resolves when the caches are filled and, with leader election, this process has the lead and works. */
@@ -113,8 +119,8 @@ export class TunnelOperator extends operatorLibrary.default {
       if (!isLeading) return;
     }
     this.#state = 'leading';
-    for (const controller of this.#controllers.values()) controller.start();
-    this.#log.info({ kinds: [...this.#controllers.keys()] }, 'reconciling');
+    for (const controller of this.#controllers) controller.start();
+    this.#log.info({ kinds: this.#controllers.map(({ name }) => name) }, 'reconciling');
   }
 
   /** Finishes the reconciles under way, for at most the shutdown timeout, then lets go of everything. */
@@ -122,7 +128,7 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#state = 'stopping';
     // A pause that the API asked for may outlast every timeout.
     this.#budget.close();
-    const finished = Promise.all([...this.#controllers.values()].map((controller) => controller.stop()));
+    const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));
     const isDone = await Promise.race([
       finished.then(() => true),
       delay(this.#config.shutdownMs, false, { ref: false }),
@@ -132,161 +138,55 @@ export class TunnelOperator extends operatorLibrary.default {
       // Before the lease is handed over: the next leader may work on the same objects.
       await Promise.all([this.#client.destroy(), this.#kube.close()]);
     }
-    await Promise.race([this.#events.flush(), delay(2_000, undefined, { ref: false })]);
+    await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
     await Promise.all(this.#caches().map(({ cache }) => cache.stop()));
     await Promise.all([this.#client.destroy(), this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
   }
 
-  /** Not inherited: it watches without listing, runs all events one by one and exits the process on an error. */
+  /** Not inherited: it watches without listing, handles all watch events one by one and exits the process on an error. */
   protected override watchResource(): Promise<void> {
     throw new Error('use a Controller, whose WatchCache lists, resumes and never exits');
   }
 
   /** Not inherited: it logs a failed write and goes on as if it had been made. */
   protected override setResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
-    throw new Error('use Work.patchStatus, which fails when the write fails');
+    throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
   }
 
   /** Not inherited: it logs a failed write and goes on as if it had been made. */
   protected override patchResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
-    throw new Error('use Work.patchStatus, which fails when the write fails');
+    throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
   }
 
   /** Not inherited: it replaces the finalizers without a version check and ignores a failed write. */
   protected override setResourceFinalizers(_meta: ResourceMeta): Promise<void> {
-    throw new Error('use Work.persist and Work.removeFinalizer, which fail on a conflict');
+    throw new Error('use ManagedObject.persist and removeFinalizer, which fail on a conflict');
   }
 
-  /** Not inherited: it goes through setResourceFinalizers and acts on the event instead of the newest object. */
+  /** Not inherited: it goes through setResourceFinalizers and acts on the watch event instead of the newest object. */
   protected override handleResourceFinalizer(): Promise<boolean> {
     throw new Error('use ManagedReconciler, which finalizes the newest version of the object');
   }
 
-  #makeController(kind: AnyKind): AnyController {
-    const { plural } = kind;
-    const external = kind.external(this.#client);
-    const delivery = kind.delivery?.(this.#secretAccess());
-    const parseSpec = (object: KubeObject): ManagedSpec => readSpec(kind.spec, object);
-    const type = { group: GROUP, version: VERSION, plural };
-    const metrics = this.#metrics;
-    return new Controller(
-      {
-        kind: kind.kind,
-        type,
-        kube: this.#kube,
-        namespace: this.#config.namespace,
-        concurrency: this.#config.concurrency,
-        resyncMs: this.#config.resyncMs,
-        silenceMs: this.#config.silenceMs,
-        metrics,
-        log: this.#log,
-      },
-      {
-        external,
-        parseSpec,
-        describe: kind.describe,
-        looksHeld: (object, spec) => delivery?.looksHeld(object, spec) ?? true,
-      },
-      (controller) =>
-        new ManagedReconciler({
-          writer: {
-            kind: kind.kind,
-            type,
-            kube: this.#kube,
-            events: this.#events,
-            observeWrite: (written) => controller.cache.observe(written),
-            now: () => new Date(),
-          },
-          external,
-          delivery,
-          parseSpec,
-          describe: kind.describe,
-          rivalOf: controller.rivalOf,
-          onDriftCorrected: () => metrics.driftFound.inc({ kind: kind.kind }),
-          onIssued: (cause) => metrics.credentialsIssued.inc({ cause }),
-        }),
-    );
-  }
-
-  #secretAccess(): SecretAccess {
-    return {
-      kube: this.#kube,
-      cached: (namespace, name) => this.#secrets.get(namespace, name),
-      ownedBy: (uid) => this.#secrets.ownedBy(uid),
-      observeWrite: (written) => this.#secrets.cache.observe(written),
-      observeDelete: (deleted) => this.#secrets.cache.observeDelete(deleted),
-    };
-  }
-
-  #makeSecretCache(): SecretCache {
-    return new SecretCache(this.#kube, {
-      namespace: this.#config.namespace,
-      silenceMs: this.#config.silenceMs,
-      log: this.#log,
-      onChange: (owner) => this.#controllers.get(owner.kind)?.touch(`${owner.namespace}/${owner.name}`),
-      onActivity: (activity) => this.#metrics.watchActivity.inc({ resource: SECRETS.plural, activity }),
-    });
-  }
-
-  #makeKubeApi(timeoutMs: number): KubeApi {
-    return new KubeApi(this.kubeConfig, {
-      userAgent: NAME,
-      timeoutMs,
-      onRequest: ({ method, code, host, seconds }) => {
-        this.#metrics.kubeRequests.inc({ method, code, host });
-        this.#metrics.kubeRequestTime.observe({ verb: method, host }, seconds);
-      },
-    });
-  }
-
-  #makeClient(): Client {
-    return createClient({
-      baseUrl: this.#config.apiUrl,
-      apiKey: this.#config.apiKey,
-      timeoutMs: this.#config.apiTimeoutMs,
-      // The work queue retries, with a backoff per object.
-      retries: 0,
-      connections: this.#config.apiConcurrency,
-      userAgent: NAME,
-      admit: this.#budget.admit,
-      onAttempt: ({ method, status, seconds }) => {
-        this.#metrics.apiRequests.inc({ method, code: status === undefined ? '<error>' : String(status) });
-        this.#metrics.apiRequestTime.observe({ method }, seconds);
-      },
-    });
-  }
-
   #caches() {
-    const named = [...this.#controllers].map(([name, { cache }]) => ({ name, cache }));
-    return [...named, { name: 'Secret', cache: this.#secrets.cache }];
+    const named = this.#controllers.map(({ name, cache }) => ({ name, cache }));
+    return [...named, { name: 'Secret', cache: this.#secrets.watch }];
   }
 
   #problems(): string[] {
-    const limit = this.#config.silenceMs * SILENCES_UNTIL_STALE;
-    const stale = this.#caches().flatMap(({ name, cache }) => {
-      const missingRight = cache.missingRight();
-      if (missingRight !== undefined) return [`${name}: ${missingRight}`];
-      const staleness = cache.staleness();
-      if (staleness === undefined) return [`${name}: not listed yet`];
-      return staleness > limit ? [`${name}: the watch was last heard of ${Math.round(staleness / 1000)} s ago`] : [];
+    const states = this.#caches().map(({ name, cache }) => {
+      return { name, staleness: cache.staleness(), missingRight: cache.missingRight() };
     });
+    const stale = cacheProblems(states, this.#config.silenceMs);
     return this.#state === 'stopping' ? ['stopping', ...stale] : stale;
   }
 
   #readGauges(): void {
-    for (const controller of this.#controllers.values()) controller.readGauges();
-    const staleness = this.#secrets.cache.staleness() ?? 0;
-    this.#metrics.watchStaleness.set({ resource: SECRETS.plural }, staleness / 1000);
-    this.#metrics.leader.set({ name: NAME }, this.#state === 'leading' ? 1 : 0);
+    for (const controller of this.#controllers) controller.readGauges();
+    const staleness = this.#secrets.watch.staleness() ?? 0;
+    this.#metrics.kube.watchStaleness.set({ resource: SECRETS.plural }, staleness / 1000);
+    this.#metrics.kube.leader.set({ name: NAME }, this.#state === 'leading' ? 1 : 0);
   }
-}
-
-function loadKubeConfig(file: string | undefined): KubeConfig {
-  const config = new KubeConfig();
-  // The variable may hold several paths, which only loadFromDefault merges.
-  if (file === undefined || file === process.env.KUBECONFIG) config.loadFromDefault();
-  else config.loadFromFile(file);
-  return config;
 }

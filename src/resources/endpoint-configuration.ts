@@ -16,6 +16,7 @@ export const endpointConfiguration = resource({
   path: '/endpoint_configurations',
   collection: 'endpoint_configurations',
   tag: 'Endpoint configurations',
+  extension: true,
   description: 'What applies to the traffic of endpoints of one type: the IP policies that check where it comes from.',
   fields: {
     ...described('What the endpoints are.'),

@@ -46,6 +46,7 @@ export const eventDestination = resource({
   path: '/event_destinations',
   collection: 'event_destinations',
   tag: 'Events',
+  extension: true,
   access: 'admin',
   description: 'Where the events of subscriptions are sent.',
   fields: {

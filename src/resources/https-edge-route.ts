@@ -30,6 +30,7 @@ export const httpsEdgeRoute = resource({
   collection: 'routes',
   table: 'https_edge_routes',
   tag: 'HTTPS edges',
+  extension: true,
   description: 'What an HTTPS edge does with requests for one path, or for all below one.',
   parent: { of: httpsEdge, parameter: 'edge_id' },
   fields: {

@@ -11,6 +11,7 @@ export const httpsEdge = resource({
   path: '/edges/https',
   collection: 'https_edges',
   tag: 'HTTPS edges',
+  extension: true,
   description: 'Serves HTTPS on its hostports; its routes say what is served where.',
   fields: { ...described('What the edge serves.'), hostports },
   samples: {

@@ -38,6 +38,7 @@ export const ipPolicyRule = resource({
   path: '/ip_policy_rules',
   collection: 'ip_policy_rules',
   tag: 'IP policies',
+  extension: true,
   description: 'One CIDR block that an IP policy allows or denies. A policy has at most one rule per block.',
   fields: {
     ...described('What this block is.'),

@@ -24,6 +24,7 @@ export const sshCertificateAuthority = resource({
   path: '/ssh_certificate_authorities',
   collection: 'ssh_certificate_authorities',
   tag: 'SSH certificates',
+  extension: true,
   description: 'A key pair that signs SSH host certificates. It is generated here, and the private key never shown.',
   fields: {
     ...described('Whose hosts it signs for.'),

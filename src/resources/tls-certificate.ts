@@ -25,6 +25,7 @@ export const tlsCertificate = resource({
   path: '/tls_certificates',
   collection: 'tls_certificates',
   tag: 'TLS certificates',
+  extension: true,
   description: 'A certificate chain with its private key, which no response shows.',
   fields: {
     ...described('What the certificate is for.'),

@@ -12,6 +12,7 @@ export const tlsEdge = resource({
   path: '/edges/tls',
   collection: 'tls_edges',
   tag: 'TLS edges',
+  extension: true,
   description: 'Serves TLS on its hostports; its modules say from whom, for whom and by what.',
   fields: { ...described('What the edge serves.'), hostports, modules: moduleNames },
   samples: {

@@ -44,6 +44,7 @@ export const tunnelGroupBackend = resource({
   collection: 'backends',
   table: 'tunnel_group_backends',
   tag: 'Backends',
+  extension: true,
   description: 'A backend of all tunnels with these labels.',
   fields: {
     ...described('Which tunnels these are.'),

@@ -10,6 +10,7 @@ export const user = resource({
   path: '/users',
   collection: 'users',
   tag: 'Users and keys',
+  extension: true,
   access: 'admin',
   description: 'A person. Admins may do everything; others may not manage users, bots or other owners.',
   fields: {

@@ -1,12 +1,8 @@
 /** The operator as its users run it: a process of its own, which can be killed. */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { type Child, ChildExited, startChild } from '../../dev/processes/child-process.ts';
-import { waitFor } from '../../dev/processes/wait.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { type Child, waitForChild } from '../../dev/processes/child-process.ts';
+import { startProgram } from '../../dev/processes/program.ts';
 
 export interface OperatorSettings {
   /** Where its log and its kubeconfig are. */
@@ -32,14 +28,11 @@ export class OperatorProcess {
   constructor({ folder, name, apiUrl, apiKey, kubeconfigPath, namespace, flags = [], compileCache }: OperatorSettings) {
     const ours = ['--leader-elect', 'false', '--metrics-host', '127.0.0.1', '--metrics-port', '0'];
     // What is compared with the API in between would be found by the next resync; tests must not live on that.
-    const args = [MAIN, 'operator', ...ours, '--resync-interval', '1h', '--log-level', 'debug', ...flags];
-    this.#child = startChild({
+    const args = ['operator', ...ours, '--resync-interval', '1h', '--log-level', 'debug', ...flags];
+    this.#child = startProgram(args, {
       name,
-      command: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', ...args],
-      logFile: join(folder, `${name}.log`),
+      folder,
       env: {
-        PATH: process.env.PATH,
         NODE_COMPILE_CACHE: compileCache,
         LOG_FORMAT: 'json',
         TUNNEL_API_URL: apiUrl,
@@ -101,12 +94,9 @@ export class OperatorProcess {
 
   #untilLogged(message: string) {
     const find = async () => {
-      const exit = this.#child.exit();
-      if (exit) throw new ChildExited(this.#child, exit);
       const lines = (await this.log()).split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
       return lines.map((line) => logLine.parse(JSON.parse(line))).find(({ msg }) => msg === message);
     };
-    const isFatal = (error: unknown) => error instanceof ChildExited;
-    return waitFor(`the operator to log "${message}"`, find, { isFatal, intervalMs: 30 });
+    return waitForChild(this.#child, `log "${message}"`, find, { intervalMs: 30 });
   }
 }

@@ -1,9 +1,11 @@
 /** Whole programs are away for a while, or ask to be left alone. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { createDatabase } from '../../dev/database/databases.ts';
+import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
-import { createDatabase, type Postgres, startPostgres } from '../../dev/postgres/postgres.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { untilSettled } from './inspect.ts';
 import { refusal } from './object-faults.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
@@ -181,7 +183,7 @@ describe('when Postgres crashes', async () => {
 });
 
 // Nothing of a cluster that is not ours may be killed.
-describe.skipIf(process.env.TEST_KUBECONFIG)('when the API server is killed', () => {
+describe('when the API server is killed', skipFor(NOT_OUR_CLUSTER), () => {
   let plane: ControlPlane | undefined;
   let stage: Stage | undefined;
   afterAll(async () => {

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type Postgres, startPostgres } from '../../dev/postgres/postgres.ts';
-import { isRunning } from '../../dev/processes/is-running.ts';
+import { createDatabase } from '../../dev/database/databases.ts';
+import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
+import { isRunning } from '../../src/postgres/is-running.ts';
 import { createTestDatabase, postgres } from '../harness.ts';
 
 /** The first column of the first row. */

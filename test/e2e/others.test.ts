@@ -3,9 +3,10 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { cluster } from '../harness.ts';
+import { lacksControllerManager, skipFor } from '../skip.ts';
 import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
 
-const { hasControllerManager } = await cluster();
+const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
 const stack = await startStack({ prefix: 'others' });
 const { client, namespace, kube } = stack;
 
@@ -259,14 +260,11 @@ describe('an API that', () => {
 });
 
 // The last one: it takes the namespace of this file.
-test.runIf(hasControllerManager)(
-  'a namespace that is deleted goes with everything in it, in whatever order',
-  async () => {
-    await stack.apply(policy('left'), credential('left'), credential('moved', { secret: { name: 'elsewhere' } }));
-    await stack.ready(POLICIES, 'left');
-    await stack.ready(CREDENTIALS, 'left');
-    await stack.ready(CREDENTIALS, 'moved');
-    expect(await stack.run('delete', 'namespace', namespace, '--timeout=50s')).toMatchObject({ code: 0 });
-    expect(await stack.remoteIds()).toEqual([]);
-  },
-);
+test('a namespace that is deleted goes with everything in it, in whatever order', needsControllerManager, async () => {
+  await stack.apply(policy('left'), credential('left'), credential('moved', { secret: { name: 'elsewhere' } }));
+  await stack.ready(POLICIES, 'left');
+  await stack.ready(CREDENTIALS, 'left');
+  await stack.ready(CREDENTIALS, 'moved');
+  expect(await stack.run('delete', 'namespace', namespace, '--timeout=50s')).toMatchObject({ code: 0 });
+  expect(await stack.remoteIds()).toEqual([]);
+});

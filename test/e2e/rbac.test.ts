@@ -11,7 +11,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
-import { type CommandResult, cluster, kubectl } from '../harness.ts';
+import { type CommandResult, kubectl } from '../harness.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
 import {
   CREDENTIALS,
@@ -189,9 +190,7 @@ describe('without a right', async () => {
   });
 });
 
-const { external } = await cluster();
-
-describe.skipIf(external)('with the permissions of the chart in all namespaces', async () => {
+describe('with the permissions of the chart in all namespaces', skipFor(NOT_OUR_CLUSTER), async () => {
   const own = await startControlPlane();
   afterAll(() => own.stop());
   const stack = await startStack({ prefix: 'wide', operators: 0 });

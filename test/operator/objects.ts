@@ -1,14 +1,20 @@
 /** Kubernetes objects for tests of pure functions. */
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import type { Condition } from '../../src/operator/kube/conditions.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 
 type Annotated = Partial<Record<keyof typeof ANNOTATION, string>>;
 
+type Fields = Partial<Omit<KubeObject, 'metadata'>> & {
+  name?: string;
+  uid?: string;
+  version?: number | string;
+  created?: string;
+  metadata?: Partial<KubeObject['metadata']>;
+};
+
 /** An object with a name, a UID and a version; `annotations` by their names in ANNOTATION. */
-export function object(
-  fields: { name?: string; uid?: string; version?: number | string; created?: string } & Partial<KubeObject> = {},
-  annotations: Annotated = {},
-): KubeObject {
+export function object(fields: Fields = {}, annotations: Annotated = {}): KubeObject {
   const {
     name = 'a',
     uid = `uid-of-${name}`,
@@ -32,5 +38,22 @@ export function object(
       annotations: Object.fromEntries(named),
       ...metadata,
     },
+  };
+}
+
+/** A condition as a reconcile of the generation has left it. */
+export function condition(
+  type: 'Ready' | 'Synced',
+  status: 'True' | 'False',
+  more: Partial<Condition> = {},
+): Condition {
+  return {
+    type,
+    status,
+    reason: 'Any',
+    message: 'any',
+    observedGeneration: 1,
+    lastTransitionTime: '2026-11-21T10:00:00Z',
+    ...more,
   };
 }

@@ -1,6 +1,6 @@
 /** Names of families in prose: `ip_policy_rule` becomes "IP policy rule". */
 
-const UPPER = new Set(['ip', 'api', 'tls', 'ssh', 'http', 'https', 'oidc']);
+const UPPER = new Set(['ip', 'dns', 'api', 'tls', 'ssh', 'http', 'https', 'oidc']);
 const SPELT: Readonly<Record<string, string>> = { oauth: 'OAuth', cidr: 'CIDR block' };
 
 export function words(name: string): string {

@@ -37,8 +37,8 @@ export const REASON = {
   deletionBlocked: 'DeletionBlocked',
 } as const;
 
-/** A failure that shows in the conditions is an Event too, with the reason of the condition. */
-export const EVENT = {
+/** Of Kubernetes Events. A failure that shows in the conditions is one too, with the reason of the condition. */
+export const EVENT_REASON = {
   created: 'Created',
   adopted: 'Adopted',
   updated: 'Updated',

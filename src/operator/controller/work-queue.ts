@@ -1,34 +1,58 @@
 /**
- * A keyed work queue with the semantics of client-go's: a key waits at most once, is worked on by one worker at a time,
- * and comes back when it was added while being worked on. Failed keys wait longer each time.
+ * A keyed work queue with the semantics and the words of client-go's: a key waits at most once, is processed by one
+ * worker at a time, and comes back when it was added while being processed. Failed keys wait longer each time.
+ *
+ * `addIfNeeded` is what a predicate is in controller-runtime, asked later: not when the key is added but when its turn
+ * comes. A watch often reports a write of ours before the write is answered; only after that can one tell that there is
+ * nothing to do.
  */
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
 
 export interface QueueObserver {
   added?(): void;
-  /** Seconds between being added and being taken. */
-  taken?(waitedSeconds: number): void;
-  finished?(workedSeconds: number): void;
+  /** Seconds between being added and being handed out. */
+  handedOut?(waitedSeconds: number): void;
+  done?(workedSeconds: number): void;
   retried?(): void;
+}
+
+export interface WorkQueueOptions {
+  backoff: BackoffOptions;
+  /** Whether a key is worth a worker's time; asked of keys that came by `addIfNeeded` alone, when their turn comes. */
+  isNeeded?: (key: string) => boolean;
+  observer?: QueueObserver;
+}
+
+/** What may change a backoff. */
+export interface RateLimit {
+  /** It comes back no sooner. */
+  atLeastMs?: number;
+  /** Its first backoff is short: for a conflict, whose newer version is on its way. */
+  quickFirst?: boolean;
 }
 
 export class WorkQueue {
   readonly #ready: string[] = [];
   #head = 0;
+  /** When each waiting key was added. */
   readonly #waiting = new Map<string, number>();
-  readonly #working = new Map<string, number>();
-  readonly #again = new Set<string>();
-  /** Keys that were added since they were last taken, not only hinted at. */
-  readonly #demanded = new Set<string>();
+  /** When each key that is being processed was handed out. */
+  readonly #processing = new Map<string, number>();
+  /** Added while being processed: they wait again after `done`. */
+  readonly #dirty = new Set<string>();
+  /** Handed out next time whatever `isNeeded` says. */
+  readonly #unconditional = new Set<string>();
   readonly #timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   readonly #failures = new Map<string, number>();
-  readonly #takers: ((key: string | undefined) => void)[] = [];
+  readonly #getters: ((key: string | undefined) => void)[] = [];
   readonly #backoff: BackoffOptions;
+  readonly #isNeeded: (key: string) => boolean;
   readonly #observer: QueueObserver;
-  #closed = false;
+  #isShutDown = false;
 
-  constructor(options: BackoffOptions, observer: QueueObserver = {}) {
-    this.#backoff = options;
+  constructor({ backoff, isNeeded = () => true, observer = {} }: WorkQueueOptions) {
+    this.#backoff = backoff;
+    this.#isNeeded = isNeeded;
     this.#observer = observer;
   }
 
@@ -37,31 +61,28 @@ export class WorkQueue {
     return this.#waiting.size;
   }
 
-  /** Start times (`performance.now()`) of what is being worked on. */
-  underWay(): IterableIterator<number> {
-    return this.#working.values();
+  /** When (`performance.now()`) each key that is being processed was handed out. */
+  processingSince(): IterableIterator<number> {
+    return this.#processing.values();
   }
 
   add(key: string): void {
-    if (this.#closed) return;
-    this.#demanded.add(key);
-    this.hint(key);
+    if (this.#isShutDown) return;
+    this.#unconditional.add(key);
+    this.addIfNeeded(key);
   }
 
-  /** Adds a key that may need no work; whoever takes it can tell by `takeDemand`. */
-  hint(key: string): void {
-    if (this.#closed || this.#waiting.has(key) || this.#again.has(key)) return;
+  /** Adds a key that is skipped if, when its turn comes, it is not needed. */
+  addIfNeeded(key: string): void {
+    if (this.#isShutDown || this.#waiting.has(key) || this.#dirty.has(key)) return;
     this.#observer.added?.();
-    if (this.#working.has(key)) {
-      this.#again.add(key);
-      return;
-    }
-    this.#enqueue(key);
+    if (this.#processing.has(key)) this.#dirty.add(key);
+    else this.#enqueue(key);
   }
 
   /** Adds the key after `ms`; of several such calls the earliest counts. */
   addAfter(key: string, ms: number): void {
-    if (this.#closed) return;
+    if (this.#isShutDown) return;
     const at = performance.now() + ms;
     const pending = this.#timers.get(key);
     if (pending && pending.at <= at) return;
@@ -77,14 +98,8 @@ export class WorkQueue {
     this.#timers.set(key, { at, timer });
   }
 
-  /**
-   * Adds the key after its backoff, which grows with every call until `forget`; never sooner than `atLeastMs`.
-   * `quickFirst` makes the first of these short: for a conflict, whose newer version is on its way.
-   */
-  addRateLimited(
-    key: string,
-    { atLeastMs = 0, quickFirst = false }: { atLeastMs?: number | undefined; quickFirst?: boolean } = {},
-  ): void {
+  /** Adds the key after its backoff, which grows with every call until `forget`. */
+  addRateLimited(key: string, { atLeastMs = 0, quickFirst = false }: RateLimit = {}): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
     this.#observer.retried?.();
@@ -92,74 +107,75 @@ export class WorkQueue {
     this.addAfter(key, Math.max(atLeastMs, wait));
   }
 
-  /** Whether the key that was just taken had been added, by `add` or by a timer, and not only hinted at. */
-  takeDemand(key: string): boolean {
-    return this.#demanded.delete(key);
-  }
-
   /** How often in a row the key has failed. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
+  /** The key has succeeded: its next failure is its first. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Drops what is known of a key whose object is gone. */
+  /** The object is gone: no timer brings its key back, and an object of the same name starts afresh. */
   drop(key: string): void {
     this.forget(key);
-    this.#demanded.delete(key);
+    this.#unconditional.delete(key);
     const pending = this.#timers.get(key);
     if (pending) clearTimeout(pending.timer);
     this.#timers.delete(key);
   }
 
   /** The next key, as soon as there is one; undefined once the queue is shut down. Must be followed by `done`. */
-  take(): Promise<string | undefined> {
-    if (this.#closed) return Promise.resolve(undefined);
+  get(): Promise<string | undefined> {
+    if (this.#isShutDown) return Promise.resolve(undefined);
+    for (let key = this.#shift(); key !== undefined; key = this.#shift()) {
+      if (this.#handOut(key)) return Promise.resolve(key);
+    }
+    return new Promise((resolve) => this.#getters.push(resolve));
+  }
+
+  done(key: string): void {
+    const started = this.#processing.get(key);
+    if (started !== undefined) this.#observer.done?.((performance.now() - started) / 1000);
+    this.#processing.delete(key);
+    if (this.#dirty.delete(key) && !this.#isShutDown) this.#enqueue(key);
+  }
+
+  /** Hands out nothing more; workers that wait get undefined, timers end. */
+  shutDown(): void {
+    this.#isShutDown = true;
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    for (const give of this.#getters.splice(0)) give(undefined);
+  }
+
+  #enqueue(key: string): void {
+    this.#waiting.set(key, performance.now());
+    if (this.#getters.length === 0) this.#ready.push(key);
+    else if (this.#handOut(key)) this.#getters.shift()?.(key);
+  }
+
+  #shift(): string | undefined {
     const key = this.#ready[this.#head];
-    if (key === undefined) return new Promise((resolve) => this.#takers.push(resolve));
+    if (key === undefined) return undefined;
     this.#head++;
     if (this.#head > 1024 && this.#head * 2 > this.#ready.length) {
       this.#ready.splice(0, this.#head);
       this.#head = 0;
     }
-    this.#begin(key);
-    return Promise.resolve(key);
+    return key;
   }
 
-  done(key: string): void {
-    const started = this.#working.get(key);
-    if (started !== undefined) this.#observer.finished?.((performance.now() - started) / 1000);
-    this.#working.delete(key);
-    if (this.#again.delete(key) && !this.#closed) this.#enqueue(key);
-  }
-
-  /** Hands out nothing more; workers that wait get undefined, timers end. */
-  shutDown(): void {
-    this.#closed = true;
-    for (const { timer } of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
-    for (const give of this.#takers.splice(0)) give(undefined);
-  }
-
-  #enqueue(key: string): void {
-    this.#waiting.set(key, performance.now());
-    const give = this.#takers.shift();
-    if (give) {
-      this.#begin(key);
-      give(key);
-    } else {
-      this.#ready.push(key);
-    }
-  }
-
-  #begin(key: string): void {
+  /** False when the key turns out not to be needed; it is done then. */
+  #handOut(key: string): boolean {
     const now = performance.now();
-    this.#observer.taken?.((now - (this.#waiting.get(key) ?? now)) / 1000);
+    this.#observer.handedOut?.((now - (this.#waiting.get(key) ?? now)) / 1000);
     this.#waiting.delete(key);
-    this.#working.set(key, now);
+    this.#processing.set(key, now);
+    if (this.#unconditional.delete(key) || this.#isNeeded(key)) return true;
+    this.done(key);
+    return false;
   }
 }
 

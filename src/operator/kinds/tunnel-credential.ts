@@ -6,7 +6,8 @@ import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { SpecOf } from '../managed/kind.ts';
 import { rotationTime } from '../managed/rotation.ts';
-import { secretNameOf, tokenSecret } from '../managed/token-secret.ts';
+import { secretNameOf } from '../managed/secrets/content.ts';
+import { tokenSecret } from '../managed/secrets/token-secret.ts';
 import { plainKind } from './plain-kind.ts';
 import { rotation, secret } from './secret-spec.ts';
 

@@ -1,15 +1,11 @@
-/**
- * Calls of the Kubernetes API on one kept-alive connection pool.
- *
- * `@kubernetes/client-node` 2.0.1 supplies configuration and credentials. Its generated API classes are not used: they
- * make a new connection pool, and so a TLS handshake, for every request (`KubeConfig.applySecurityAuthentication`).
- */
+/** The verbs of the Kubernetes API, on objects of any kind. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { KubeCredentials } from './kube-credentials.ts';
 import { KubeError, kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
+import { KubeTransport, type KubeTransportOptions, type Method, type SendOptions } from './kube-transport.ts';
+import { linesOf, readWatchEvent, type WatchEvent } from './watch-stream.ts';
 
 /** Group, version and plural of a resource; the core group is the empty string. */
 export interface ResourceType {
@@ -41,46 +37,16 @@ export interface WatchOptions {
   signal: AbortSignal;
 }
 
-export type WatchEvent =
-  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: KubeObject }
-  | { type: 'BOOKMARK'; resourceVersion: string };
-
-export interface KubeApiOptions {
-  userAgent: string;
-  /** Longest wait for an answer (watches excepted), in milliseconds. */
-  timeoutMs: number;
-  /** Told of every request; `code` is `<error>` when there was no answer, as in client-go's metric. */
-  onRequest?: (request: { method: string; code: string; host: string; seconds: number }) => void;
-}
-
-interface SendOptions {
-  query?: URLSearchParams;
-  body?: unknown;
-  contentType?: string;
-  signal?: AbortSignal | undefined;
-  endless?: boolean;
-}
-
-type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-
 const listAnswer = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
   items: z.array(z.unknown()),
 });
-const watchLine = z.object({ type: z.string(), object: z.unknown() });
-const bookmark = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) });
 
 export class KubeApi {
-  readonly #options: KubeApiOptions;
-  readonly #server: URL;
-  readonly #credentials: KubeCredentials;
+  readonly #transport: KubeTransport;
 
-  constructor(config: KubeConfig, options: KubeApiOptions) {
-    const cluster = config.getCurrentCluster();
-    if (!cluster) throw new Error('The kubeconfig has no current context with a cluster');
-    this.#options = options;
-    this.#server = new URL(cluster.server);
-    this.#credentials = new KubeCredentials(config, this.#server.href);
+  constructor(config: KubeConfig, options: KubeTransportOptions) {
+    this.#transport = new KubeTransport(config, options);
   }
 
   /** One page of a list. @throws KubeError, NoKubeAnswerError */
@@ -139,7 +105,7 @@ export class KubeApi {
   }
 
   /**
-   * The events after `resourceVersion`, until the server ends the watch (the generator returns) or something breaks.
+   * The watch events after `resourceVersion`, until the server ends the watch (the generator returns) or something breaks.
    * @throws KubeError (code 410 when the version is too old to resume from), NoKubeAnswerError
    */
   async *watch(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
@@ -151,11 +117,11 @@ export class KubeApi {
     });
     if (options.labelSelector) query.set('labelSelector', options.labelSelector);
     const path = pathOf(type, options);
-    const response = await this.#send('GET', path, { query, signal: options.signal, endless: true });
+    const response = await this.#transport.send('GET', path, { query, signal: options.signal, endless: true });
     if (response.statusCode !== 200)
       throw kubeErrorFrom(response.statusCode, await response.body.text(), response.headers);
     try {
-      for await (const line of linesOf(response.body)) yield readWatchLine(line);
+      for await (const line of linesOf(response.body)) yield readWatchEvent(line);
     } catch (error) {
       if (options.signal.aborted || error instanceof KubeError || error instanceof NoKubeAnswerError) throw error;
       throw new NoKubeAnswerError(`the watch of ${type.plural} was cut`, { cause: error });
@@ -166,15 +132,11 @@ export class KubeApi {
 
   /** Breaks off every request and watch under way. */
   close(): Promise<void> {
-    return this.#credentials.close();
+    return this.#transport.close();
   }
 
-  async #call(
-    method: Method,
-    path: string,
-    options: { query?: URLSearchParams; body?: unknown; contentType?: string; signal?: AbortSignal | undefined } = {},
-  ): Promise<unknown> {
-    const response = await this.#send(method, path, options);
+  async #call(method: Method, path: string, options: Omit<SendOptions, 'endless'> = {}): Promise<unknown> {
+    const response = await this.#transport.send(method, path, options);
     const text = await this.#readBody(method, path, response);
     if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, text, response.headers);
     try {
@@ -191,53 +153,6 @@ export class KubeApi {
       throw new NoKubeAnswerError(`${method} ${path}: the answer was cut`, { cause });
     }
   }
-
-  /** Sends once more with new credentials when they are refused: nothing was done then. */
-  async #send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
-    const response = await this.#sendOnce(method, path, options);
-    if (response.statusCode !== 401) {
-      this.#credentials.accepted();
-      return response;
-    }
-    await response.body.dump();
-    this.#credentials.refused();
-    const again = await this.#sendOnce(method, path, options);
-    if (again.statusCode === 401) this.#credentials.refused();
-    return again;
-  }
-
-  async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
-    const started = performance.now();
-    let code = '<error>';
-    try {
-      const { headers, dispatcher } = await this.#credentials.get();
-      const body = options.body === undefined ? null : JSON.stringify(options.body);
-      const response = await dispatcher.request({
-        origin: this.#server.origin,
-        path: this.#server.pathname.replace(/\/$/, '') + path + (options.query ? `?${options.query}` : ''),
-        method,
-        headers: {
-          ...headers,
-          accept: 'application/json',
-          'user-agent': this.#options.userAgent,
-          ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
-        },
-        body,
-        signal: options.signal ?? null,
-        headersTimeout: this.#options.timeoutMs,
-        bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
-      });
-      code = String(response.statusCode);
-      return response;
-    } catch (cause) {
-      if (options.signal?.aborted) throw cause;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new NoKubeAnswerError(`${method} ${path}: ${why}`, { cause });
-    } finally {
-      const seconds = (performance.now() - started) / 1000;
-      this.#options.onRequest?.({ method, code, host: this.#server.host, seconds });
-    }
-  }
 }
 
 function pathOf(
@@ -250,35 +165,4 @@ function pathOf(
   if (at.name) parts.push(at.name);
   if (at.subresource) parts.push(at.subresource);
   return `/${parts.map(encodeURIComponent).join('/')}`;
-}
-
-/** Not node:readline: its async iterator drops errors of the stream, and its interface throws them where nobody listens. */
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-}
-
-function readWatchLine(line: string): WatchEvent {
-  let parsed: z.output<typeof watchLine>;
-  try {
-    parsed = watchLine.parse(JSON.parse(line));
-  } catch (cause) {
-    throw new NoKubeAnswerError('a watch event was cut short', { cause });
-  }
-  switch (parsed.type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-      return { type: parsed.type, object: kubeObject.parse(parsed.object) };
-    case 'BOOKMARK':
-      return { type: 'BOOKMARK', resourceVersion: bookmark.parse(parsed.object).metadata.resourceVersion };
-    default:
-      throw kubeErrorFrom(0, JSON.stringify(parsed.object), {});
-  }
 }

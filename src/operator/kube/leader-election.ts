@@ -5,11 +5,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { jittered } from '../../retry/backoff.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
+import { handedOver, holding, type LeaseSpec, mayTake, readLease } from './lease.ts';
 
 export interface LeaderElectionOptions {
   namespace: string;
@@ -23,15 +23,6 @@ export interface LeaderElectionOptions {
 }
 
 const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
-
-const leaseSpec = z.looseObject({
-  holderIdentity: z.string().nullish(),
-  leaseDurationSeconds: z.number().nullish(),
-  acquireTime: z.string().nullish(),
-  renewTime: z.string().nullish(),
-  leaseTransitions: z.number().nullish(),
-});
-type LeaseSpec = z.output<typeof leaseSpec>;
 
 export class LeaderElection {
   readonly #api: KubeApi;
@@ -74,9 +65,10 @@ export class LeaderElection {
     if (!this.#leading) return;
     this.#leading = false;
     const lease = await this.#find().catch(() => undefined);
-    if (!lease || readSpec(lease).holderIdentity !== this.#options.identity) return;
-    const handedOver: LeaseSpec = { ...readSpec(lease), holderIdentity: '', leaseDurationSeconds: 1 };
-    await this.#write(lease, handedOver).catch((err) => this.#options.log.warn({ err }, 'could not release the lease'));
+    if (!lease || readLease(lease).holderIdentity !== this.#options.identity) return;
+    await this.#write(lease, handedOver(readLease(lease))).catch((err) =>
+      this.#options.log.warn({ err }, 'could not release the lease'),
+    );
   }
 
   async #renew(onLost: () => void): Promise<void> {
@@ -107,9 +99,9 @@ export class LeaderElection {
         await this.#create();
         return true;
       }
-      const spec = readSpec(lease);
-      if (spec.holderIdentity !== this.#options.identity && !this.#hasRunOut(lease, spec)) return false;
-      await this.#write(lease, this.#claim(spec));
+      const spec = readLease(lease);
+      if (!mayTake(spec, this.#options, this.#unchangedFor(lease))) return false;
+      await this.#write(lease, this.#holding(spec));
       return true;
     } catch (error) {
       const raced = error instanceof KubeError && error.isConflict;
@@ -118,26 +110,17 @@ export class LeaderElection {
     }
   }
 
-  #hasRunOut(lease: KubeObject, spec: LeaseSpec): boolean {
+  /** How long, by our own clock, we have known this version of the lease, in milliseconds. */
+  #unchangedFor(lease: KubeObject): number {
     const version = lease.metadata.resourceVersion;
     const now = performance.now();
     if (this.#seen?.version !== version) this.#seen = { version, at: now };
-    if (!spec.holderIdentity) return true;
-    const durationMs = (spec.leaseDurationSeconds ?? 0) * 1000 || this.#options.leaseMs;
-    return now - this.#seen.at >= durationMs;
+    return now - this.#seen.at;
   }
 
-  #claim(previous: LeaseSpec | undefined): LeaseSpec {
+  #holding(previous?: LeaseSpec): LeaseSpec {
     const { identity, leaseMs } = this.#options;
-    const now = new Date().toISOString().replace('Z', '000Z');
-    const mine = previous?.holderIdentity === identity;
-    return {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
-      acquireTime: mine ? (previous?.acquireTime ?? now) : now,
-      renewTime: now,
-      leaseTransitions: (previous?.leaseTransitions ?? 0) + (mine || !previous ? 0 : 1),
-    };
+    return holding(previous, identity, leaseMs, new Date());
   }
 
   #find(): Promise<KubeObject | undefined> {
@@ -150,7 +133,7 @@ export class LeaderElection {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name, namespace },
-      spec: this.#claim(undefined),
+      spec: this.#holding(),
     };
     await this.#api.create(LEASES, body, namespace);
   }
@@ -163,8 +146,4 @@ export class LeaderElection {
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
-}
-
-function readSpec(lease: KubeObject): LeaseSpec {
-  return leaseSpec.parse(lease.spec ?? {});
 }

@@ -1,12 +1,20 @@
 /** The newest known version of every object of one kind, and what changed when a newer one arrives. Pure; no I/O. */
 import { isNewer, type KubeObject, keyOf } from './kube-object.ts';
 
-export type Change =
+export type ObjectChange =
   | { type: 'added'; key: string; object: KubeObject }
   | { type: 'updated'; key: string; object: KubeObject; previous: KubeObject }
   | { type: 'deleted'; key: string; object: KubeObject };
 
-export class Store {
+/** `own`: a write of this process, taken in when it was answered; `watch`: anything else. */
+export type ChangeOrigin = 'watch' | 'own';
+
+/** Is told of every change of a cache, as a ResourceEventHandler of client-go is. */
+export interface ChangeHandler {
+  onChange(change: ObjectChange, origin: ChangeOrigin): void;
+}
+
+export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
   /** Versions at which objects were last seen deleted, so that a late write-through does not bring one back. */
   readonly #tombstones = new Map<string, { uid: string; at: number }>();
@@ -27,7 +35,7 @@ export class Store {
    * Takes in a version of an object, from a watch or from the answer to a write of ours. One that is older than what is
    * known is ignored; one with another UID means that the known object was deleted and its name used again.
    */
-  put(object: KubeObject): Change[] {
+  put(object: KubeObject): ObjectChange[] {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (!known) {
@@ -45,7 +53,7 @@ export class Store {
   }
 
   /** Takes in a deletion; one of an object that was since re-created is ignored. */
-  remove(object: KubeObject, now = Date.now()): Change[] {
+  remove(object: KubeObject, now = Date.now()): ObjectChange[] {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (!known || known.metadata.uid !== object.metadata.uid) return [];
@@ -58,7 +66,7 @@ export class Store {
   }
 
   /** Makes the store what a complete list said. Objects are told apart by UID, so a re-creation shows as both. */
-  replace(objects: KubeObject[], listVersion: string): Change[] {
+  replace(objects: KubeObject[], listVersion: string): ObjectChange[] {
     const listed = new Set(objects.map(keyOf));
     const gone = [...this.#objects.values()].filter(
       // A write of ours may be newer than the list; its object is not gone.

@@ -14,7 +14,8 @@ import { backoff } from '../../retry/backoff.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
-import { type Change, Store } from './object-store.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { type ChangeHandler, type ChangeOrigin, type ObjectChange, ObjectStore } from './object-store.ts';
 
 export interface WatchCacheOptions {
   type: ResourceType;
@@ -25,10 +26,7 @@ export interface WatchCacheOptions {
   /** A watch that says nothing for this long (bookmarks included) is cut and resumed, in milliseconds. */
   silenceMs: number;
   log: Logger;
-  /** `own` changes are writes of this process, taken in through `observe`. */
-  onChange: (change: Change, origin: 'watch' | 'own') => void;
-  /** Told of list and watch starts and failures, for metrics. */
-  onActivity?: (activity: 'list' | 'watch' | 'list-failed' | 'watch-failed' | 'watch-silent') => void;
+  metrics: KubeMetrics;
 }
 
 const PAGE_SIZE = 500;
@@ -36,9 +34,10 @@ const WATCH_SECONDS = { shortest: 240, longest: 480 };
 const RETRY = { firstMs: 200, longestMs: 30_000 };
 
 export class WatchCache {
-  readonly store = new Store();
+  readonly store = new ObjectStore();
   readonly #api: KubeApi;
   readonly #options: WatchCacheOptions;
+  readonly #handlers: ChangeHandler[] = [];
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   #version: string | undefined;
@@ -49,6 +48,11 @@ export class WatchCache {
   constructor(api: KubeApi, options: WatchCacheOptions) {
     this.#api = api;
     this.#options = options;
+  }
+
+  /** Has the handler told of every change from now on, after those that were added before it. */
+  addHandler(handler: ChangeHandler): void {
+    this.#handlers.push(handler);
   }
 
   /** Begins listing and watching; resolves when the first list is in the store. */
@@ -103,7 +107,7 @@ export class WatchCache {
         failures = this.#lastHeard > heardBefore ? 1 : failures + 1;
         if (error instanceof KubeError && error.isExpired) this.#version = undefined;
         const phase = this.#version === undefined ? 'list' : 'watch';
-        this.#options.onActivity?.(`${phase}-failed`);
+        this.#count(`${phase}-failed`);
         if (error instanceof KubeError && error.isForbidden) this.#noteForbidden(phase, error);
         else log.warn({ err: error, resource: type.plural, failures }, `${phase} failed; will resume`);
       }
@@ -113,7 +117,7 @@ export class WatchCache {
 
   async #list(): Promise<void> {
     const { type, namespace, labelSelector } = this.#options;
-    this.#options.onActivity?.('list');
+    this.#count('list');
     const objects: KubeObject[] = [];
     let continueToken: string | undefined;
     let version = '';
@@ -125,7 +129,7 @@ export class WatchCache {
       version = page.resourceVersion;
     } while (continueToken !== undefined);
     this.#heard();
-    this.#emit(this.store.replace(objects, version));
+    this.#emit(this.store.replace(objects, version), 'watch');
     this.#version = version;
   }
 
@@ -136,7 +140,7 @@ export class WatchCache {
     const silent = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, silent.signal]);
     const alarm = setTimeout(() => silent.abort(), silenceMs);
-    this.#options.onActivity?.('watch');
+    this.#count('watch');
     try {
       const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal };
       for await (const event of this.#api.watch(type, options)) {
@@ -147,12 +151,12 @@ export class WatchCache {
           continue;
         }
         const object = this.#keep(event.object);
-        this.#emit(event.type === 'DELETED' ? this.store.remove(object) : this.store.put(object));
+        this.#emit(event.type === 'DELETED' ? this.store.remove(object) : this.store.put(object), 'watch');
         this.#version = object.metadata.resourceVersion;
       }
     } catch (error) {
       if (!silent.signal.aborted) throw error;
-      this.#options.onActivity?.('watch-silent');
+      this.#count('watch-silent');
     } finally {
       clearTimeout(alarm);
     }
@@ -174,8 +178,12 @@ export class WatchCache {
     this.#lastHeard = Date.now();
   }
 
-  #emit(changes: Change[], origin: 'watch' | 'own' = 'watch'): void {
-    for (const change of changes) this.#options.onChange(change, origin);
+  #emit(changes: ObjectChange[], origin: ChangeOrigin): void {
+    for (const change of changes) for (const handler of this.#handlers) handler.onChange(change, origin);
+  }
+
+  #count(activity: 'list' | 'watch' | 'list-failed' | 'watch-failed' | 'watch-silent'): void {
+    this.#options.metrics.watchActivity.inc({ resource: this.#options.type.plural, activity });
   }
 
   async #pause(ms: number): Promise<void> {

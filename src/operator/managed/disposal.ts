@@ -3,82 +3,82 @@
  * what was made under it is deleted, so that a create that is still on its way cannot bring another one.
  */
 import { ApiError } from '../../client/errors.ts';
-import { EVENT, REASON } from '../contract/reasons.ts';
-import { Blocked, type Delivery, type External } from './external.ts';
-import { dueForRetirement, idempotencyKeyOf, type Retiring, readIdentity } from './identity.ts';
-import type { Work } from './object-writer.ts';
+import { EVENT_REASON, REASON } from '../contract/reasons.ts';
+import { Blocked } from './external.ts';
+import { dueForRetirement, type Identity, idempotencyKeyOf, type Retiring, readIdentity } from './identity.ts';
+import type { ManagedObject } from './managed-object.ts';
+import { earliest } from './schedule.ts';
 
-export class Disposal {
-  readonly #external: Pick<External<never, never>, 'delete' | 'closeKey'>;
-  readonly #delivery: Pick<Delivery<never, never>, 'release'> | undefined;
-
-  constructor(
-    external: Pick<External<never, never>, 'delete' | 'closeKey'>,
-    delivery: Pick<Delivery<never, never>, 'release'> | undefined,
-  ) {
-    this.#external = external;
-    this.#delivery = delivery;
+/** Deletes what was superseded, now that its successor is recorded; answers when the next is due. */
+export async function retireSuperseded(managed: ManagedObject, now: Date): Promise<Date | undefined> {
+  const identity = readIdentity(managed.object);
+  const { due, later } = dueForRetirement(identity, now);
+  if (due.length > 0) {
+    await deleteSuperseded(managed, due);
+    await managed.persist({ ...identity, retiring: later });
+    managed.recordEvent('Normal', EVENT_REASON.retired, `Deleted ${due.map(({ id }) => id).join(', ')}`);
   }
+  return later.map(({ after }) => new Date(after)).reduce<Date | undefined>(earliest, undefined);
+}
 
-  /** Deletes what was superseded, now that its successor is recorded; answers when the next is due. */
-  async retireSuperseded(work: Work, now: Date): Promise<Date | undefined> {
-    const identity = readIdentity(work.object);
-    if (identity.retiring.length === 0) return undefined;
-    const { due, later } = dueForRetirement(identity, now);
-    await this.#deleteSuperseded(work, due);
-    if (due.length > 0) {
-      await work.persist({ ...identity, retiring: later });
-      work.record('Normal', EVENT.retired, `Deleted ${due.map(({ id }) => id).join(', ')}`);
-    }
-    return later.map(({ after }) => new Date(after)).reduce<Date | undefined>(earliest, undefined);
+/** Deletes whatever was created for the object, recorded or not. @throws Blocked while something refers to it */
+export async function deleteRemote(managed: ManagedObject): Promise<void> {
+  const identity = readIdentity(managed.object);
+  const unrecorded: string[] = [];
+  for (const generation of generationsToClose(identity)) {
+    const id = await closeKey(managed, generation);
+    if (id !== undefined) unrecorded.push(id);
   }
+  const ids = idsToDelete(identity, unrecorded);
+  for (const id of ids) await deleteUnlessInUse(managed, id);
+  if (ids.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${ids.join(', ')}`);
+}
 
-  async #deleteSuperseded(work: Work, entries: readonly Retiring[]): Promise<void> {
-    for (const { id, generation } of entries) {
-      await this.closeKey(work, generation);
-      await this.#external.delete(id);
-    }
-  }
+/** Leaves the resource, and what was handed out with it, to live on without the object. */
+export async function retainRemote(managed: ManagedObject): Promise<void> {
+  const { object, kind } = managed;
+  const identity = readIdentity(object);
+  await deleteSuperseded(managed, supersededWhenRetained(identity));
+  await kind.delivery?.release(object);
+  const left = identity.externalId ?? (await closeKey(managed, identity.generation));
+  if (left !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Left ${left} in place`);
+}
 
-  /** The id of what was created in this generation and still exists. Generation 0 is of what was adopted. */
-  async closeKey(work: Work, generation: number): Promise<string | undefined> {
-    return generation > 0 ? this.#external.closeKey(idempotencyKeyOf(work.object, generation)) : undefined;
-  }
+/** The id of what was created in this generation and still exists. Generation 0 is of what was adopted. */
+export async function closeKey(managed: ManagedObject, generation: number): Promise<string | undefined> {
+  if (generation === 0) return undefined;
+  return managed.kind.external.closeKey(idempotencyKeyOf(managed.object, generation));
+}
 
-  /** Leaves the resource, and what was handed out with it, to live on without the object. */
-  async retain(work: Work): Promise<void> {
-    const { externalId, generation, retiring } = readIdentity(work.object);
-    // Nobody is left to revoke, when its time comes, what already has a successor.
-    if (externalId !== undefined) await this.#deleteSuperseded(work, retiring);
-    await this.#delivery?.release(work.object);
-    const left = externalId ?? (await this.closeKey(work, generation));
-    if (left !== undefined) work.record('Normal', EVENT.retained, `Left ${left} in place`);
-  }
+/** Every generation in which something of the object may still come to be. */
+export function generationsToClose({ generation, retiring }: Identity): number[] {
+  const all = new Set([generation, ...retiring.map((entry) => entry.generation)]);
+  return [...all].filter((other) => other > 0);
+}
 
-  /** Deletes whatever was created for the object, recorded or not. @throws Blocked while something refers to it */
-  async deleteRemote(work: Work): Promise<void> {
-    const identity = readIdentity(work.object);
-    const ids = new Set(identity.retiring.map(({ id }) => id));
-    const generations = new Set([identity.generation, ...identity.retiring.map(({ generation }) => generation)]);
-    for (const generation of generations) {
-      const unrecorded = await this.closeKey(work, generation);
-      if (unrecorded !== undefined) ids.add(unrecorded);
-    }
-    if (identity.externalId !== undefined) ids.add(identity.externalId);
-    for (const id of ids) {
-      try {
-        await this.#external.delete(id);
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.code !== 'RESOURCE_IN_USE') throw error;
-        throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${error.message}`);
-      }
-    }
-    if (ids.size > 0) work.record('Normal', EVENT.deleted, `Deleted ${[...ids].join(', ')}`);
+/** Everything that was made for the object, each once, in the order in which it goes. */
+export function idsToDelete({ externalId, retiring }: Identity, unrecorded: readonly string[]): string[] {
+  const present = externalId === undefined ? [] : [externalId];
+  return [...new Set([...retiring.map(({ id }) => id), ...unrecorded, ...present])];
+}
+
+/** Nobody is left to delete, when its time comes, what already has a successor; without one, it is what is retained. */
+export function supersededWhenRetained({ externalId, retiring }: Identity): readonly Retiring[] {
+  return externalId === undefined ? [] : retiring;
+}
+
+async function deleteSuperseded(managed: ManagedObject, entries: readonly Retiring[]): Promise<void> {
+  for (const { id, generation } of entries) {
+    await closeKey(managed, generation);
+    await managed.kind.external.delete(id);
   }
 }
 
-/** The earlier of two times, either of which may be missing. */
-export function earliest(a: Date | undefined, b: Date | undefined): Date | undefined {
-  if (!a || !b) return a ?? b;
-  return a < b ? a : b;
+async function deleteUnlessInUse(managed: ManagedObject, id: string): Promise<void> {
+  try {
+    await managed.kind.external.delete(id);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'RESOURCE_IN_USE') throw error;
+    throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${error.message}`);
+  }
 }

@@ -4,7 +4,7 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import { type Finding, findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from './external.ts';
-import type { ManagedStatus } from './spec.ts';
+import { readStatus } from './spec.ts';
 
 export const UP_TO_DATE: Finding = {
   status: 'True',
@@ -13,8 +13,8 @@ export const UP_TO_DATE: Finding = {
 };
 
 /** A correction stays visible until the object changes, so that a steady state writes nothing. */
-export function unchanged(status: ManagedStatus, object: KubeObject): Finding {
-  const synced = findCondition(status.conditions ?? [], CONDITION.synced);
+export function unchanged(object: KubeObject): Finding {
+  const synced = findCondition(readStatus(object).conditions ?? [], CONDITION.synced);
   const isKept = synced?.reason === REASON.driftCorrected && synced.observedGeneration === object.metadata.generation;
   return isKept && synced.status === 'True' ? synced : UP_TO_DATE;
 }
@@ -40,7 +40,12 @@ export function observedReady({ id }: Remote): Finding {
 
 /** Of managementPolicy Observe: the spec fields in which it differs. */
 export function observedSynced(changes: readonly string[]): Finding {
-  const fields = changes.map((name) => `spec.${name}`).join(', ');
+  const fields = specPaths(changes);
   const message = fields === '' ? 'Only observed' : `Only observed; differs in ${fields}`;
   return { status: 'True', reason: REASON.observed, message };
+}
+
+/** `spec.acl, spec.metadata` */
+export function specPaths(fields: readonly string[]): string {
+  return fields.map((name) => `spec.${name}`).join(', ');
 }

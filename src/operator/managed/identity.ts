@@ -77,12 +77,6 @@ export function claimOf(object: KubeObject): string | undefined {
   return annotation(object, ANNOTATION.externalId) || annotation(object, ANNOTATION.adopt) || undefined;
 }
 
-/** Orders claimants of one id: the older object wins, and of equally old ones the one with the smaller UID. */
-export function isOlder(a: KubeObject, b: KubeObject): boolean {
-  const [ageA, ageB] = [Date.parse(a.metadata.creationTimestamp), Date.parse(b.metadata.creationTimestamp)];
-  return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA < ageB;
-}
-
 function readRetiring(value: string | undefined): Retiring[] {
   if (!value) return [];
   try {

@@ -1,10 +1,10 @@
 /** How a custom resource is declared: one value per kind, in `src/operator/kinds`. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
-import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
 import type { Delivery, External, Remote } from './external.ts';
+import type { SecretAccess } from './secrets/secret-access.ts';
 import { type ManagedSpec, managedSpec } from './spec.ts';
 
 export interface PrinterColumn {
@@ -34,23 +34,6 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   describe(spec: SpecOf<Shape>, remote: R, object: KubeObject): Record<string, unknown>;
   /** For kinds that hand something out once. */
   delivery?: (secrets: SecretAccess) => Delivery<SpecOf<Shape>, R>;
-}
-
-/** How a delivery reads and writes Secrets; the cache has only those of ours, and no token in them. */
-export interface SecretAccess {
-  kube: KubeApi;
-  /** The Secret as last seen, without its data but for `credential-id` and the digest of the token. */
-  cached(namespace: string, name: string): CachedSecret | undefined;
-  /** Names of the Secrets that belong to the object with this UID, as last seen. */
-  ownedBy(uid: string): readonly string[];
-  observeWrite(written: KubeObject): void;
-  observeDelete(deleted: KubeObject): void;
-}
-
-export interface CachedSecret {
-  object: KubeObject;
-  /** Digest of every data member, by key: enough to see that one was changed, not to use it. */
-  digests: Readonly<Record<string, string>>;
 }
 
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;

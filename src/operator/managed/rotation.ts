@@ -1,5 +1,4 @@
 /** When a token is to be replaced, and how long the old one goes on working. Pure. */
-
 import { parseDuration } from '../../settings/duration.ts';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
@@ -43,4 +42,10 @@ export function decideRotation(
   if (at > now) return { at };
   const message = `The token is older than ${spec.rotation?.interval}; the old one works for another ${overlapMs / 1000} s`;
   return { due: { cause: 'interval', overlapMs, annotations, message } };
+}
+
+/** The annotations which say that a rotation that was asked for before there was anything to rotate is dealt with. */
+export function rotationHandled(object: KubeObject): Record<string, string> {
+  const requested = annotation(object, ANNOTATION.rotateRequestedAt);
+  return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };
 }

@@ -143,6 +143,8 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly description: string;
   readonly fields: F;
   readonly samples: Samples;
+  /** The contract refers to such resources without defining them, or does not know them: their form is ours. */
+  readonly extension?: true;
   /** Who may use the family. Default `anyone`. */
   readonly access?: Access;
   readonly parent?: Parent;

@@ -1,13 +1,9 @@
 /** The API as its users run it: a process of its own, on a port that it keeps, which can be killed and started again. */
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Child, ChildExited, startChild } from '../../../dev/processes/child-process.ts';
-import { freePorts } from '../../../dev/processes/ports.ts';
-import { waitFor } from '../../../dev/processes/wait.ts';
+import type { Child } from '../../../dev/processes/child-process.ts';
+import { startProgram, untilAnswering } from '../../../dev/processes/program.ts';
 import { type Client, createClient } from '../../../src/client/client.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+import { freePort } from '../../../src/postgres/ports.ts';
 
 /** What `uri` members start with, whichever process answers. */
 export const BASE_URL = 'https://tunnels.test';
@@ -23,19 +19,15 @@ export interface ProcessSettings {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs one of the programs of the command line. */
-export function startProgram(
+/** Runs one of the programs that work on a database. */
+export function startOnDatabase(
   args: readonly string[],
   { folder, name, databaseUrl, apiKey, env }: ProcessSettings,
 ): Child {
-  return startChild({
+  return startProgram(args, {
     name,
-    command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', MAIN, ...args],
-    logFile: join(folder, `${name}.log`),
+    folder,
     env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
       LOG_FORMAT: 'json',
       DATABASE_URL: databaseUrl,
       BOOTSTRAP_API_KEY: apiKey,
@@ -63,7 +55,7 @@ export class ApiProcess {
   }
 
   static async start(settings: ProcessSettings): Promise<ApiProcess> {
-    const [port = 0] = await freePorts(1);
+    const port = await freePort();
     const api = new ApiProcess(settings, port);
     await api.start();
     return api;
@@ -85,14 +77,9 @@ export class ApiProcess {
 
   /** Returns when it is ready. */
   async start(): Promise<void> {
-    const child = startProgram(['api', '--port', String(this.#port)], this.#settings);
+    const child = startOnDatabase(['api', '--port', String(this.#port)], this.#settings);
     this.#child = child;
-    const isReady = async () => {
-      const exit = child.exit();
-      if (exit) throw new ChildExited(child, exit);
-      return (await fetch(`${this.url}/readyz`)).ok;
-    };
-    await waitFor(`${this.#settings.name} to be ready`, isReady, { isFatal: (error) => error instanceof ChildExited });
+    await untilAnswering(child, `${this.url}/readyz`);
     this.#isServing = true;
   }
 

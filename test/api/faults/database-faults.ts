@@ -61,10 +61,10 @@ export const faults = {
   },
   async 'Postgres takes no new connections'(stage) {
     await withAdmin(stage, async (admin) => {
-      stage.postgres.pause();
+      await stage.postgres.pause();
       await terminate(stage, admin, 1000);
       await stage.load.refusals(3);
-      stage.postgres.resume();
+      await stage.postgres.resume();
     });
     await recovered(stage);
   },

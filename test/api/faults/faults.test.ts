@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createDatabase, startPostgres } from '../../../dev/postgres/postgres.ts';
+import { createDatabase } from '../../../dev/database/databases.ts';
+import { startPostgres } from '../../../dev/database/postgres.ts';
 import { isTransient } from '../../../src/api/store/database-errors.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';

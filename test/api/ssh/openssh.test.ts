@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../../../src/resources/ssh-host-certificate.ts';
+import { skipFor } from '../../skip.ts';
 import { startTestApi } from '../harness.ts';
 import { readCertificate } from './certificate-reader.ts';
 import { connect, describeCertificate, keygen, missing } from './openssh.ts';
@@ -66,7 +67,7 @@ const pairs = authorities.flatMap((authority) =>
 );
 const trusting = ({ public_key }: Pick<Authority, 'public_key'>) => [`@cert-authority *.example.com ${public_key}`];
 
-describe.skipIf(noKeygen !== undefined)(`ssh-keygen -L${noKeygen ? ` (${noKeygen})` : ''}`, () => {
+describe('ssh-keygen -L', skipFor(noKeygen), () => {
   test.each(pairs)('reads and verifies a certificate of $title', async ({ authority, hostKey }) => {
     const asked = {
       principals: ['web-1.example.com', '192.0.2.1'],
@@ -100,7 +101,7 @@ describe.skipIf(noKeygen !== undefined)(`ssh-keygen -L${noKeygen ? ` (${noKeygen
   });
 });
 
-describe.skipIf(noSshd !== undefined)(`ssh, of an sshd with a certificate${noSshd ? ` (${noSshd})` : ''}`, () => {
+describe('ssh, of an sshd with a certificate', skipFor(noSshd), () => {
   const host = 'web-1.example.com';
   const principals = [host];
 

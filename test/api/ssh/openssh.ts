@@ -22,10 +22,10 @@ function find(name: string): string | undefined {
 
 const programs = { 'ssh-keygen': find('ssh-keygen'), ssh: find('ssh'), sshd: find('sshd') };
 
-/** Why tests with these programs cannot run here, for their title; undefined when they can. */
+/** Why tests with these programs cannot run here; undefined when they can. */
 export function missing(...names: (keyof typeof programs)[]): string | undefined {
   const absent = names.filter((name) => programs[name] === undefined);
-  return absent.length === 0 ? undefined : `not tried: this machine has no ${absent.join(', ')}`;
+  return absent.length === 0 ? undefined : `OpenSSH is not complete on this machine (no ${absent.join(', ')})`;
 }
 
 export interface Output {

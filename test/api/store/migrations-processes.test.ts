@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Child, ChildExited } from '../../../dev/processes/child-process.ts';
+import { type Child, waitForChild } from '../../../dev/processes/child-process.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { type Migration, migrate, migrations } from '../../../src/api/store/migrate.ts';
 import { createTestDatabase } from '../../harness.ts';
-import { ApiProcess, removeFolder, startProgram } from '../faults/api-process.ts';
+import { ApiProcess, removeFolder, startOnDatabase } from '../faults/api-process.ts';
 import { PER_STATEMENT, pointOf } from '../faults/cut-points.ts';
 import { WireProxy } from '../faults/wire-proxy.ts';
 import { ADMIN_KEY, atEnd, emptyDatabase, heldTransaction, startTestApi } from '../harness.ts';
@@ -39,7 +39,7 @@ let programs = 0;
 /** `tunnel-operator migrate`, as a process. */
 function startMigrate(databaseUrl: string): Child {
   const settings = { folder, name: `migrate-${programs++}`, databaseUrl, apiKey: ADMIN_KEY };
-  const child = startProgram(['migrate'], settings);
+  const child = startOnDatabase(['migrate'], settings);
   started.push(child);
   return child;
 }
@@ -61,9 +61,7 @@ async function heldBack(databaseUrl: string) {
   const held = await heldTransaction(databaseUrl);
   await held.query('lock table schema_migrations in share mode');
   const untilThere = (child: Child) =>
-    waitFor('the process to be in the middle of a migration', async () => {
-      const exit = child.exit();
-      if (exit) throw new ChildExited(child, exit);
+    waitForChild(child, 'be in the middle of a migration', async () => {
       return (await rows(databaseUrl, MIGRATING)).some(({ waits_for }) => waits_for === 'Lock relation');
     });
   return { ...held, untilThere };

@@ -11,7 +11,7 @@ import { ChecksumMismatch, DownloadFailed } from '../../../dev/control-plane/dow
 import type { Progress } from '../../../dev/control-plane/progress.ts';
 import { fetchPublished, newestPatch, type Sources } from '../../../dev/control-plane/published.ts';
 import { HELM_VERSION, KUBERNETES_VERSION } from '../../../dev/control-plane/versions.ts';
-import { freePorts } from '../../../dev/processes/ports.ts';
+import { freePort } from '../../../src/postgres/ports.ts';
 
 const platform = { os: 'linux', arch: 'amd64' } as const;
 let scratch = '';
@@ -35,7 +35,7 @@ beforeEach(async () => {
     if (file === undefined) response.writeHead(404);
     response.end(file);
   });
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${port}`;
   sources = { envtestIndex: `${base}/index.yaml`, kubernetes: `${base}/k8s`, helm: `${base}/helm` };
@@ -153,7 +153,7 @@ describe('ensureBinaries', () => {
   });
 
   it('says what is missing and what would help, soon, when there is neither a network nor Go', async () => {
-    const [port = 0] = await freePorts(1);
+    const port = await freePort();
     const closed = `http://127.0.0.1:${port}`;
     vi.stubEnv('PATH', join(scratch, 'empty'));
     const progress: Progress[] = [];

@@ -2,8 +2,9 @@ import { AuthenticationV1Api, CoreV1Api, KubeConfig } from '@kubernetes/client-n
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { cluster, createNamespace, kubeconfig, kubectl } from '../../harness.ts';
+import { lacksControllerManager, skipFor } from '../../skip.ts';
 
-const { hasControllerManager } = await cluster();
+const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
 const admin = await kubeconfig();
 const core = admin.makeApiClient(CoreV1Api);
 
@@ -42,7 +43,7 @@ describe('the shared control plane', () => {
     await expect(refused).rejects.toMatchObject({ code: 403 });
   });
 
-  it.runIf(hasControllerManager)('collects a Secret whose owner is gone', async () => {
+  it('collects a Secret whose owner is gone', needsControllerManager, async () => {
     const namespace = await createNamespace();
     const owner = await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'owner' } } });
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata?.uid ?? '' }];
@@ -54,22 +55,19 @@ describe('the shared control plane', () => {
     });
   });
 
-  it.runIf(hasControllerManager)(
-    'gives a namespace its service account and root certificate, and deletes it',
-    async () => {
-      const namespace = await createNamespace();
-      await waitFor('the root certificate', async () => {
-        const found = await core.readNamespacedConfigMap({ namespace, name: 'kube-root-ca.crt' });
-        return found.data?.['ca.crt']?.includes('BEGIN CERTIFICATE');
-      });
-      await waitFor('the service account', () => core.readNamespacedServiceAccount({ namespace, name: 'default' }));
-      await core.deleteNamespace({ name: namespace });
-      await waitFor('the namespace to be gone', async () => {
-        const { items } = await core.listNamespace();
-        return !items.some(({ metadata }) => metadata?.name === namespace);
-      });
-    },
-  );
+  it('gives a namespace its service account and root certificate, and deletes it', needsControllerManager, async () => {
+    const namespace = await createNamespace();
+    await waitFor('the root certificate', async () => {
+      const found = await core.readNamespacedConfigMap({ namespace, name: 'kube-root-ca.crt' });
+      return found.data?.['ca.crt']?.includes('BEGIN CERTIFICATE');
+    });
+    await waitFor('the service account', () => core.readNamespacedServiceAccount({ namespace, name: 'default' }));
+    await core.deleteNamespace({ name: namespace });
+    await waitFor('the namespace to be gone', async () => {
+      const { items } = await core.listNamespace();
+      return !items.some(({ metadata }) => metadata?.name === namespace);
+    });
+  });
 });
 
 /** The same cluster, as the bearer of a token. */

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../../dev/control-plane/control-plane.ts';
-import { isRunning } from '../../../dev/processes/is-running.ts';
+import { isRunning } from '../../../src/postgres/is-running.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../../skip.ts';
 
 // Nothing of a cluster that is not ours may be killed.
-describe.skipIf(process.env.TEST_KUBECONFIG)('a control plane of its own', () => {
+describe('a control plane of its own', skipFor(NOT_OUR_CLUSTER), () => {
   let plane: ControlPlane;
   let core: CoreV1Api;
 

@@ -2,11 +2,12 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { cluster, createNamespace, kubeconfig, kubectl } from '../../harness.ts';
+import { lacksControllerManager, skipFor } from '../../skip.ts';
 
-const { hasControllerManager } = await cluster();
+const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
 const core = (await kubeconfig()).makeApiClient(CoreV1Api);
 
-it.runIf(hasControllerManager)('collects a Secret whose owner was a custom resource', async () => {
+it('collects a Secret whose owner was a custom resource', needsControllerManager, async () => {
   const namespace = await createNamespace();
   const group = `${namespace}.example.com`;
   const crd = {

@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Child, startChild } from '../../../dev/processes/child-process.ts';
-import { isRunning } from '../../../dev/processes/is-running.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
+import { isRunning } from '../../../src/postgres/is-running.ts';
 
 let directory = '';
 const children: Child[] = [];

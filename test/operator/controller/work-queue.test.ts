@@ -1,42 +1,42 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 
-const BACKOFF = { firstMs: 1_000, longestMs: 60_000 };
+const backoff = { firstMs: 1_000, longestMs: 60_000 };
 
 describe('a work queue', () => {
   test('hands keys out in the order in which they were added', async () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     for (const key of ['a', 'b', 'c']) queue.add(key);
-    expect([await queue.take(), await queue.take(), await queue.take()]).toEqual(['a', 'b', 'c']);
+    expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['a', 'b', 'c']);
   });
 
   test('holds a key once, however often it was added', async () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     for (const key of ['a', 'a', 'b', 'a']) queue.add(key);
     expect(queue.depth).toBe(2);
-    expect([await queue.take(), await queue.take()]).toEqual(['a', 'b']);
+    expect([await queue.get(), await queue.get()]).toEqual(['a', 'b']);
     expect(queue.depth).toBe(0);
   });
 
-  test('has a key worked on by one at a time, and again when it was added meanwhile', async () => {
-    const queue = new WorkQueue(BACKOFF);
+  test('has a key processed by one worker at a time, and again when it was added meanwhile', async () => {
+    const queue = new WorkQueue({ backoff });
     queue.add('a');
-    await queue.take();
+    await queue.get();
     queue.add('a');
     queue.add('a');
     expect(queue.depth).toBe(0);
-    expect([...queue.underWay()]).toHaveLength(1);
+    expect([...queue.processingSince()]).toHaveLength(1);
     queue.done('a');
     expect(queue.depth).toBe(1);
-    expect(await queue.take()).toBe('a');
+    expect(await queue.get()).toBe('a');
     queue.done('a');
     expect(queue.depth).toBe(0);
-    expect([...queue.underWay()]).toEqual([]);
+    expect([...queue.processingSince()]).toEqual([]);
   });
 
   test('gives a key to a worker that waits already, the longest waiting first', async () => {
-    const queue = new WorkQueue(BACKOFF);
-    const [first, second] = [queue.take(), queue.take()];
+    const queue = new WorkQueue({ backoff });
+    const [first, second] = [queue.get(), queue.get()];
     queue.add('a');
     queue.add('b');
     expect(await first).toBe('a');
@@ -44,68 +44,98 @@ describe('a work queue', () => {
   });
 
   test('keeps its order over many keys', async () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     const keys = Array.from({ length: 5_000 }, (_, n) => `k${n}`);
     for (const key of keys) queue.add(key);
     const taken: (string | undefined)[] = [];
-    while (queue.depth > 0) taken.push(await queue.take());
+    while (queue.depth > 0) taken.push(await queue.get());
     expect(taken).toEqual(keys);
   });
 
   test('when shut down, sends those away who wait or come, and takes nothing in', async () => {
-    const queue = new WorkQueue(BACKOFF);
-    const waiting = queue.take();
+    const queue = new WorkQueue({ backoff });
+    const waiting = queue.get();
     queue.shutDown();
     queue.add('a');
     queue.addAfter('b', 0);
     expect(await waiting).toBeUndefined();
-    expect(await queue.take()).toBeUndefined();
+    expect(await queue.get()).toBeUndefined();
     expect(queue.depth).toBe(0);
   });
 
   test('when shut down, does not bring back what was added during its work', async () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     queue.add('a');
-    await queue.take();
+    await queue.get();
     queue.add('a');
     queue.shutDown();
     queue.done('a');
     expect(queue.depth).toBe(0);
   });
 
-  test('tells what was demanded from what was only hinted at', async () => {
-    const queue = new WorkQueue(BACKOFF);
-    queue.hint('a');
-    queue.hint('b');
-    queue.add('b');
-    queue.add('c');
-    queue.hint('c');
-    for (const [key, demanded] of [
-      ['a', false],
-      ['b', true],
-      ['c', true],
-    ] as const) {
-      expect(await queue.take()).toBe(key);
-      expect(queue.takeDemand(key)).toBe(demanded);
-      expect(queue.takeDemand(key)).toBe(false);
-    }
+  test.each([
+    ['not needed, is skipped', false, ['addIfNeeded'], []],
+    ['needed, is handed out', true, ['addIfNeeded'], ['a']],
+    ['not needed but added all the same, is handed out', false, ['add'], ['a']],
+    ['not needed and added in both ways, is handed out once', false, ['addIfNeeded', 'add'], ['a']],
+    ['not needed and added in both ways, in whatever order', false, ['add', 'addIfNeeded'], ['a']],
+  ] as const)('a key that is %s', async (_, needed, ways, expected) => {
+    const queue = new WorkQueue({ backoff, isNeeded: (key) => key === 'last' || needed });
+    for (const way of ways) queue[way]('a');
+    queue.addIfNeeded('last');
+    for (const key of [...expected, 'last']) expect(await queue.get()).toBe(key);
+    expect(queue.depth).toBe(0);
+  });
+
+  test('asks whether a key is needed when its turn comes, not when it is added', async () => {
+    const needed = new Set(['a', 'b']);
+    const queue = new WorkQueue({ backoff, isNeeded: (key) => needed.has(key) });
+    queue.addIfNeeded('a');
+    await queue.get();
+    queue.addIfNeeded('a');
+    needed.delete('a');
+    queue.done('a');
+    queue.addIfNeeded('b');
+    expect(await queue.get()).toBe('b');
+    expect(queue.depth).toBe(0);
+  });
+
+  test('keeps an added key needed, also when it was added while being processed', async () => {
+    const queue = new WorkQueue({ backoff, isNeeded: () => false });
+    queue.add('a');
+    await queue.get();
+    queue.add('a');
+    queue.done('a');
+    expect(await queue.get()).toBe('a');
+  });
+
+  test('leaves a worker waiting when what comes is not needed', async () => {
+    const queue = new WorkQueue({ backoff, isNeeded: (key) => key === 'b' });
+    const next = queue.get();
+    queue.addIfNeeded('a');
+    queue.addIfNeeded('b');
+    expect(await next).toBe('b');
+    expect([...queue.processingSince()]).toHaveLength(1);
   });
 
   test('reports what happens to its observer', async () => {
     const seen: string[] = [];
-    const queue = new WorkQueue(BACKOFF, {
-      added: () => seen.push('added'),
-      taken: () => seen.push('taken'),
-      finished: () => seen.push('finished'),
-      retried: () => seen.push('retried'),
+    const queue = new WorkQueue({
+      backoff,
+      observer: {
+        added: () => seen.push('added'),
+        handedOut: () => seen.push('handed out'),
+        done: () => seen.push('done'),
+        retried: () => seen.push('retried'),
+      },
     });
     queue.add('a');
     queue.add('a');
-    await queue.take();
+    await queue.get();
     queue.addRateLimited('a');
     queue.done('a');
     queue.shutDown();
-    expect(seen).toEqual(['added', 'taken', 'retried', 'finished']);
+    expect(seen).toEqual(['added', 'handed out', 'retried', 'done']);
   });
 });
 
@@ -114,7 +144,7 @@ describe('the timers of a work queue', () => {
   afterEach(() => void vi.useRealTimers());
 
   test('bring a key when its time has come; the earliest of several counts', () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
     queue.addAfter('a', 5_000);
     queue.addAfter('a', 500);
@@ -127,7 +157,7 @@ describe('the timers of a work queue', () => {
   });
 
   test('bear more than setTimeout does', () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     const days40 = 40 * 24 * 3_600_000;
     queue.addAfter('a', days40);
     vi.advanceTimersByTime(days40 - 1);
@@ -137,12 +167,12 @@ describe('the timers of a work queue', () => {
   });
 
   test('grow with every failure, start over after a success, and are never sooner than asked for', () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     const waits = (options?: Parameters<WorkQueue['addRateLimited']>[1]) => {
       queue.addRateLimited('a', options);
       const began = performance.now();
       while (queue.depth === 0) vi.advanceTimersToNextTimer();
-      void queue.take();
+      void queue.get();
       queue.done('a');
       return performance.now() - began;
     };
@@ -161,7 +191,7 @@ describe('the timers of a work queue', () => {
   });
 
   test('end with what they were for', () => {
-    const queue = new WorkQueue(BACKOFF);
+    const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
     queue.drop('a');
     queue.addAfter('b', 1_000);

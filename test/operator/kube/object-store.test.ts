@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { keyOf } from '../../../src/operator/kube/kube-object.ts';
-import { type Change, Store } from '../../../src/operator/kube/object-store.ts';
+import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { object } from '../objects.ts';
 
 /** A change in short: `updated a 1>2`. */
-const short = (change: Change) => {
+const short = (change: ObjectChange) => {
   const { name, uid, resourceVersion } = change.object.metadata;
   const before = change.type === 'updated' ? `${change.previous.metadata.resourceVersion}>` : '';
   return `${change.type} ${name}/${uid} ${before}${resourceVersion}`;
@@ -21,7 +21,7 @@ describe('put', () => {
     ['of another UID that is older changes nothing', [at(5, 'y')], at(4), []],
     ['of another name leaves the first alone', [at(5)], at(1, 'z', 'b'), ['added b/z 1']],
   ])('%s', (_, before, next, expected) => {
-    const store = new Store();
+    const store = new ObjectStore();
     for (const known of before) store.put(known);
     expect(store.put(next).map(short)).toEqual(expected);
   });
@@ -33,13 +33,13 @@ describe('remove', () => {
     ['of what is not known changes nothing', [], at(2), []],
     ['of what was created again since changes nothing', [at(5, 'y')], at(4), []],
   ])('%s', (_, before, gone, expected) => {
-    const store = new Store();
+    const store = new ObjectStore();
     for (const known of before) store.put(known);
     expect(store.remove(gone).map(short)).toEqual(expected);
   });
 
   test('is not undone by the late answer to a write', () => {
-    const store = new Store();
+    const store = new ObjectStore();
     store.put(at(1));
     store.remove(at(3));
     expect(store.put(at(2))).toEqual([]);
@@ -47,14 +47,14 @@ describe('remove', () => {
   });
 
   test('does not keep a new object from taking the name', () => {
-    const store = new Store();
+    const store = new ObjectStore();
     store.put(at(1));
     store.remove(at(2));
     expect(store.put(at(3, 'y')).map(short)).toEqual(['added a/y 3']);
   });
 
   test('is remembered for as long as a request can take, not for ever', () => {
-    const store = new Store();
+    const store = new ObjectStore();
     store.put(at(1));
     store.remove(at(2), 0);
     store.put(at(1, 'z', 'b'));
@@ -74,13 +74,13 @@ describe('replace', () => {
     ['keeps a version that is newer than the one listed', [at(20)], [at(3)], []],
     ['changes nothing when nothing changed', [at(1)], [at(1)], []],
   ])('%s', (_, before, listed, expected) => {
-    const store = new Store();
+    const store = new ObjectStore();
     for (const known of before) store.put(known);
     expect(store.replace(listed, '10').map(short)).toEqual(expected);
   });
 
   test('tells deletions before what is new, so that an index by name stays right', () => {
-    const store = new Store();
+    const store = new ObjectStore();
     for (const name of ['a', 'b', 'c']) store.put(at(1, name, name));
     expect(store.replace([at(2, 'b', 'b'), at(3, 'd', 'd')], '10').map(short)).toEqual([
       'deleted a/a 1',

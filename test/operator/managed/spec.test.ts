@@ -1,6 +1,18 @@
 import { expect, test } from 'vitest';
-import { lostIdentity } from '../../../src/operator/managed/spec.ts';
-import { object } from '../objects.ts';
+import { z } from 'zod';
+import { FINALIZER } from '../../../src/operator/contract/names.ts';
+import { Blocked } from '../../../src/operator/managed/external.ts';
+import {
+  hasFinalizer,
+  isDeleting,
+  isPaused,
+  looksSettled,
+  lostIdentity,
+  readSpec,
+  readStatus,
+  wasInSync,
+} from '../../../src/operator/managed/spec.ts';
+import { condition, object } from '../objects.ts';
 
 const retiring = [{ id: 'a', generation: 1, after: '2026-11-21T10:00:00.000Z' }];
 const status = { id: 'b', createGeneration: 2, retiring };
@@ -19,4 +31,89 @@ test.each([
   ['nothing without a status', {}, undefined, undefined],
 ])('the lost identity is %s', (_, annotations, kept, expected) => {
   expect(lostIdentity(object({ status: kept }, annotations))).toEqual(expected);
+});
+
+const schema = z.object({ name: z.string(), list: z.array(z.object({ size: z.int() })).default([]) });
+
+test.each([
+  ['the field', { name: 1 }, 'spec.name: '],
+  ['the element of a list', { name: 'a', list: [{ size: 1 }, { size: 'x' }] }, 'spec.list[1].size: '],
+  ['the spec that is missing', undefined, 'spec.name: '],
+])('a spec that does not parse names %s', (_, spec, expected) => {
+  expect(() => readSpec(schema, object({ spec }))).toThrow(Blocked);
+  expect(() => readSpec(schema, object({ spec }))).toThrow(expected);
+});
+
+test('a spec that parses has its defaults', () => {
+  expect(readSpec(schema, object({ spec: { name: 'a' } }))).toEqual({ name: 'a', list: [] });
+});
+
+test.each([
+  ['what it says', { id: 'x' }, { id: 'x' }],
+  ['none when there is none', undefined, {}],
+  ['none when it makes no sense', { conditions: 'many' }, {}],
+])('a status is %s', (_, kept, expected) => {
+  expect(readStatus(object({ status: kept }))).toEqual(expected);
+});
+
+test.each([
+  ['paused by the annotation', isPaused, object({}, { paused: 'true' }), true],
+  ['not paused by another value', isPaused, object({}, { paused: 'false' }), false],
+  ['deleting once that was asked for', isDeleting, object({ metadata: { deletionTimestamp: 'x' } }), true],
+  ['not deleting else', isDeleting, object(), false],
+  ['held by our finalizer', hasFinalizer, object({ metadata: { finalizers: ['a', FINALIZER] } }), true],
+  ['not held by that of others', hasFinalizer, object({ metadata: { finalizers: ['a'] } }), false],
+] as const)('an object is %s', (_, is, of, expected) => {
+  expect(is(of)).toBe(expected);
+});
+
+const good = { id: 'x', observedGeneration: 1, conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
+const annotations = { externalId: 'x', createGeneration: '1' };
+
+test.each([
+  ['when both conditions are true', good, true],
+  ['not when one is not', { ...good, conditions: [condition('Ready', 'False'), condition('Synced', 'True')] }, false],
+  ['not when one is missing', { ...good, conditions: [condition('Ready', 'True')] }, false],
+  [
+    'not when one is about another generation',
+    { ...good, conditions: [condition('Ready', 'True'), condition('Synced', 'True', { observedGeneration: 0 })] },
+    false,
+  ],
+  ['not when all is about another generation', { ...good, observedGeneration: 0 }, false],
+])('an object was in sync %s', (_, status, expected) => {
+  expect(wasInSync(readStatus(object({ status })), object({ status }))).toBe(expected);
+});
+
+test.each([
+  ['when it was in sync', object({ status: good }, annotations), true],
+  ['when it was adopted and is in sync', object({ status: good }, { externalId: 'x' }), true],
+  ['when it observes what it names', object({ status: good }, { adopt: 'x' }), true],
+  ['not without a status', object({}, annotations), false],
+  ['not when it was not in sync', object({ status: { ...good, conditions: [] } }, annotations), false],
+  [
+    'not when another resource was recorded since',
+    object({ status: good }, { ...annotations, externalId: 'y' }),
+    false,
+  ],
+  ['not when another one was begun since', object({ status: good }, { createGeneration: '2', adopt: 'x' }), false],
+  ['not when it is paused', object({ status: good }, { ...annotations, paused: 'true' }), false],
+  ['not when it is being deleted', object({ status: good, metadata: { deletionTimestamp: 'x' } }, annotations), false],
+  [
+    'not when a reconcile was asked for',
+    object({ status: good }, { ...annotations, reconcileRequestedAt: 't' }),
+    false,
+  ],
+  [
+    'when the reconcile that was asked for was made',
+    object({ status: { ...good, lastHandledReconcileAt: 't' } }, { ...annotations, reconcileRequestedAt: 't' }),
+    true,
+  ],
+  ['not when a rotation was asked for', object({ status: good }, { ...annotations, rotateRequestedAt: 't' }), false],
+  [
+    'when the rotation that was asked for was made',
+    object({ status: good }, { ...annotations, rotateRequestedAt: 't', rotateHandledAt: 't' }),
+    true,
+  ],
+])('after a restart, an object looks settled %s', (_, of, expected) => {
+  expect(looksSettled(of)).toBe(expected);
 });

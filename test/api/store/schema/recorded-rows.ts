@@ -4,28 +4,37 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
 
-const recording = z.object({
-  secrets: z.object({
-    adminKey: z.string(),
-    encryptionKey: z.string(),
-    token: z.string(),
-    idempotencyKey: z.string(),
-  }),
-  rows: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))),
+const rowsByTable = z.record(z.string(), z.array(z.record(z.string(), z.unknown())));
+
+const secrets = z.object({
+  adminKey: z.string(),
+  encryptionKey: z.string(),
+  token: z.string(),
+  idempotencyKey: z.string(),
 });
 
-export interface Recording extends z.output<typeof recording> {
-  /** Of the schema for which they were written. */
-  readonly version: number;
+export type Rows = Readonly<z.output<typeof rowsByTable>>;
+
+export interface Recording {
+  /** What people who used the recorded installation hold in their hands. */
+  readonly secrets: z.output<typeof secrets>;
+  readonly rows: Rows;
 }
 
-export async function recordings(): Promise<Recording[]> {
+/** Each file adds the rows of what came with its version; the first has the secrets of the installation. */
+const file = z.object({ secrets: secrets.optional(), rows: rowsByTable });
+
+/** All that was recorded so far. */
+export async function recorded(): Promise<Recording> {
   const names = (await readdir(import.meta.dirname)).filter((name) => /^rows-\d{4}\.json$/.test(name)).sort();
-  const read = names.map(async (name) => {
-    const content = recording.parse(JSON.parse(await readFile(join(import.meta.dirname, name), 'utf8')));
-    return { ...content, version: Number(name.slice(5, 9)) };
-  });
-  return Promise.all(read);
+  const files = await Promise.all(
+    names.map(async (name) => file.parse(JSON.parse(await readFile(join(import.meta.dirname, name), 'utf8')))),
+  );
+  const rows: Record<string, Rows[string]> = {};
+  for (const [table, more] of files.flatMap((each) => Object.entries(each.rows))) {
+    rows[table] = [...(rows[table] ?? []), ...more];
+  }
+  return { secrets: secrets.parse(files[0]?.secrets), rows };
 }
 
 const COLUMNS = `

@@ -1,0 +1,115 @@
+/** The rooms of the source and the arrows between them: what the architecture test holds and docs/architecture.md draws. */
+
+export const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
+export const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings'];
+
+/**
+ * The rooms from the ground up. Each may import what stands in its list, and those of its own files that do not import
+ * it. A folder that is not listed is part of the room above it; files right in `src` are rooms of their own.
+ */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'log.ts': [],
+  retry: [],
+  settings: [],
+  postgres: [],
+
+  'resources/formats': [],
+  'resources/definition': ['resources/formats'],
+  resources: ['resources/definition', 'resources/formats'],
+
+  client: [...FAMILIES, 'retry'],
+
+  'api/errors': FAMILIES,
+  'api/store': FAMILIES,
+  'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
+  'api/http': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets'],
+  'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],
+  'api/certificates': FAMILIES,
+  'api/ssh': [...FAMILIES, 'api/errors'],
+  'api/events': [...FAMILIES, 'api/errors'],
+  'api/families': [
+    ...FAMILIES,
+    'api/errors',
+    'api/store',
+    'api/secrets',
+    'api/http',
+    'api/crud',
+    'api/certificates',
+    'api/ssh',
+    'api/events',
+  ],
+  'api/openapi': [...FAMILIES, 'api/http', 'api/families'],
+  api: [
+    ...FAMILIES,
+    ...FOR_ALL,
+    'api/errors',
+    'api/store',
+    'api/secrets',
+    'api/http',
+    'api/crud',
+    'api/families',
+    'api/openapi',
+  ],
+
+  'operator/contract': [],
+  'operator/kube': ['retry'],
+  'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
+  'operator/controller': ['retry', 'operator/kube', 'operator/managed'],
+  'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
+  'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
+  operator: [
+    ...FAMILIES,
+    'client',
+    'settings',
+    'operator/kube',
+    'operator/managed',
+    'operator/controller',
+    'operator/kinds',
+  ],
+
+  'main.ts': ['log.ts', 'settings', 'api', 'operator'],
+};
+
+/** What the command line loads by itself: only the program that is to run. */
+export const LOADED_BY_MAIN = [
+  'api/families',
+  'api/openapi',
+  'api/secrets',
+  'api/store',
+  'operator/kinds',
+  'operator/crds',
+];
+
+/** What each room is for, in the words of docs/architecture.md. */
+export const PURPOSE: Readonly<Record<string, string>> = {
+  'log.ts': 'One logger for both programs; keeps secrets out of every line.',
+  retry: 'How long to wait before the next attempt.',
+  settings: 'Settings from flags and the environment; durations, whole numbers.',
+  postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it.',
+  'resources/formats':
+    'What texts may look like: ACL rules, CIDR blocks, domain names, hostports, URLs, X.509 and SSH names.',
+  'resources/definition': 'What a family, a field, a reference, an id, an error is.',
+  resources: 'The domain, free of input and output: one file for each family, and the list of all.',
+  client: 'The typed HTTP client of the API, derived from the families.',
+  'api/errors': 'The errors that the API answers with, and how things are named in sentences.',
+  'api/store': 'PostgreSQL: pool, statements, the one repository, events in the same statement, migrations.',
+  'api/secrets': 'Encryption at rest and its keys; tokens.',
+  'api/http':
+    'From an operation to a route: authentication, validation, bodies, ETags, limits, error handler, metrics.',
+  'api/crud': 'What every family does: the five operations, references, idempotency, modules, paging.',
+  'api/certificates': 'Reading X.509 certificates and keys.',
+  'api/ssh': 'Making and reading SSH keys and certificates.',
+  'api/events': 'The catalogue of event types.',
+  'api/families': 'Only what is special about a family, and the list of operations.',
+  'api/openapi': 'The OpenAPI document, and the page that shows it.',
+  api: 'The parts put together: the app, the server around it, its settings, the first key.',
+  'operator/contract': 'Names, annotations, reasons: what users and dashboards see.',
+  'operator/kube':
+    'A Kubernetes client: calls, credentials, watch cache, Events, leader election. It knows nothing of tunnels.',
+  'operator/managed': 'The one reconcile of every kind, and the decisions it is made of.',
+  'operator/controller': 'When a reconcile runs: queue, workers, resync, the budget of calls; health and metrics.',
+  'operator/kinds': 'One file for each custom resource, and the CEL rules that the API server checks.',
+  'operator/crds': 'From a kind to its CustomResourceDefinition.',
+  operator: 'The parts put together, and the settings.',
+  'main.ts': 'The command line. It loads only the program that is to run.',
+};

@@ -1,0 +1,116 @@
+/** The conformance rows as they are published: a page for each family, and one that lists them. */
+import type { Section } from './row.ts';
+import { transcript } from './transcript.ts';
+
+export interface Page {
+  /** In docs/conformance. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const EXTENSION = 'Extension: ';
+
+const HEAD = `# Conformance
+
+What the management API promises, rule by rule, each with the request that tries it and the answer that must come back.
+
+\`npm test\` plays every rule against a running API on a real PostgreSQL. \`npx vitest run test/conformance\` plays these alone and
+prints which hold. The test also compares the rules with the [OpenAPI document](../openapi.json) and fails if
+
+- an operation succeeds in no rule,
+- a request field, a response field or a query parameter is in no rule,
+- a field with a choice of values has one that no rule shows,
+- a rule asks for an operation that is not documented.
+
+These pages are generated from \`dev/conformance/rows\` by \`npm run generate\`; change the rows, not the pages.
+
+## How to read a rule
+
+\`\`\`
+policy = POST /ip_policies {"description": "the office"}
+user: GET /ip_policies/{policy.id}
+  x-request-id: from-{unique}
+← 200
+  x-request-id: from-{unique}
+  {"id": <ipp_…>, "created_at": <RFC 3339>, "metadata": null}
+\`\`\`
+
+| | |
+|---|---|
+| \`name =\` | A request that comes first and succeeds. With several names it is made once for each. |
+| \`user:\`, \`bot:\`, \`anonymous:\` | Who asks. Otherwise it is an admin, or the owner of the key in \`authorization\`. |
+| indented lines | Headers, then the body. |
+| \`←\` | The answer: status, the code of an error with its \`details\`, headers, body. It may have more than is shown. |
+| \`{name.member}\` | What the answer to the request of that name had there. |
+| \`{base}\`, \`{unique}\` | The address of the API; a word that is different in each rule. |
+| \`{pem.…}\`, \`{ssh.…}\`, \`{now.…}\` | Certificates and keys made for the test; how the present time begins. |
+| \`<…>\`, \`/…/\` | What a text must look like. \`<absent>\`: the member must not be there. |
+| \`…\` | Something long was cut here. |
+
+Limits are with what they limit: each family is tried on both sides of its limits.
+`;
+
+export function conformancePages(sections: readonly Section[]): Page[] {
+  const grouped = Map.groupBy(sections, ({ title }) => fileOf(title));
+  const pages = [...grouped].map(([file, parts]) => ({ file, text: familyPage(parts) }));
+  return [{ file: 'README.md', text: index(grouped) }, ...pages];
+}
+
+const fileOf = (title: string) => `${subjectOf(title).toLowerCase().replaceAll(/\W+/g, '-')}.md`;
+
+/** The title without the word that says it is an extension, as a heading. */
+function subjectOf(title: string): string {
+  const subject = title.startsWith(EXTENSION) ? title.slice(EXTENSION.length) : title;
+  return subject.charAt(0).toUpperCase() + subject.slice(1);
+}
+
+function index(pages: ReadonlyMap<string, readonly Section[]>): string {
+  const contract = [...pages].filter(([, parts]) => !parts.every(isExtension));
+  const extensions = [...pages].filter(([, parts]) => parts.every(isExtension));
+  const total = [...pages.values()].flat().reduce((sum, { rows }) => sum + rows.length, 0);
+  return `${HEAD}
+## The contract
+
+${list(contract)}
+## Extensions
+
+What the contract leaves open or only refers to.
+
+${list(extensions)}
+${total} rules in all.
+`;
+}
+
+const isExtension = ({ title }: Section) => title.startsWith(EXTENSION);
+
+function list(pages: readonly (readonly [string, readonly Section[]])[]): string {
+  const lines = pages.map(([file, parts]) => {
+    const rules = parts.reduce((sum, { rows }) => sum + rows.length, 0);
+    return `| [${subjectOf(parts[0]?.title ?? '')}](${file}) | ${rules} |\n`;
+  });
+  return `| Page | Rules |\n|---|---|\n${lines.join('')}`;
+}
+
+/** What the contract says of a family comes before what extends it. */
+function familyPage(parts: readonly Section[]): string {
+  const title = subjectOf(parts[0]?.title ?? '');
+  const own = parts.filter((part) => !isExtension(part)).flatMap(({ rows }) => rows.map(rule));
+  const more = parts.filter(isExtension).flatMap(({ rows }) => rows.map(rule));
+  const extension = own.length === 0 ? 'An extension: the contract leaves this open or only refers to it.\n\n' : '';
+  const divided = own.length > 0 && more.length > 0 ? ['## Extension\n'] : [];
+  return `# ${title}
+
+${extension}[How to read a rule](README.md#how-to-read-a-rule)
+
+${[...own, ...divided, ...more].join('\n')}`;
+}
+
+const rule = (row: Section['rows'][number]) => `### ${escaped(row.rule)}\n\n${fenced(transcript(row))}`;
+
+/** Rules are plain text: what Markdown would read as more is taken literally, as is a `_` at either end of a word. */
+const escaped = (text: string) => text.replaceAll(/[\\*<>[\]`]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\$&');
+
+function fenced(text: string): string {
+  const fence = text.includes('```') ? '````' : '```';
+  return `${fence}\n${text}\n${fence}\n`;
+}

@@ -1,0 +1,70 @@
+/** The PostgreSQL that tests run on: quick to write, and it can be crashed and paused. */
+import { startTemporaryPostgres } from '../../src/postgres/temporary.ts';
+import { type ProcessStats, processStats } from '../processes/stats.ts';
+import { waitFor } from '../processes/wait.ts';
+
+export interface Postgres {
+  /** Of a superuser, to the database `postgres`. Listens on 127.0.0.1 alone. */
+  readonly url: string;
+  /** Where its data and its log (`server.log`) are while it runs. */
+  readonly dataDir: string;
+  /** The server's main process and what it takes now. */
+  stats(): Promise<ProcessStats[]>;
+  /** Ends the server and removes its data. May be called again. */
+  stop(): Promise<void>;
+  /** SIGKILL: connections break, nothing is flushed. The data stays. */
+  crash(): Promise<void>;
+  /** Starts it again on the same port and data, after `crash` or in place of a running one; returns when it answers. */
+  restart(): Promise<void>;
+  /** SIGSTOP of the server's main process: new connections hang. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+}
+
+const SETTINGS = {
+  max_connections: 300,
+  // What is written need not survive a power cut. It does survive `crash`, for which synchronous_commit stays on:
+  // it then costs a write and no flush.
+  fsync: 'off',
+  full_page_writes: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+};
+
+/** Starts a server with an empty cluster. It does not outlive this process, even when that is killed by SIGKILL. */
+export async function startPostgres(options: { readonly log?: (line: string) => void } = {}): Promise<Postgres> {
+  const startedAt = performance.now();
+  const server = await startTemporaryPostgres({ settings: SETTINGS });
+  const { url, dataDir } = server;
+  const signal = async (name: NodeJS.Signals) => {
+    const running = await server.postmaster();
+    if (running) process.kill(running.pid, name);
+  };
+  const resume = () => signal('SIGCONT');
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  options.log?.(`PostgreSQL ready on port ${new URL(url).port} after ${seconds} s`);
+  return {
+    url,
+    dataDir,
+    stats: async () => {
+      const running = await server.postmaster();
+      return processStats(running ? [{ name: 'postgres', pid: running.pid }] : []);
+    },
+    stop: async () => {
+      // A paused one would not be asked, but waited for.
+      await resume();
+      await server.stop();
+    },
+    crash: async () => {
+      await signal('SIGKILL');
+      await waitFor('PostgreSQL to end', async () => (await server.postmaster()) === undefined, { intervalMs: 5 });
+    },
+    restart: async () => {
+      await resume();
+      // After a crash the old server's children may hold its shared memory for a moment, and a new one refuses to start.
+      await waitFor('PostgreSQL to start', () => server.restart().then(() => true), { intervalMs: 200 });
+    },
+    pause: () => signal('SIGSTOP'),
+    resume,
+  };
+}

@@ -1,0 +1,30 @@
+/** The programs of the command line as their users run them: each a process of its own. */
+import { join } from 'node:path';
+import { type Child, startChild, waitForChild } from './child-process.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+export interface ProgramOptions {
+  /** For messages; names the log as well. */
+  readonly name: string;
+  /** Where its log is, and the code that Node keeps compiled between starts. */
+  readonly folder: string;
+  /** Its whole environment, besides what it takes to run. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Starts `tunnel-operator` with these arguments. */
+export function startProgram(args: readonly string[], { name, folder, env }: ProgramOptions): Child {
+  return startChild({
+    name,
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', MAIN, ...args],
+    logFile: join(folder, `${name}.log`),
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(folder, 'compiled'), ...env },
+  });
+}
+
+/** Returns when a GET of `url` succeeds. */
+export async function untilAnswering(child: Child, url: string): Promise<void> {
+  await waitForChild(child, `answer at ${url}`, async () => (await fetch(url)).ok);
+}

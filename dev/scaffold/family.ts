@@ -1,0 +1,68 @@
+/** The first version of the files that a new family or kind consists of. */
+import type { FamilyNames } from './names.ts';
+
+/** @param prefix of ids, without the underscore */
+export const definition = ({ name, plural, variable, title, many }: FamilyNames, prefix: string): string => `\
+/** ${capital(many)}: say here what one is. */
+import { described, required, resource } from './definition/resource.ts';
+import { CHANGED, DESCRIBED } from './definition/samples.ts';
+import { bytes } from './formats/text.ts';
+
+export const ${variable} = resource({
+  name: '${name}',
+  title: '${title}',
+  prefix: '${prefix}',
+  path: '/${plural}',
+  collection: '${plural}',
+  tag: '${capital(many)}',
+  extension: true,
+  description: 'Say here what one is, in a sentence.',
+  fields: {
+    ...described('What it is for.'),
+    name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Its name.', examples: ['example'] })),
+  },
+  samples: {
+    least: { name: 'example {n}' },
+    full: { ...DESCRIBED, name: 'example {n}' },
+    change: CHANGED,
+  },
+});
+`;
+
+export const kindDeclaration = ({ variable, file, client, title, many }: FamilyNames, shortName: string): string => `\
+/** \`${title}\`: ${many}; say here what one is. */
+import { ${variable} } from '../../resources/${file}.ts';
+import { plainKind } from './plain-kind.ts';
+
+export const ${variable}Kind = plainKind(${variable}, {
+  kind: '${title}',
+  shortNames: ['${shortName}'],
+  calls: (client) => client.${client},
+});
+`;
+
+/** @param spec the members of the spec, by their names there */
+export const example = ({ title, file }: FamilyNames, spec: Readonly<Record<string, unknown>>): string => `\
+# Say here what it is.
+apiVersion: tunnel-operator.dev/v1alpha1
+kind: ${title}
+metadata:
+  name: my-${file}
+spec:
+${Object.entries(spec)
+  .map(([name, value]) => `  ${name}: ${JSON.stringify(value)}\n`)
+  .join('')}`;
+
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Adds an import among those of the same kind, and a line at the end of a list. */
+export function addToList(text: string, imported: string, list: RegExp, line: string): string {
+  const imports = [...text.matchAll(/^import .*;$/gm)];
+  const last = imports.at(-1);
+  const end = (last?.index ?? 0) + (last?.[0].length ?? 0);
+  const withImport = `${text.slice(0, end)}\n${imported}${text.slice(end)}`;
+  const found = list.exec(withImport);
+  if (!found) throw new Error(`the list ${list} was not found; add the line "${line}" by hand`);
+  const close = found.index + found[0].length;
+  return `${withImport.slice(0, close)}${line}${withImport.slice(close)}`;
+}

@@ -1,0 +1,51 @@
+/** The table of a family as SQL, from its definition. */
+import { z } from 'zod';
+import { uniqueColumns, uniqueIndex } from '../../src/api/crud/uniqueness.ts';
+import type { Field, Resource } from '../../src/resources/definition/resource.ts';
+
+const json = z.object({
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  format: z.string().optional(),
+  anyOf: z.array(z.record(z.string(), z.unknown())).optional(),
+});
+
+/** A migration that creates it. Constraints that the definition does not tell are to be added by hand. */
+export function createTable(family: Resource): string {
+  const stored = Object.entries(family.fields).filter(([, { storage }]) => storage !== 'none');
+  const columns: [string, string][] = [
+    ['id', 'text collate "C" primary key'],
+    ...stored.map(([name, field]): [string, string] => [name, columnType(field)]),
+    ['created_at', 'timestamptz not null'],
+    ['updated_at', 'timestamptz not null'],
+    ['revision', 'bigint not null default 1'],
+  ];
+  const width = Math.max(...columns.map(([name]) => name.length));
+  const constraints = stored.flatMap(([name, { unique }]) =>
+    unique === undefined
+      ? []
+      : [`constraint ${uniqueIndex(family, name)} unique (${uniqueColumns(name, unique).join(', ')})`],
+  );
+  const lines = [...columns.map(([name, type]) => `${name.padEnd(width)} ${type}`), ...constraints];
+  return `create table ${family.table} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n);\n`;
+}
+
+function columnType({ view, storage, refersTo, unique, initial, onCreate }: Field): string {
+  const schema = json.parse(z.toJSONSchema(view, { io: 'output', unrepresentable: 'any' }));
+  const isNullable = view instanceof z.ZodNullable || (initial === null && onCreate === 'optional');
+  const end = isNullable ? '' : ' not null';
+  if (storage === 'jsonb') return `jsonb${end}`;
+  if (refersTo) return `${schema.type === 'array' ? 'text[]' : 'text collate "C"'}${end}`;
+  const [inner = schema] = (schema.anyOf ?? []).map((each) => json.parse(each));
+  const type = typeof inner.type === 'string' ? inner.type : inner.type?.find((each) => each !== 'null');
+  // Compared byte by byte, as the API compares.
+  if (type === 'string' && inner.format === undefined) return `${unique ? 'text collate "C"' : 'text'}${end}`;
+  if (type === 'string') return `${inner.format === 'date-time' ? 'timestamptz' : 'text'}${end}`;
+  return `${TYPES[type ?? ''] ?? 'jsonb'}${end}`;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'text[]',
+  boolean: 'boolean',
+  integer: 'bigint',
+  number: 'double precision',
+};

@@ -1,0 +1,40 @@
+/** A program of ours that is ended and started again on the same settings and port. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Child } from '../dev/processes/child-process.ts';
+import { type ProgramOptions, startProgram, untilAnswering } from '../dev/processes/program.ts';
+
+export interface ServiceOptions extends Omit<ProgramOptions, 'name'> {
+  readonly url: string;
+  /** A path that answers when it is ready. */
+  readonly probe: string;
+}
+
+export class Service {
+  readonly url: string;
+  readonly #name: 'api' | 'operator';
+  readonly #options: ServiceOptions;
+  #child: Child | undefined;
+
+  constructor(name: 'api' | 'operator', options: ServiceOptions) {
+    this.url = options.url;
+    this.#name = name;
+    this.#options = options;
+  }
+
+  /** With an empty log; returns when it is ready. Throws with the end of its log when it ends instead. */
+  async start(): Promise<void> {
+    await rm(join(this.#options.folder, `${this.#name}.log`), { force: true });
+    await this.restart();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    this.#child = startProgram([this.#name], { name: this.#name, ...this.#options });
+    await untilAnswering(this.#child, `${this.url}${this.#options.probe}`);
+  }
+
+  async stop(): Promise<void> {
+    await this.#child?.stop({ graceMs: 15_000 });
+  }
+}

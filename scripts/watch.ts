@@ -1,0 +1,51 @@
+/** Which programs a change of the source concerns, and when it is complete. */
+import { watch } from 'node:fs/promises';
+import { sep } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** An editor or a checkout writes several files at once. */
+const SETTLED_MS = 200;
+
+export interface Concerned {
+  api: boolean;
+  operator: boolean;
+}
+
+/** @param files below `src`, with `/` between folders */
+export function concerned(files: readonly string[]): Concerned {
+  return {
+    api: files.some((file) => !file.startsWith('operator/') && !file.startsWith('client/')),
+    operator: files.some((file) => !file.startsWith('api/')),
+  };
+}
+
+/** Calls `onChange` with the files that were changed, until `signal`; a change during a call is reported after it. */
+export async function watchSource(
+  folder: string,
+  onChange: (files: readonly string[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const changed = new Set<string>();
+  let reporting: Promise<void> | undefined;
+  const report = async () => {
+    while (changed.size > 0) {
+      await delay(SETTLED_MS, undefined, { signal });
+      const files = [...changed].sort();
+      changed.clear();
+      await onChange(files);
+    }
+    reporting = undefined;
+  };
+  try {
+    for await (const { filename } of watch(folder, { recursive: true, signal })) {
+      if (filename === null || !/\.(ts|sql)$/.test(filename)) continue;
+      changed.add(filename.split(sep).join('/'));
+      reporting ??= report().catch((error) => {
+        if (!signal.aborted) throw error;
+      });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  await reporting;
+}

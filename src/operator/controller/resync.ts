@@ -1,0 +1,88 @@
+/**
+ * Finds what was changed in the API: from time to time, one pass over the family's list. Only what differs or is gone is
+ * reconciled.
+ */
+import type { Logger } from 'pino';
+import { jittered } from '../../retry/backoff.ts';
+import { type KubeObject, keyOf } from '../kube/kube-object.ts';
+import type { ObjectStore } from '../kube/object-store.ts';
+import type { ConnectedKind } from '../managed/connected-kind.ts';
+import { differs } from '../managed/drift.ts';
+import type { Remote } from '../managed/external.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** After a comparison that failed, for example because the API was still starting when we did. */
+const RETRY_MS = 15_000;
+
+export interface ResyncOptions {
+  kind: ConnectedKind;
+  store: ObjectStore;
+  queue: WorkQueue;
+  everyMs: number;
+  metrics: ControllerMetrics;
+  log: Logger;
+}
+
+export class Resync {
+  readonly #options: ResyncOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isStopping = false;
+
+  constructor(options: ResyncOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  /** Resolves when the comparison under way has ended. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  #schedule(ms: number): void {
+    if (this.#isStopping) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#run();
+    }, ms);
+  }
+
+  async #run(): Promise<void> {
+    const { kind, everyMs, metrics, log } = this.#options;
+    let nextMs = everyMs;
+    try {
+      await this.#compare();
+      if (!this.#isStopping) metrics.resyncs.inc({ kind: kind.name, result: 'success' });
+    } catch (err) {
+      nextMs = Math.min(everyMs, RETRY_MS);
+      metrics.resyncs.inc({ kind: kind.name, result: 'error' });
+      log.warn({ kind: kind.name, err }, 'comparing with the API failed; will try again soon');
+    }
+    this.#schedule(jittered(nextMs, 0.1));
+  }
+
+  async #compare(): Promise<void> {
+    const { kind, store, queue } = this.#options;
+    const before = new Map([...store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
+    const remotes = new Map<string, Remote>();
+    // A family of which nobody has declared anything need not be read, nor be open to the operator's API key.
+    for await (const remote of before.size > 0 ? kind.external.all() : []) {
+      if (this.#isStopping) return;
+      remotes.set(remote.id, remote);
+    }
+    for (const object of store.values()) {
+      // What changed while the list was read is reconciled anyway, and the list may be older than it.
+      const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
+      if (isUnchanged && differs(kind, kind.specIfValid(object), object, remotes)) queue.add(keyOf(object));
+    }
+  }
+}
+
+function versionOf(object: KubeObject): string {
+  return object.metadata.resourceVersion;
+}

@@ -1,0 +1,129 @@
+/** Takes keys from the queue, reconciles their objects, so many at a time, and sees to what follows from the outcome. */
+import type { Logger } from 'pino';
+import type { KubeObject } from '../kube/kube-object.ts';
+import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
+import { classify, type Failure } from '../managed/failure.ts';
+import type { ManagedReconciler } from '../managed/reconciler.ts';
+import type { ShownFailure } from '../managed/status.ts';
+import { reactionTo } from './failure-policy.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import type { SettledVersions } from './settled.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export interface WorkersOptions {
+  /** As in the label `controller` of the metrics. */
+  name: string;
+  concurrency: number;
+  queue: WorkQueue;
+  store: ObjectStore;
+  settled: SettledVersions;
+  reconciler: ManagedReconciler;
+  metrics: ControllerMetrics;
+  log: Logger;
+}
+
+export class Workers implements ChangeHandler {
+  readonly #options: WorkersOptions;
+  /** By key, the failure that was logged last: its repeats are only of interest when debugging. */
+  readonly #logged = new Map<string, string>();
+  #running: Promise<void>[] = [];
+
+  constructor(options: WorkersOptions) {
+    this.#options = options;
+    options.metrics.maxConcurrent.set({ controller: options.name }, options.concurrency);
+  }
+
+  start(): void {
+    for (let worker = 0; worker < this.#options.concurrency; worker++) this.#running.push(this.#run());
+  }
+
+  /** Resolves when the reconciles under way are finished; the queue must be shut down. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  /** What is known of an object ends with it. */
+  onChange(change: ObjectChange): void {
+    if (change.type === 'deleted') this.#forget(change.key);
+  }
+
+  async #run(): Promise<void> {
+    const { queue, store } = this.#options;
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      const object = store.get(key);
+      if (object) await this.#reconcile(key, object);
+      // It may have gone while it was worked on.
+      if (!store.get(key)) this.#forget(key);
+      queue.done(key);
+    }
+  }
+
+  async #reconcile(key: string, object: KubeObject): Promise<void> {
+    const { metrics, name: controller, log } = this.#options;
+    const timer = metrics.reconcileTime.startTimer({ controller });
+    metrics.activeWorkers.inc({ controller });
+    let result = 'error';
+    try {
+      result = await this.#attempt(key, object);
+    } finally {
+      timer();
+      metrics.activeWorkers.dec({ controller });
+      metrics.reconcileTotal.inc({ controller, result });
+      log.debug({ kind: controller, object: key, result }, 'reconciled');
+    }
+  }
+
+  async #attempt(key: string, object: KubeObject): Promise<'success' | 'requeue_after' | 'requeue' | 'error'> {
+    const { queue, reconciler, settled } = this.#options;
+    try {
+      const outcome = await reconciler.reconcile(object);
+      settled.set(outcome.object);
+      queue.forget(key);
+      this.#logged.delete(key);
+      if (outcome.requeueAfterMs === undefined) return 'success';
+      queue.addAfter(key, outcome.requeueAfterMs);
+      return 'requeue_after';
+    } catch (error) {
+      return this.#failed(key, object, error);
+    }
+  }
+
+  async #failed(key: string, object: KubeObject, error: unknown): Promise<'requeue' | 'error'> {
+    const { queue, settled } = this.#options;
+    settled.delete(key);
+    const failure = classify(error);
+    const { retry, show } = reactionTo(failure, queue.failures(key) + 1);
+    queue.addRateLimited(key, retry);
+    if (failure.kind === 'stale') return 'requeue';
+    this.#report(key, failure, error);
+    if (show) await this.#show(key, object, show);
+    return 'error';
+  }
+
+  #report(key: string, failure: Exclude<Failure, { kind: 'stale' }>, err: unknown): void {
+    const { metrics, name, log } = this.#options;
+    const level = this.#logged.get(key) === failure.message ? 'debug' : 'warn';
+    this.#logged.set(key, failure.message);
+    log[level]({ kind: name, object: key, reason: failure.reason, err }, failure.message);
+    metrics.reconcileErrors.inc({ controller: name });
+    if (failure.kind === 'terminal') metrics.terminalErrors.inc({ controller: name });
+  }
+
+  async #show(key: string, object: KubeObject, failure: ShownFailure): Promise<void> {
+    const { store, reconciler, settled, log } = this.#options;
+    // A newer version is not what failed; it is in the queue, or comes again with the backoff.
+    if (store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) return;
+    try {
+      settled.set(await reconciler.recordFailure(object, failure));
+    } catch (err) {
+      log.debug({ err, object: key }, 'the failure could not be written to the status yet');
+    }
+  }
+
+  #forget(key: string): void {
+    const { queue, settled } = this.#options;
+    settled.delete(key);
+    this.#logged.delete(key);
+    queue.drop(key);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Requests to the Kubernetes API on one kept-alive connection pool.
+ *
+ * `@kubernetes/client-node` 2.0.1 supplies configuration and credentials. Its generated API classes are not used: they
+ * make a new connection pool, and so a TLS handshake, for every request (`KubeConfig.applySecurityAuthentication`).
+ */
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Dispatcher } from 'undici';
+import { KubeCredentials } from './kube-credentials.ts';
+import { NoKubeAnswerError } from './kube-error.ts';
+import type { KubeMetrics } from './metrics.ts';
+
+export interface KubeTransportOptions {
+  userAgent: string;
+  /** Longest wait for an answer (watches excepted), in milliseconds. */
+  timeoutMs: number;
+  metrics?: KubeMetrics;
+}
+
+export interface SendOptions {
+  query?: URLSearchParams;
+  body?: unknown;
+  contentType?: string;
+  signal?: AbortSignal | undefined;
+  /** The answer takes as long as it takes: a watch. */
+  endless?: boolean;
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+export class KubeTransport {
+  readonly #options: KubeTransportOptions;
+  readonly #server: URL;
+  readonly #credentials: KubeCredentials;
+
+  constructor(config: KubeConfig, options: KubeTransportOptions) {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error('The kubeconfig has no current context with a cluster');
+    this.#options = options;
+    this.#server = new URL(cluster.server);
+    this.#credentials = new KubeCredentials(config, this.#server.href);
+  }
+
+  /** Breaks off every request and watch under way. */
+  close(): Promise<void> {
+    return this.#credentials.close();
+  }
+
+  /**
+   * The response, whatever its status; the caller reads the body or destroys it. Sends once more with new credentials when they are refused: nothing was
+   * done then.
+   * @throws NoKubeAnswerError, or the reason of an aborted signal
+   */
+  async send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
+    const response = await this.#sendOnce(method, path, options);
+    if (response.statusCode !== 401) {
+      this.#credentials.accepted();
+      return response;
+    }
+    await response.body.dump();
+    this.#credentials.refused();
+    const again = await this.#sendOnce(method, path, options);
+    if (again.statusCode === 401) this.#credentials.refused();
+    return again;
+  }
+
+  async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
+    const started = performance.now();
+    // What client-go counts when there was no answer.
+    let code = '<error>';
+    try {
+      const { headers, dispatcher } = await this.#credentials.get();
+      const body = options.body === undefined ? null : JSON.stringify(options.body);
+      const response = await dispatcher.request({
+        origin: this.#server.origin,
+        path: this.#server.pathname.replace(/\/$/, '') + path + (options.query ? `?${options.query}` : ''),
+        method,
+        headers: {
+          ...headers,
+          accept: 'application/json',
+          'user-agent': this.#options.userAgent,
+          ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
+        },
+        body,
+        signal: options.signal ?? null,
+        headersTimeout: this.#options.timeoutMs,
+        bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
+      });
+      code = String(response.statusCode);
+      return response;
+    } catch (cause) {
+      if (options.signal?.aborted) throw cause;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new NoKubeAnswerError(`${method} ${path}: ${why}`, { cause });
+    } finally {
+      const { host } = this.#server;
+      this.#options.metrics?.requests.inc({ method, code, host });
+      this.#options.metrics?.requestTime.observe({ verb: method, host }, (performance.now() - started) / 1000);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** What the calls, watches and Events of any Kubernetes client count, under the names of client-go where it has one. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export type KubeMetrics = ReturnType<typeof createKubeMetrics>;
+
+/** @param prefix of the metrics for which client-go has no name */
+export function createKubeMetrics(registry: Registry, prefix: string) {
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: 'rest_client_requests_total',
+      help: 'Requests to the Kubernetes API.',
+      labelNames: ['code', 'method', 'host'],
+      registers,
+    }),
+    requestTime: new Histogram({
+      name: 'rest_client_request_duration_seconds',
+      help: 'Latency of requests to the Kubernetes API.',
+      labelNames: ['verb', 'host'],
+      buckets: REQUEST_BUCKETS,
+      registers,
+    }),
+    leader: new Gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this process is the leader (1) or waits (0).',
+      labelNames: ['name'],
+      registers,
+    }),
+    watchActivity: new Counter({
+      name: `${prefix}_watch_total`,
+      help: 'Lists and watches begun, failed and found silent.',
+      labelNames: ['resource', 'activity'],
+      registers,
+    }),
+    watchStaleness: new Gauge({
+      name: `${prefix}_watch_staleness_seconds`,
+      help: 'Seconds since the watch last heard anything.',
+      labelNames: ['resource'],
+      registers,
+    }),
+    eventsDropped: new Counter({
+      name: `${prefix}_kube_events_dropped_total`,
+      help: 'Kubernetes Events that were not sent.',
+      labelNames: ['reason'],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Which object manages which remote resource. Several may claim one id, by managing it or by wanting to adopt it; the
+ * oldest wins, and the others are blocked until it lets go.
+ */
+import { REASON } from '../contract/reasons.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
+import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
+import type { ConnectedKind } from './connected-kind.ts';
+import { Blocked } from './external.ts';
+import { claimOf } from './identity.ts';
+import type { ManagedSpec } from './spec.ts';
+
+/** An index of the objects of one kind by the id that they claim; must be the first handler of their cache. */
+export class Claims implements ChangeHandler {
+  readonly #kind: Pick<ConnectedKind, 'name' | 'specIfValid'>;
+  readonly #store: ObjectStore;
+  readonly #claimants = new Map<string, Set<string>>();
+
+  constructor(kind: Pick<ConnectedKind, 'name' | 'specIfValid'>, store: ObjectStore) {
+    this.#kind = kind;
+    this.#store = store;
+  }
+
+  /** The object with more right to the id that `object` claims. */
+  rivalOf(object: KubeObject): KubeObject | undefined {
+    const id = claimOf(object);
+    if (id === undefined) return undefined;
+    const claimants = this.claimantsOf(id).flatMap((key) => this.#store.get(key) ?? []);
+    return findRival(object, claimants, (other) => this.#kind.specIfValid(other));
+  }
+
+  /** @throws Blocked when an older object claims the same id */
+  mustHaveNoRival(object: KubeObject): void {
+    const rival = this.rivalOf(object);
+    if (!rival) return;
+    const { namespace, name } = rival.metadata;
+    const message = `${claimOf(object)} is already managed by the older ${this.#kind.name} ${namespace}/${name}`;
+    throw new Blocked(REASON.managementConflict, message);
+  }
+
+  /** Keys of the objects that claim the id. */
+  claimantsOf(id: string): readonly string[] {
+    return [...(this.#claimants.get(id) ?? [])];
+  }
+
+  onChange(change: ObjectChange): void {
+    const { before, after } = claimChange(change);
+    if (before === after) return;
+    if (before !== undefined) {
+      const keys = this.#claimants.get(before);
+      keys?.delete(change.key);
+      if (keys?.size === 0) this.#claimants.delete(before);
+    }
+    if (after !== undefined) {
+      const keys = this.#claimants.get(after) ?? new Set();
+      this.#claimants.set(after, keys.add(change.key));
+    }
+  }
+}
+
+/** What the object claimed before the change and claims after it. */
+export function claimChange(change: ObjectChange): { before: string | undefined; after: string | undefined } {
+  switch (change.type) {
+    case 'added':
+      return { before: undefined, after: claimOf(change.object) };
+    case 'updated':
+      return { before: claimOf(change.previous), after: claimOf(change.object) };
+    case 'deleted':
+      return { before: claimOf(change.object), after: undefined };
+  }
+}
+
+/**
+ * One with more right to what all of them claim than `object` has. Any number may look on: who only observes is nobody's
+ * rival.
+ */
+export function findRival(
+  object: KubeObject,
+  claimants: readonly KubeObject[],
+  specIfValid: (object: KubeObject) => Pick<ManagedSpec, 'managementPolicy'> | undefined,
+): KubeObject | undefined {
+  return claimants.find((other) => isOlder(other, object) && specIfValid(other)?.managementPolicy !== 'Observe');
+}
+
+/** Orders claimants of one id: the older object wins, and of equally old ones the one with the smaller UID. */
+export function isOlder(a: KubeObject, b: KubeObject): boolean {
+  const [ageA, ageB] = [Date.parse(a.metadata.creationTimestamp), Date.parse(b.metadata.creationTimestamp)];
+  return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA < ageB;
+}

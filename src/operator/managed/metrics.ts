@@ -1,0 +1,22 @@
+/** What the reconciles of custom resources count beyond what any controller does. */
+import { Counter, type Registry } from 'prom-client';
+
+export type ManagedMetrics = ReturnType<typeof createManagedMetrics>;
+
+export function createManagedMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    driftCorrected: new Counter({
+      name: 'tunnel_operator_drift_corrected_total',
+      help: 'Remote changes that were undone.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    credentialsIssued: new Counter({
+      name: 'tunnel_operator_credentials_issued_total',
+      help: 'Tokens issued, by cause.',
+      labelNames: ['cause'],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,24 @@
+/** `managementPolicy: Observe`: the resource is read and shown, never written. */
+import { ANNOTATION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
+import { Blocked } from './external.ts';
+import { observedReady, observedSynced } from './findings.ts';
+import { claimOf } from './identity.ts';
+import type { ManagedObject, Outcome } from './managed-object.ts';
+import type { ManagedSpec } from './spec.ts';
+import { writeStatus } from './status.ts';
+
+/** @throws Blocked when nothing is named, or what is named does not exist */
+export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
+  const { external } = managed.kind;
+  const id = claimOf(managed.object);
+  if (id === undefined) {
+    const message = `managementPolicy Observe needs the annotation ${ANNOTATION.adopt} with the id to observe`;
+    throw new Blocked(REASON.nothingToObserve, message);
+  }
+  const remote = await external.observe(id);
+  if (!remote) throw new Blocked(REASON.externalNotFound, `${id} does not exist`);
+  const synced = observedSynced(external.changes(spec, remote));
+  await writeStatus(managed, spec, { remote, ready: observedReady(remote), synced });
+  return managed.outcome();
+}

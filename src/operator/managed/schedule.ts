@@ -1,0 +1,18 @@
+/** When there is something to do without any change: a rotation, a revocation. Pure. */
+import type { KubeObject } from '../kube/kube-object.ts';
+import { readIdentity } from './identity.ts';
+import { readStatus } from './spec.ts';
+
+/** As the last reconcile left it; undefined when nothing is planned. */
+export function plannedWork(object: KubeObject): Date | undefined {
+  const { rotatesAt } = readStatus(object);
+  const times = readIdentity(object).retiring.map(({ after }) => after);
+  if (typeof rotatesAt === 'string') times.push(rotatesAt);
+  return times.map((time) => new Date(time)).reduce<Date | undefined>(earliest, undefined);
+}
+
+/** The earlier of two times, either of which may be missing. */
+export function earliest(a: Date | undefined, b: Date | undefined): Date | undefined {
+  if (!a || !b) return a ?? b;
+  return a < b ? a : b;
+}

@@ -1,0 +1,114 @@
+/** What is in the Secret of a credential: written from the spec, read back, and told from what was edited by hand. Pure. */
+import { z } from 'zod';
+import { sha256Hex } from '../../../resources/formats/sha256.ts';
+import { ANNOTATION, API_VERSION, MANAGED_BY, SECRET_TYPE } from '../../contract/names.ts';
+import { annotation, type KubeObject, type OwnerReference } from '../../kube/kube-object.ts';
+import type { RotationSpec } from '../rotation.ts';
+import { CREDENTIAL_ID_KEY, credentialIn, decode, encode, encodedData } from './data.ts';
+import { isOwnedBy } from './ownership.ts';
+import type { CachedSecret } from './secret-cache.ts';
+
+export interface SecretSpec extends RotationSpec {
+  secret: {
+    name?: string | undefined;
+    key: string;
+    template?:
+      | { labels?: Record<string, string> | undefined; annotations?: Record<string, string> | undefined }
+      | undefined;
+  };
+}
+
+export function secretNameOf(object: KubeObject, spec: SecretSpec): string {
+  return spec.secret.name ?? object.metadata.name;
+}
+
+/** Whether the Secret is as it was written, for this credential and from this template. */
+export function isIntact(cached: CachedSecret | undefined, object: KubeObject, spec: SecretSpec, id: string): boolean {
+  if (!cached || !isOwnedBy(cached.object, object)) return false;
+  const { metadata } = cached.object;
+  const wanted = secretMetadata(spec);
+  const has = (actual: Record<string, string> = {}, expected: Record<string, string>) =>
+    Object.entries(expected).every(([name, value]) => actual[name] === value);
+  return (
+    cached.digests[CREDENTIAL_ID_KEY] === sha256Hex(id) &&
+    cached.digests[spec.secret.key] !== undefined &&
+    cached.digests[spec.secret.key] === metadata.annotations?.[ANNOTATION.tokenSha256] &&
+    Object.keys(cached.digests).length === 2 &&
+    // An emptied template has no marker; the Secret must have none then either.
+    metadata.annotations?.[ANNOTATION.template] === wanted.annotations[ANNOTATION.template] &&
+    has(metadata.labels, wanted.labels) &&
+    has(metadata.annotations, wanted.annotations)
+  );
+}
+
+/** The token in a Secret of ours, if it is that of this credential and unaltered. */
+export function tokenIn(existing: KubeObject | undefined, id: string): string | undefined {
+  if (!existing) return undefined;
+  if (credentialIn(existing) !== id) return undefined;
+  const digest = annotation(existing, ANNOTATION.tokenSha256);
+  const others = Object.entries(encodedData(existing)).filter(([key]) => key !== CREDENTIAL_ID_KEY);
+  return others.map(([, value]) => decode(value)).find((value) => sha256Hex(value) === digest);
+}
+
+function secretMetadata(spec: SecretSpec) {
+  const { labels = {}, annotations = {} } = spec.secret.template ?? {};
+  const keys = JSON.stringify({ labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() });
+  const marker: Record<string, string> = keys === NO_TEMPLATE ? {} : { [ANNOTATION.template]: keys };
+  return {
+    labels: { ...labels, [MANAGED_BY.label]: MANAGED_BY.value },
+    annotations: { ...annotations, ...marker },
+  };
+}
+
+/** The marker of an empty template, which is not written. */
+const NO_TEMPLATE = JSON.stringify({ labels: [], annotations: [] });
+const templateKeys = z.object({ labels: z.array(z.string()), annotations: z.array(z.string()) });
+
+/** The body of a create, or of a merge patch that makes `existing` the same. */
+export function secretBody(object: KubeObject, spec: SecretSpec, id: string, token: string, existing?: KubeObject) {
+  const owner: OwnerReference = {
+    apiVersion: API_VERSION,
+    kind: object.kind ?? '',
+    name: object.metadata.name,
+    uid: object.metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+  const { labels, annotations } = secretMetadata(spec);
+  const data = { [spec.secret.key]: encode(token), [CREDENTIAL_ID_KEY]: encode(id) };
+  const before = existing && leftBehind(existing, { labels, annotations, data });
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: SECRET_TYPE,
+    metadata: {
+      name: secretNameOf(object, spec),
+      ...(existing ? { uid: existing.metadata.uid, resourceVersion: existing.metadata.resourceVersion } : {}),
+      labels: { ...before?.labels, ...labels },
+      annotations: { ...before?.annotations, ...annotations, [ANNOTATION.tokenSha256]: sha256Hex(token) },
+      ownerReferences: [owner],
+    },
+    data: { ...before?.data, ...data },
+  };
+}
+
+/** What a merge patch must set to null: data under other keys, and labels and annotations that left the template. */
+function leftBehind(existing: KubeObject, wanted: { labels: object; annotations: object; data: object }) {
+  const marker = annotation(existing, ANNOTATION.template) ?? NO_TEMPLATE;
+  const keys = templateKeys.catch({ labels: [], annotations: [] }).parse(parseJson(marker));
+  const gone = (names: string[], kept: object) =>
+    Object.fromEntries(names.filter((name) => !(name in kept)).map((name) => [name, null]));
+  return {
+    labels: gone(keys.labels, wanted.labels),
+    annotations: gone([...keys.annotations, ANNOTATION.template], wanted.annotations),
+    data: gone(Object.keys(encodedData(existing)), wanted.data),
+  };
+}
+
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+/** How a delivery reads and writes Secrets. Whatever is written is in the cache when the call returns. */
+import type { KubeApi } from '../../kube/kube-api.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import { type CachedSecret, SECRETS, type SecretCache } from './secret-cache.ts';
+
+export class SecretAccess {
+  readonly #kube: KubeApi;
+  readonly #cache: SecretCache;
+
+  constructor(kube: KubeApi, cache: SecretCache) {
+    this.#kube = kube;
+    this.#cache = cache;
+  }
+
+  /** The Secret of that name beside the object, as last seen; only of ours, and with digests in place of data. */
+  cached(object: KubeObject, name: string): CachedSecret | undefined {
+    return this.#cache.get(object.metadata.namespace ?? '', name);
+  }
+
+  /** Names of the Secrets that belong to the object with this UID, as last seen. */
+  ownedBy(uid: string): readonly string[] {
+    return this.#cache.ownedBy(uid);
+  }
+
+  /** The Secret itself, whosever it is. */
+  find(name: string, namespace: string | undefined): Promise<KubeObject | undefined> {
+    return this.#kube.find(SECRETS, name, namespace);
+  }
+
+  async create(body: unknown, namespace: string | undefined): Promise<void> {
+    this.#cache.watch.observe(await this.#kube.create(SECRETS, body, namespace));
+  }
+
+  async patch(name: string, body: unknown, namespace: string | undefined): Promise<void> {
+    this.#cache.watch.observe(await this.#kube.patch(SECRETS, name, body, namespace));
+  }
+
+  async delete(secret: KubeObject): Promise<void> {
+    const { name, namespace, uid } = secret.metadata;
+    await this.#kube.delete(SECRETS, name, namespace, { uid });
+    this.#cache.watch.observeDelete(secret);
+  }
+}

@@ -1,0 +1,68 @@
+/** The Secrets of ours, watched so that one deleted or edited by hand is noticed. Holds digests, never tokens. */
+import { z } from 'zod';
+import { sha256Hex } from '../../../resources/formats/sha256.ts';
+import { MANAGED_BY } from '../../contract/names.ts';
+import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { ChangeHandler, ObjectChange } from '../../kube/object-store.ts';
+import { slim, WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
+import { decode, encodedData } from './data.ts';
+import { ownerUids } from './ownership.ts';
+
+export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
+
+export interface CachedSecret {
+  object: KubeObject;
+  /** Digest of every data member, by key: enough to see that one was changed, not to use it. */
+  digests: Readonly<Record<string, string>>;
+}
+
+const digestMap = z.record(z.string(), z.string());
+
+export class SecretCache implements ChangeHandler {
+  readonly watch: WatchCache;
+  /** By the owner's UID, the names of its Secrets. */
+  readonly #owned = new Map<string, string[]>();
+
+  constructor(kube: KubeApi, options: Pick<WatchCacheOptions, 'namespace' | 'silenceMs' | 'log' | 'metrics'>) {
+    this.watch = new WatchCache(kube, {
+      ...options,
+      type: SECRETS,
+      labelSelector: `${MANAGED_BY.label}=${MANAGED_BY.value}`,
+      transform: withoutData,
+    });
+    this.watch.addHandler(this);
+  }
+
+  get(namespace: string, name: string): CachedSecret | undefined {
+    const object = this.watch.store.get(`${namespace}/${name}`);
+    return object && { object, digests: digestMap.parse(object.digests) };
+  }
+
+  /** Names of the Secrets that belong to the object with this UID. */
+  ownedBy(uid: string): readonly string[] {
+    return this.#owned.get(uid) ?? [];
+  }
+
+  onChange(change: ObjectChange): void {
+    const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
+    for (const uid of ownerUids(before)) {
+      const others = this.ownedBy(uid).filter((name) => name !== change.object.metadata.name);
+      if (others.length > 0) this.#owned.set(uid, others);
+      else this.#owned.delete(uid);
+    }
+    if (change.type === 'deleted') return;
+    for (const uid of ownerUids(change.object)) {
+      this.#owned.set(uid, [...this.ownedBy(uid), change.object.metadata.name]);
+    }
+  }
+}
+
+/** The Secret with every data value replaced by its digest. */
+export function withoutData(object: KubeObject): KubeObject {
+  const digests = Object.fromEntries(
+    Object.entries(encodedData(object)).map(([key, value]) => [key, sha256Hex(decode(value))]),
+  );
+  const { data: _, stringData: __, ...rest } = slim(object);
+  return { ...rest, digests };
+}

@@ -1,0 +1,117 @@
+/** Delivers the token of a credential into a Secret, which follows its object under whatever name that wants it. */
+import type { credential } from '../../../resources/credential.ts';
+import type { View } from '../../../resources/definition/resource.ts';
+import { SECRET_TYPE } from '../../contract/names.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Delivery } from '../external.ts';
+import { readIdentity } from '../identity.ts';
+import { decideRotation } from '../rotation.ts';
+import { isIntact, type SecretSpec, secretBody, secretNameOf, tokenIn } from './content.ts';
+import { formerNames, isOwnedBy, mustBeOurs } from './ownership.ts';
+import type { SecretAccess } from './secret-access.ts';
+
+type Credential = View<typeof credential>;
+
+export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credential> {
+  return new TokenSecret(secrets);
+}
+
+class TokenSecret implements Delivery<SecretSpec, Credential> {
+  readonly #secrets: SecretAccess;
+
+  constructor(secrets: SecretAccess) {
+    this.#secrets = secrets;
+  }
+
+  async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
+    await this.#find(object, secretNameOf(object, spec));
+  }
+
+  async deliver(object: KubeObject, spec: SecretSpec, remote: Credential): Promise<'held' | 'lost'> {
+    const name = secretNameOf(object, spec);
+    if (remote.token === null && this.#formerNames(object, name).length === 0) {
+      if (this.#isIntact(object, spec, remote.id)) return 'held';
+    }
+    // A new token goes straight into a new Secret, the usual case; one that exists all the same shows as a conflict.
+    const mayExist = remote.token === null || this.#secrets.cached(object, name) !== undefined;
+    const existing = mayExist ? await this.#find(object, name, remote.id) : undefined;
+    const former = await this.#findFormer(object, name);
+    const token = remote.token ?? [existing, ...former].map((secret) => tokenIn(secret, remote.id)).find(Boolean);
+    if (token === undefined) return 'lost';
+    await this.#write(object, spec, remote.id, token, existing);
+    for (const secret of former) await this.#secrets.delete(secret);
+    return 'held';
+  }
+
+  looksHeld(object: KubeObject, spec: SecretSpec): boolean {
+    const { externalId } = readIdentity(object);
+    return (
+      externalId !== undefined &&
+      this.#formerNames(object, secretNameOf(object, spec)).length === 0 &&
+      this.#isIntact(object, spec, externalId)
+    );
+  }
+
+  renewal(object: KubeObject, spec: SecretSpec, remote: Credential, now: Date) {
+    return decideRotation(object, spec, remote.created_at, now);
+  }
+
+  async release(object: KubeObject): Promise<void> {
+    const { uid: owner, namespace } = object.metadata;
+    for (const name of this.#formerNames(object, undefined)) {
+      const existing = await this.#secrets.find(name, namespace);
+      if (!existing || !isOwnedBy(existing, object)) continue;
+      const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
+      const others = ownerReferences.filter((reference) => reference.uid !== owner);
+      await this.#secrets.patch(name, { metadata: { uid, resourceVersion, ownerReferences: others } }, namespace);
+    }
+  }
+
+  async #write(object: KubeObject, spec: SecretSpec, id: string, token: string, known?: KubeObject): Promise<void> {
+    const name = secretNameOf(object, spec);
+    const { namespace } = object.metadata;
+    const existing = known ?? (await this.#create(object, spec, id, token));
+    if (!existing) return;
+    await this.#secrets.patch(name, secretBody(object, spec, id, token, existing), namespace);
+  }
+
+  /** Undefined when it was created, else the Secret that was there already. */
+  async #create(object: KubeObject, spec: SecretSpec, id: string, token: string): Promise<KubeObject | undefined> {
+    try {
+      await this.#secrets.create(secretBody(object, spec, id, token), object.metadata.namespace);
+      return undefined;
+    } catch (error) {
+      const isTaken = error instanceof KubeError && error.reason === 'AlreadyExists';
+      const existing = isTaken ? await this.#find(object, secretNameOf(object, spec), id) : undefined;
+      if (!existing) throw error;
+      return existing;
+    }
+  }
+
+  /** @throws Blocked when the Secret of that name is not ours */
+  async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
+    const found = await this.#secrets.find(name, object.metadata.namespace);
+    if (found) mustBeOurs(found, object, id);
+    return found;
+  }
+
+  /** The object's Secrets under former names. */
+  async #findFormer(object: KubeObject, name: string): Promise<KubeObject[]> {
+    const found: KubeObject[] = [];
+    for (const former of this.#formerNames(object, name)) {
+      const secret = await this.#secrets.find(former, object.metadata.namespace);
+      if (secret?.type === SECRET_TYPE && isOwnedBy(secret, object)) found.push(secret);
+    }
+    return found;
+  }
+
+  #formerNames(object: KubeObject, name: string | undefined): string[] {
+    return formerNames(object, this.#secrets.ownedBy(object.metadata.uid), name);
+  }
+
+  /** By what the cache shows. */
+  #isIntact(object: KubeObject, spec: SecretSpec, id: string): boolean {
+    return isIntact(this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, id);
+  }
+}

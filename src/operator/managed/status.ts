@@ -1,0 +1,66 @@
+/** What a reconcile leaves in the status of its object. */
+import { ANNOTATION } from '../contract/names.ts';
+import { CONDITION, REASON } from '../contract/reasons.ts';
+import { type Finding, findCondition } from '../kube/conditions.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
+import type { Remote } from './external.ts';
+import { identityInStatus, readIdentity } from './identity.ts';
+import type { ManagedObject, Outcome } from './managed-object.ts';
+import { type ManagedSpec, readStatus } from './spec.ts';
+
+export interface CurrentState {
+  remote: Remote;
+  ready: Finding;
+  synced: Finding;
+  /** When what was handed out is to be replaced. */
+  renewAt?: Date | undefined;
+}
+
+export interface ShownFailure {
+  reason: string;
+  message: string;
+  /** For passing trouble, which says nothing about the resource itself: an object that was ready remains so. */
+  keepReady: boolean;
+}
+
+export async function writeStatus(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  { remote, ready, synced }: CurrentState,
+): Promise<void> {
+  const { object, kind } = managed;
+  await managed.patchStatus(
+    { [CONDITION.ready]: ready, [CONDITION.synced]: synced },
+    {
+      id: remote.id,
+      uri: remote.uri,
+      ...identityInStatus(readIdentity(object)),
+      ...kind.describe(spec, remote, object),
+      observedGeneration: object.metadata.generation,
+    },
+  );
+}
+
+export async function showPaused(managed: ManagedObject): Promise<Outcome> {
+  const message = `Work on this object is paused by the annotation ${ANNOTATION.paused}`;
+  await managed.patchStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
+  return managed.outcome();
+}
+
+/** Shows a failure in the conditions and, when it is news, in an Event; answers with the object as written. */
+export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
+  const { object } = managed;
+  const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
+  await managed.patchStatus(failureFindings(object, failure), about);
+  const isNews = managed.object !== object;
+  if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);
+  return managed.object;
+}
+
+/** What the conditions say of the failure. */
+export function failureFindings(object: KubeObject, failure: ShownFailure): Record<string, Finding> {
+  const finding: Finding = { status: 'False', reason: failure.reason, message: failure.message };
+  const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';
+  if (failure.keepReady && wasReady) return { [CONDITION.synced]: finding };
+  return { [CONDITION.ready]: finding, [CONDITION.synced]: finding };
+}

@@ -1,0 +1,37 @@
+/** Making the remote resource what is declared. */
+import { EVENT_REASON } from '../contract/reasons.ts';
+import { isDrift } from './drift.ts';
+import type { Remote } from './external.ts';
+import { available, driftCorrected, specPaths, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
+import { mustBeChangeable } from './immutable.ts';
+import type { ManagedObject } from './managed-object.ts';
+import type { FoundRemote } from './replacement.ts';
+import type { ManagedSpec } from './spec.ts';
+import type { CurrentState } from './status.ts';
+
+export async function ensureUpToDate(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  { remote, isHeld }: FoundRemote,
+): Promise<CurrentState> {
+  const { external, delivery } = managed.kind;
+  const ready = isHeld ? available(remote) : tokenUnavailable(remote.id);
+  const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
+  const changes = external.changes(spec, remote);
+  if (changes.length === 0) return { remote, ready, synced: unchanged(managed.object), renewAt };
+  mustBeChangeable(external, spec, remote);
+  const updated = await external.update(remote, spec);
+  return { remote: updated, ready, synced: reportUpdate(managed, remote, specPaths(changes)), renewAt };
+}
+
+/** What differed although the last reconcile left it right was changed by somebody else. */
+function reportUpdate(managed: ManagedObject, remote: Remote, fields: string) {
+  if (!isDrift(managed.object, remote.id)) {
+    managed.recordEvent('Normal', EVENT_REASON.updated, `Updated ${fields} of ${remote.id}`);
+    return UP_TO_DATE;
+  }
+  const synced = driftCorrected(remote, fields);
+  managed.metrics.driftCorrected.inc({ kind: managed.kind.name });
+  managed.recordEvent('Warning', EVENT_REASON.driftCorrected, synced.message);
+  return synced;
+}

@@ -1,0 +1,34 @@
+/** All metrics of the operator in one registry: each room's own, and those of the calls to the management API. */
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { createControllerMetrics } from './controller/metrics.ts';
+import { createKubeMetrics } from './kube/metrics.ts';
+import { createManagedMetrics } from './managed/metrics.ts';
+
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export type OperatorMetrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    kube: createKubeMetrics(registry, 'tunnel_operator'),
+    managed: createManagedMetrics(registry),
+    controller: createControllerMetrics(registry),
+    apiRequests: new Counter({
+      name: 'tunnel_operator_api_requests_total',
+      help: 'Requests to the management API.',
+      labelNames: ['method', 'code'],
+      registers,
+    }),
+    apiRequestTime: new Histogram({
+      name: 'tunnel_operator_api_request_duration_seconds',
+      help: 'Latency of requests to the management API.',
+      labelNames: ['method'],
+      buckets: REQUEST_BUCKETS,
+      registers,
+    }),
+  };
+}

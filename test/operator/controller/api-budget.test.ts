@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ApiBudget, LONGEST_PAUSE_MS } from '../../../src/operator/controller/api-budget.ts';
+
+/** A call that runs until it is told to end; `began` says in which order calls did. */
+function calls(budget: ApiBudget) {
+  const began: string[] = [];
+  const call = (name: string) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const admitted = budget.admit(() => {
+      began.push(name);
+      return promise;
+    });
+    return { admitted, resolve, reject };
+  };
+  return { began, call };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a budget of calls', () => {
+  test('admits so many at a time, the others in their order', async () => {
+    const { began, call } = calls(new ApiBudget(2));
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(call);
+    await turn();
+    expect(began).toEqual(['a', 'b']);
+    b?.resolve();
+    await b?.admitted;
+    await turn();
+    expect(began).toEqual(['a', 'b', 'c']);
+    for (const each of [a, c, d]) each?.resolve();
+    await Promise.all([a?.admitted, c?.admitted, d?.admitted]);
+    expect(began).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('takes a call that failed for one that has ended', async () => {
+    const { began, call } = calls(new ApiBudget(1));
+    const [a, b] = [call('a'), call('b')];
+    a.reject(new Error('no'));
+    await expect(a.admitted).rejects.toThrow('no');
+    b.resolve();
+    await b.admitted;
+    expect(began).toEqual(['a', 'b']);
+  });
+});
+
+describe('a pause that the API asks for', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test.each([
+    ['with Retry-After', Object.assign(new Error('slow down'), { retryAfterMs: 60_000 }), 0, true],
+    ['without Retry-After', new Error('no'), 0, false],
+    ['with one that is over', Object.assign(new Error('slow down'), { retryAfterMs: 60_000 }), 60_000, false],
+    ['with an absurd one', Object.assign(new Error('slow down'), { retryAfterMs: 9e12 }), LONGEST_PAUSE_MS, false],
+  ])('by an error %s', async (_, error, passedMs, holdsUp) => {
+    const budget = new ApiBudget(1);
+    const { began, call } = calls(budget);
+    const first = call('first');
+    first.reject(error);
+    await expect(first.admitted).rejects.toThrow(error.message);
+    vi.setSystemTime(Date.now() + passedMs);
+    const second = call('second');
+    second.resolve();
+    const outcome = second.admitted.then(
+      () => 'admitted',
+      () => 'refused',
+    );
+    await turn();
+    expect(began).toEqual(holdsUp ? ['first'] : ['first', 'second']);
+    // Who waits for the end of a pause is sent away when the operator stops.
+    budget.close();
+    expect(await outcome).toBe(holdsUp ? 'refused' : 'admitted');
+  });
+});

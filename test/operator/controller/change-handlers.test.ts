@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { EnqueueObject, EnqueueOwner, EnqueueRivals } from '../../../src/operator/controller/change-handlers.ts';
+import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { type ChangeOrigin, type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { Claims } from '../../../src/operator/managed/claims.ts';
+import { readPolicies } from '../../../src/operator/managed/spec.ts';
+import { object } from '../objects.ts';
+
+/** A queue that also says which keys were added for certain, and which only if needed. */
+function recordingQueue() {
+  const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 }, isNeeded: () => false });
+  const take = async () => {
+    queue.add('end');
+    const keys: string[] = [];
+    for (let key = await queue.get(); key !== 'end'; key = await queue.get()) keys.push(key ?? '');
+    queue.done('end');
+    for (const key of keys) queue.done(key);
+    return keys;
+  };
+  return { queue, take };
+}
+
+const added: ObjectChange = { type: 'added', key: 'ns/a', object: object() };
+const updated: ObjectChange = { type: 'updated', key: 'ns/a', object: object({ version: 2 }), previous: object() };
+const deleted: ObjectChange = { type: 'deleted', key: 'ns/a', object: object() };
+
+test.each<[string, ObjectChange, ChangeOrigin, number]>([
+  ['new, does', added, 'watch', 1],
+  ['changed by others, does', updated, 'watch', 1],
+  ['changed by ourselves, does not', updated, 'own', 0],
+  ['deleted, does not: there is nothing left to do', deleted, 'watch', 0],
+])('an object that comes into the queue if needed: one that is %s', (_, change, origin, expected) => {
+  const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
+  new EnqueueObject(queue).onChange(change, origin);
+  expect(queue.depth).toBe(expected);
+});
+
+describe('a change of a claim', () => {
+  const setUp = () => {
+    const { queue, take } = recordingQueue();
+    const store = new ObjectStore();
+    const claims = new Claims({ name: 'IPPolicy', specIfValid: readPolicies }, store);
+    const handlers = [claims, new EnqueueRivals(queue, claims)];
+    const tell = (changes: ObjectChange[]) => {
+      for (const change of changes) for (const handler of handlers) handler.onChange(change);
+    };
+    return {
+      take,
+      put: (next: KubeObject) => tell(store.put(next)),
+      remove: (gone: KubeObject) => tell(store.remove(gone)),
+    };
+  };
+
+  test('has all others of that id reconciled, whatever they are like, and not the object itself', async () => {
+    const { take, put, remove } = setUp();
+    put(object({ name: 'a' }, { adopt: 'x' }));
+    expect(await take()).toEqual([]);
+    put(object({ name: 'b' }, { adopt: 'x' }));
+    expect(await take()).toEqual(['ns/a']);
+    put(object({ name: 'c' }, { adopt: 'y' }));
+    expect(await take()).toEqual([]);
+    put(object({ name: 'b', version: 2 }, { adopt: 'y' }));
+    expect(await take()).toEqual(['ns/a', 'ns/c']);
+    remove(object({ name: 'b' }));
+    expect(await take()).toEqual(['ns/c']);
+  });
+
+  test('that there is none leaves all alone', async () => {
+    const { take, put } = setUp();
+    put(object({ name: 'a' }, { externalId: 'x' }));
+    put(object({ name: 'b' }, { adopt: 'x' }));
+    await take();
+    put(object({ name: 'a', version: 2, spec: { deletionPolicy: 'Retain' } }, { externalId: 'x' }));
+    expect(await take()).toEqual([]);
+  });
+});
+
+describe('a change of a Secret', () => {
+  const secretOf = (kind: string, name: string) =>
+    object({
+      name: 's',
+      metadata: { ownerReferences: [{ apiVersion: 'v1', kind, name, uid: `uid-of-${name}`, controller: true }] },
+    });
+
+  test.each<[string, KubeObject, ChangeOrigin, number]>([
+    ['has its object looked at', secretOf('TunnelCredential', 'a'), 'watch', 1],
+    ['is nothing new when it was ours', secretOf('TunnelCredential', 'a'), 'own', 0],
+    ['is for the controller of another kind', secretOf('Other', 'a'), 'watch', 0],
+    ['is for nobody when its object is gone', secretOf('TunnelCredential', 'b'), 'watch', 0],
+  ])('%s', (_, secret, origin, expected) => {
+    const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
+    const store = new ObjectStore();
+    store.put(object());
+    new EnqueueOwner(queue, { name: 'TunnelCredential' }, store).onChange(
+      { type: 'added', key: 'ns/s', object: secret },
+      origin,
+    );
+    expect(queue.depth).toBe(expected);
+  });
+});

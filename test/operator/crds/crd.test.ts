@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { crd, crdFileName, crdYaml } from '../../../src/operator/crds/crd.ts';
+import type { CelRule } from '../../../src/operator/managed/cel.ts';
+import { kind } from '../../../src/operator/managed/kind.ts';
+import { bytes } from '../../../src/resources/formats/text.ts';
+
+/** A kind whose declaration only matters where a test says so. */
+const kindWith = (shape: z.ZodRawShape, rules: readonly CelRule[] = []) =>
+  kind({
+    kind: 'Thing',
+    plural: 'things',
+    singular: 'thing',
+    shortNames: ['th'],
+    description: 'Anything.',
+    spec: shape,
+    status: { size: z.int().optional() },
+    rules,
+    printerColumns: [{ name: 'Size', type: 'integer', jsonPath: '.status.size', description: 'Its size.' }],
+    external: () => {
+      throw new Error('not connected');
+    },
+    describe: () => ({}),
+  });
+
+const schemaOf = (shape: z.ZodRawShape, rules: readonly CelRule[] = []) => {
+  const schema = crd(kindWith(shape, rules)).spec.versions[0]?.schema.openAPIV3Schema;
+  return z.looseObject({ properties: z.record(z.string(), z.record(z.string(), z.unknown())) }).parse(schema);
+};
+const fieldOf = (field: z.ZodType) =>
+  z.record(z.string(), z.unknown()).parse(schemaOf({ field }).properties.spec?.properties).field;
+
+const rule: CelRule = { rule: 'self != ""', message: 'must not be empty', fieldPath: '.field' };
+
+describe('a field of a structural schema', () => {
+  test.each<[string, z.ZodType, object]>([
+    [
+      'keeps type, bounds and description',
+      z.string().max(9).describe('What.'),
+      { type: 'string', maxLength: 9, description: 'What.' },
+    ],
+    ['keeps its default', z.enum(['A', 'B']).default('A'), { type: 'string', enum: ['A', 'B'], default: 'A' }],
+    ['has no bounds that only say what a number can hold', z.int(), { type: 'integer' }],
+    ['keeps bounds of its own', z.int().min(1).max(5), { type: 'integer', minimum: 1, maximum: 5 }],
+    [
+      'has its rules as validations',
+      z.string().meta({ 'x-cel': [rule] }),
+      { type: 'string', 'x-kubernetes-validations': [rule] },
+    ],
+    ['without rules has no validations', z.string().meta({ 'x-cel': [] }), { type: 'string' }],
+    [
+      'bounded in bytes is checked for them',
+      bytes(255),
+      {
+        type: 'string',
+        'x-kubernetes-validations': [
+          { rule: 'bytes(self).size() <= 255', message: 'must be at most 255 bytes of UTF-8' },
+        ],
+      },
+    ],
+    [
+      'that is a list by key says so',
+      z.array(z.object({ name: z.string() })).meta({ 'x-list-map-keys': ['name'] }),
+      {
+        type: 'array',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+        items: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+      },
+    ],
+    [
+      'that is a map has a schema for its values',
+      z.record(z.string(), z.string().max(3)),
+      { type: 'object', additionalProperties: { type: 'string', maxLength: 3 } },
+    ],
+    [
+      'is translated however deep it is',
+      z.object({ list: z.array(z.object({ deep: z.string().meta({ 'x-cel': [rule] }) })) }),
+      {
+        type: 'object',
+        required: ['list'],
+        properties: {
+          list: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['deep'],
+              properties: { deep: { type: 'string', 'x-kubernetes-validations': [rule] } },
+            },
+          },
+        },
+      },
+    ],
+    ['has no examples', z.string().meta({ examples: ['a'] }), { type: 'string' }],
+  ])('%s', (_, field, expected) => {
+    expect(fieldOf(field)).toMatchObject(expected);
+    expect(Object.keys(Object(fieldOf(field))).sort()).toEqual(expect.arrayContaining(Object.keys(expected).sort()));
+    expect(JSON.stringify(fieldOf(field))).not.toMatch(/"(examples|x-cel|x-max-bytes|x-list-map-keys|propertyNames)"/);
+  });
+
+  test('with a rule that is none is refused', () => {
+    expect(() => fieldOf(z.string().meta({ 'x-cel': [{ rule: 'self' }] }))).toThrow(z.ZodError);
+  });
+});
+
+describe('the schema of an object', () => {
+  test('has a spec by default where no field is required', () => {
+    const schema = schemaOf({ field: z.string().optional() });
+    expect(schema.properties.spec?.default).toEqual({});
+    expect(schema).not.toHaveProperty('required');
+  });
+
+  test('requires a spec where a field is required', () => {
+    const schema = schemaOf({ field: z.string() });
+    expect(schema.properties.spec).not.toHaveProperty('default');
+    expect(schema).toMatchObject({ required: ['spec'] });
+  });
+
+  test('has the policies of every kind, and the rules of its own', () => {
+    const { spec } = schemaOf({}, [rule]).properties;
+    expect(Object.keys(Object(spec?.properties)).sort()).toEqual(['deletionPolicy', 'managementPolicy']);
+    expect(spec?.['x-kubernetes-validations']).toEqual([rule]);
+  });
+
+  test('has the status of every kind, and what its own kind shows', () => {
+    const { status } = schemaOf({}).properties;
+    expect(Object.keys(Object(status?.properties))).toEqual(expect.arrayContaining(['id', 'conditions', 'size']));
+    expect(status).not.toHaveProperty('required');
+  });
+});
+
+test('a CRD says how its kind is named and shown', () => {
+  const { metadata, spec } = crd(kindWith({}));
+  expect(metadata.name).toBe('things.tunnel-operator.dev');
+  expect(spec.names).toMatchObject({ kind: 'Thing', listKind: 'ThingList', plural: 'things', shortNames: ['th'] });
+  expect(spec.versions[0]?.additionalPrinterColumns.map(({ name }) => name)).toEqual([
+    'Ready',
+    'Size',
+    'Reason',
+    'Age',
+  ]);
+  expect(crdFileName(kindWith({}))).toBe('tunnel-operator.dev_things.yaml');
+  expect(crdYaml(kindWith({}))).toMatch(/^# Generated .*\napiVersion: apiextensions\.k8s\.io\/v1\n/);
+});

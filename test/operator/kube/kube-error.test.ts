@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { KubeError, kubeErrorFrom } from '../../../src/operator/kube/kube-error.ts';
+
+test.each([
+  [
+    'a Status',
+    409,
+    JSON.stringify({ code: 409, reason: 'AlreadyExists', message: 'it is there' }),
+    { code: 409, reason: 'AlreadyExists', message: 'it is there' },
+  ],
+  ['a Status that says little', 500, '{}', { code: 500, reason: 'Unknown', message: 'HTTP 500' }],
+  ['a page of a proxy', 502, '<html>', { code: 502, reason: 'Unknown', message: 'HTTP 502: <html>' }],
+  ['a long page', 502, 'x'.repeat(999), { message: `HTTP 502: ${'x'.repeat(200)}` }],
+])('an error is made of %s', (_, httpStatus, body, expected) => {
+  const error = kubeErrorFrom(httpStatus, body, { 'retry-after': '7' });
+  expect(error).toMatchObject({ ...expected, retryAfterMs: 7_000 });
+});
+
+test.each([
+  [404, 'isNotFound'],
+  [409, 'isConflict'],
+  [410, 'isExpired'],
+] as const)('code %i is %s', (code, name) => {
+  expect(new KubeError(code, 'x', 'x')[name]).toBe(true);
+  expect(new KubeError(400, 'x', 'x')[name]).toBe(false);
+});

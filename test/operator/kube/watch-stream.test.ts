@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { NoKubeAnswerError } from '../../../src/operator/kube/kube-error.ts';
+import { linesOf, readWatchEvent } from '../../../src/operator/kube/watch-stream.ts';
+import { object } from '../objects.ts';
+
+describe('the lines of a body', () => {
+  test.each([
+    ['of nothing are none', [], []],
+    ['come whole', ['a\nb\n'], ['a', 'b']],
+    ['are put together from chunks', ['a', 'b\nc', 'd\n'], ['ab', 'cd']],
+    ['may lack the last end', ['a\nb'], ['a', 'b']],
+  ])('%s', async (_, chunks, expected) => {
+    const body = async function* () {
+      for (const chunk of chunks) yield Buffer.from(chunk);
+    };
+    expect(await Array.fromAsync(linesOf(body()))).toEqual(expected);
+  });
+
+  test('keep characters whole that chunks cut', async () => {
+    const bytes = Buffer.from('ä€\n');
+    const body = async function* () {
+      for (const byte of bytes) yield Uint8Array.of(byte);
+    };
+    expect(await Array.fromAsync(linesOf(body()))).toEqual(['ä€']);
+  });
+
+  test('fail when the body does', async () => {
+    const body = async function* () {
+      yield Buffer.from('a\n');
+      throw new Error('cut');
+    };
+    await expect(Array.fromAsync(linesOf(body()))).rejects.toThrow('cut');
+  });
+});
+
+describe('a watch event', () => {
+  test.each(['ADDED', 'MODIFIED', 'DELETED'] as const)('%s has its object', (type) => {
+    expect(readWatchEvent(JSON.stringify({ type, object: object() }))).toEqual({ type, object: object() });
+  });
+
+  test('BOOKMARK has a version', () => {
+    const line = JSON.stringify({ type: 'BOOKMARK', object: { kind: 'IPPolicy', metadata: { resourceVersion: '7' } } });
+    expect(readWatchEvent(line)).toEqual({ type: 'BOOKMARK', resourceVersion: '7' });
+  });
+
+  test('ERROR is thrown, and tells when to list again', () => {
+    const line = JSON.stringify({ type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } });
+    expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 410, isExpired: true }));
+  });
+
+  test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none', (line) => {
+    expect(() => readWatchEvent(line)).toThrow(NoKubeAnswerError);
+  });
+});

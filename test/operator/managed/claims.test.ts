@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { Claims, claimChange, findRival, isOlder } from '../../../src/operator/managed/claims.ts';
+import { Blocked } from '../../../src/operator/managed/external.ts';
+import { readPolicies } from '../../../src/operator/managed/spec.ts';
+import { object } from '../objects.ts';
+
+const OLD = '2026-11-21T09:00:00Z';
+const YOUNG = '2026-11-21T11:00:00Z';
+const observing = { spec: { managementPolicy: 'Observe' } };
+const key = 'ns/a';
+
+test.each([
+  ['created earlier', { created: '2026-11-21T09:59:59Z', uid: 'z' }, { uid: 'a' }, true],
+  ['created later', { created: '2026-11-21T10:00:01Z', uid: 'a' }, { uid: 'z' }, false],
+  ['of the same second, with the smaller UID', { uid: 'a' }, { uid: 'b' }, true],
+  ['of the same second, with the greater UID', { uid: 'b' }, { uid: 'a' }, false],
+  ['that is the same', { uid: 'a' }, { uid: 'a' }, false],
+])('an object %s is older: %#', (_, a, b, expected) => {
+  expect(isOlder(object(a), object(b))).toBe(expected);
+});
+
+test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
+  [
+    'a new object brings its claim',
+    { type: 'added', key, object: object({}, { adopt: 'x' }) },
+    { before: undefined, after: 'x' },
+  ],
+  [
+    'an object that goes takes its claim along',
+    { type: 'deleted', key, object: object({}, { externalId: 'x' }) },
+    { before: 'x', after: undefined },
+  ],
+  [
+    'an adoption keeps the claim',
+    {
+      type: 'updated',
+      key,
+      object: object({ version: 2 }, { adopt: 'x', externalId: 'x' }),
+      previous: object({}, { adopt: 'x' }),
+    },
+    { before: 'x', after: 'x' },
+  ],
+  [
+    'a replacement changes it',
+    {
+      type: 'updated',
+      key,
+      object: object({ version: 2 }, { externalId: 'y' }),
+      previous: object({}, { externalId: 'x' }),
+    },
+    { before: 'x', after: 'y' },
+  ],
+])('%s', (_, change, expected) => {
+  expect(claimChange(change)).toEqual(expected);
+});
+
+test.each<[string, KubeObject[], string | undefined]>([
+  ['nobody, when nobody else claims', [object()], undefined],
+  ['the older', [object(), object({ name: 'old', created: OLD })], 'old'],
+  ['not the younger', [object(), object({ name: 'young', created: YOUNG })], undefined],
+  ['nobody who only observes', [object(), object({ name: 'old', created: OLD, ...observing })], undefined],
+  [
+    'one whose spec does not parse: it may manage what it claims',
+    [object({ name: 'old', created: OLD, spec: { managementPolicy: 'no' } })],
+    'old',
+  ],
+  [
+    'the older that manages, behind one that observes',
+    [object({ name: 'old', created: OLD, ...observing }), object({ name: 'next', created: OLD })],
+    'next',
+  ],
+])('the rival of an object is %s', (_, claimants, expected) => {
+  const specIfValid = (claimant: KubeObject) => {
+    try {
+      return readPolicies(claimant);
+    } catch {
+      return undefined;
+    }
+  };
+  expect(findRival(object(), claimants, specIfValid)?.metadata.name).toBe(expected);
+});
+
+describe('the claims of a kind', () => {
+  const setUp = () => {
+    const store = new ObjectStore();
+    const claims = new Claims({ name: 'IPPolicy', specIfValid: readPolicies }, store);
+    const tell = (changes: ObjectChange[]) => {
+      for (const change of changes) claims.onChange(change);
+    };
+    return {
+      claims,
+      put: (next: KubeObject) => tell(store.put(next)),
+      remove: (gone: KubeObject) => tell(store.remove(gone)),
+    };
+  };
+
+  test('follow what is added, changed and deleted', () => {
+    const { claims, put, remove } = setUp();
+    put(object({ name: 'a' }, { adopt: 'x' }));
+    put(object({ name: 'b' }, { externalId: 'x' }));
+    expect(claims.claimantsOf('x')).toEqual(['ns/a', 'ns/b']);
+    put(object({ name: 'b', version: 2 }, { externalId: 'y' }));
+    expect([claims.claimantsOf('x'), claims.claimantsOf('y')]).toEqual([['ns/a'], ['ns/b']]);
+    remove(object({ name: 'a' }));
+    expect(claims.claimantsOf('x')).toEqual([]);
+  });
+
+  test('are those of the new object when its name was used again', () => {
+    const { claims, put } = setUp();
+    put(object({ uid: '1' }, { adopt: 'x' }));
+    put(object({ uid: '2', version: 2 }, { adopt: 'y' }));
+    expect([claims.claimantsOf('x'), claims.claimantsOf('y')]).toEqual([[], ['ns/a']]);
+  });
+
+  test('block the younger, by the name of the older, until it lets go', () => {
+    const { claims, put, remove } = setUp();
+    const [old, young] = [object({ name: 'old', created: OLD }, { externalId: 'x' }), object({}, { adopt: 'x' })];
+    put(old);
+    put(young);
+    expect(claims.rivalOf(old)).toBeUndefined();
+    expect(() => claims.mustHaveNoRival(young)).toThrow(Blocked);
+    expect(() => claims.mustHaveNoRival(young)).toThrow('x is already managed by the older IPPolicy ns/old');
+    remove(old);
+    expect(() => claims.mustHaveNoRival(young)).not.toThrow();
+  });
+
+  test('leave in peace who claims nothing', () => {
+    const { claims, put } = setUp();
+    put(object({ name: 'old', created: OLD }));
+    put(object());
+    expect(claims.rivalOf(object())).toBeUndefined();
+  });
+});

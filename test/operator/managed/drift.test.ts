@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { type ComparableKind, differs, isDrift } from '../../../src/operator/managed/drift.ts';
+import { observedSynced } from '../../../src/operator/managed/findings.ts';
+import type { ManagedSpec } from '../../../src/operator/managed/spec.ts';
+import { condition, object } from '../objects.ts';
+
+/** A resource with one field, `size`, which the spec declares to be 1 and the status shows. */
+const kind: ComparableKind = {
+  external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
+  describe: (_, remote) => ({ size: 'size' in remote ? remote.size : undefined }),
+};
+const manage: ManagedSpec = { managementPolicy: 'Manage', deletionPolicy: 'Delete' };
+const observe: ManagedSpec = { ...manage, managementPolicy: 'Observe' };
+const remotes = (size?: number) => new Map(size === undefined ? [] : [['x', { id: 'x', uri: 'http://x', size }]]);
+const shown = (size: number, message: string, status: 'True' | 'False' = 'True') =>
+  object({ status: { id: 'x', size, conditions: [condition('Synced', status, { message })] } }, { adopt: 'x' });
+
+test.each<[string, ManagedSpec | undefined, KubeObject, ReturnType<typeof remotes>, boolean]>([
+  ['one as declared does not', manage, object({}, { externalId: 'x' }), remotes(1), false],
+  ['one that was changed does', manage, object({}, { externalId: 'x' }), remotes(2), true],
+  ['one that is gone does', manage, object({}, { externalId: 'x' }), remotes(), true],
+  ['one that has nothing yet does not: its own reconcile is on its way', manage, object(), remotes(2), false],
+  ['one that only wants to adopt does not', manage, object({}, { adopt: 'x' }), remotes(2), false],
+  ['one whose spec does not parse does not', undefined, object({}, { externalId: 'x' }), remotes(2), false],
+  ['one that is paused does not', manage, object({}, { externalId: 'x', paused: 'true' }), remotes(2), false],
+  [
+    'one that is being deleted does not',
+    manage,
+    object({ metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } }, { externalId: 'x' }),
+    remotes(2),
+    false,
+  ],
+  [
+    'one that observes and shows what is there does not',
+    observe,
+    shown(1, observedSynced([]).message),
+    remotes(1),
+    false,
+  ],
+  [
+    'one that observes and shows the difference does not',
+    observe,
+    shown(2, observedSynced(['size']).message),
+    remotes(2),
+    false,
+  ],
+  [
+    'one that observes and shows an old value does',
+    observe,
+    shown(1, observedSynced(['size']).message),
+    remotes(2),
+    true,
+  ],
+  ['one that observes and shows no difference does', observe, shown(2, observedSynced([]).message), remotes(2), true],
+  ['one that observes what is gone does', observe, shown(1, observedSynced([]).message), remotes(), true],
+  ['one that says already that it is gone does not', observe, shown(1, 'x does not exist', 'False'), remotes(), false],
+  ['one that observes nothing does not', observe, object(), remotes(2), false],
+])('of objects that need a closer look: %s', (_, spec, of, listed, expected) => {
+  expect(differs(kind, spec, of, listed)).toBe(expected);
+});
+
+const inSync = (status: object = {}) => ({
+  status: {
+    id: 'x',
+    observedGeneration: 1,
+    conditions: [condition('Ready', 'True'), condition('Synced', 'True')],
+    ...status,
+  },
+});
+
+test.each([
+  ['drift when the last reconcile of this generation left it right', object(inSync()), true],
+  ['a change of the spec when the generation is newer', object({ ...inSync(), metadata: { generation: 2 } }), false],
+  ['the first comparison of another resource', object(inSync({ id: 'y' })), false],
+  [
+    'unfinished when the last reconcile failed',
+    object(inSync({ conditions: [condition('Ready', 'True'), condition('Synced', 'False')] })),
+    false,
+  ],
+  ['new without a status', object(), false],
+])('a difference is %s', (_, of, expected) => {
+  expect(isDrift(of, 'x')).toBe(expected);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import {
+  available,
+  driftCorrected,
+  observedReady,
+  observedSynced,
+  specPaths,
+  tokenUnavailable,
+  UP_TO_DATE,
+  unchanged,
+} from '../../../src/operator/managed/findings.ts';
+import { condition, object } from '../objects.ts';
+
+const remote = { id: 'ipp_1', uri: 'http://x' };
+const corrected = condition('Synced', 'True', { reason: 'DriftCorrected', message: 'set back' });
+const withSynced = (synced: object): KubeObject => object({ status: { conditions: [synced] } });
+
+test.each<[string, KubeObject, object]>([
+  ['is up to date', object(), UP_TO_DATE],
+  ['still shows the last correction', withSynced(corrected), corrected],
+  ['shows no correction of an older generation', withSynced({ ...corrected, observedGeneration: 0 }), UP_TO_DATE],
+  ['shows no correction that has failed since', withSynced({ ...corrected, status: 'False' }), UP_TO_DATE],
+  ['does not show what was said for another reason', withSynced({ ...corrected, reason: 'Paused' }), UP_TO_DATE],
+])('a resource that needs no update %s', (_, of, expected) => {
+  expect(unchanged(of)).toEqual(expected);
+});
+
+test.each([
+  ['available', available(remote), 'True', 'Available', 'ipp_1 is as declared'],
+  [
+    'set back',
+    driftCorrected(remote, 'spec.rules'),
+    'True',
+    'DriftCorrected',
+    'ipp_1 differed from what is declared in spec.rules; it was set back',
+  ],
+  ['without its token', tokenUnavailable('cr_1'), 'False', 'TokenUnavailable', 'rotate-requested-at'],
+  ['only observed', observedReady(remote), 'True', 'Available', 'ipp_1 exists'],
+  ['observed and equal', observedSynced([]), 'True', 'Observed', 'Only observed'],
+  ['observed and different', observedSynced(['acl']), 'True', 'Observed', 'Only observed; differs in spec.acl'],
+])('the finding of a resource that is %s', (_, { status, reason, message }, ...expected) => {
+  expect([status, reason]).toEqual(expected.slice(0, 2));
+  expect(message).toContain(expected[2]);
+});
+
+test('fields are named as in the spec', () => {
+  expect(specPaths(['acl', 'metadata'])).toBe('spec.acl, spec.metadata');
+});

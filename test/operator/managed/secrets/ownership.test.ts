@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
+import type { KubeObject, OwnerReference } from '../../../../src/operator/kube/kube-object.ts';
+import type { ObjectChange } from '../../../../src/operator/kube/object-store.ts';
+import { encode } from '../../../../src/operator/managed/secrets/data.ts';
+import {
+  formerNames,
+  isOwnedBy,
+  mustBeOurs,
+  ownersOfChange,
+  ownerUids,
+} from '../../../../src/operator/managed/secrets/ownership.ts';
+import { object } from '../../objects.ts';
+
+const credential = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { externalId: 'cr_1' });
+const owner = (uid: string, more: Partial<OwnerReference> = {}): OwnerReference => ({
+  apiVersion: 'tunnel-operator.dev/v1alpha1',
+  kind: 'TunnelCredential',
+  name: 'cred',
+  uid,
+  controller: true,
+  ...more,
+});
+const secret = (ownerReferences: OwnerReference[], more: Partial<KubeObject> = {}) =>
+  object({ name: 's', type: SECRET_TYPE, kind: 'Secret', ...more, metadata: { ownerReferences } });
+const holding = (id: string) => ({ data: { 'credential-id': encode(id) } });
+
+describe('a Secret that exists', () => {
+  test.each([
+    ['belongs to the object', secret([owner('u1')]), undefined],
+    ['belongs to it beside others', secret([owner('x', { name: 'other' }), owner('u1')]), undefined],
+    ['is of an object of the same name, restored from a backup', secret([owner('u0')]), undefined],
+    ['was released with the token of this credential', secret([], holding('cr_1')), undefined],
+    ['was released with a token that is being retired', secret([], holding('cr_0')), undefined],
+    ['was released with the token that is about to be recorded', secret([], holding('cr_2')), undefined],
+  ])('is ours when it %s', (_, existing) => {
+    const retiring = JSON.stringify([{ id: 'cr_0', generation: 1, after: 'x' }]);
+    const of = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { externalId: 'cr_1', retiring });
+    expect(() => mustBeOurs(existing, of, 'cr_2')).not.toThrow();
+  });
+
+  test.each([
+    ['nobody owns it', secret([]), 'does not belong to this object; delete it or set spec.secret.name'],
+    ['it is of another type', secret([], { type: 'Opaque', ...holding('cr_1') }), 'does not belong to this object'],
+    ['an object of another name owns it', secret([owner('u0', { name: 'other' })]), 'does not belong to this object'],
+    ['an object of another kind owns it', secret([owner('u0', { kind: 'Other' })]), 'does not belong to this object'],
+    [
+      'one of several owners is a stranger',
+      secret([owner('u0'), owner('u9', { name: 'other' })]),
+      'does not belong to this object',
+    ],
+    ['it has the token of another credential', secret([], holding('cr_9')), 'has the token of cr_9'],
+  ])('is not ours when %s', (_, existing, message) => {
+    expect(() => mustBeOurs(existing, credential)).toThrow(`Secret s exists and ${message}`);
+  });
+});
+
+test('an owner is told by its UID', () => {
+  expect(isOwnedBy(secret([owner('u1')]), credential)).toBe(true);
+  expect(isOwnedBy(secret([owner('u0')]), credential)).toBe(false);
+  expect(isOwnedBy(secret([]), credential)).toBe(false);
+  expect([...ownerUids(secret([owner('u1'), owner('u2')]))]).toEqual(['u1', 'u2']);
+  expect([...ownerUids(undefined)]).toEqual([]);
+});
+
+test.each([
+  ['none', {}, [], 'cred', []],
+  ['none but the present', { secretName: 'cred' }, ['cred'], 'cred', []],
+  ['the one in the status', { secretName: 'old' }, ['cred'], 'cred', ['old']],
+  ['those that it owns, after a crash before the status', {}, ['old', 'cred', 'older'], 'cred', ['old', 'older']],
+  ['each once', { secretName: 'old' }, ['old'], 'cred', ['old']],
+  ['all, when none is to stay', { secretName: 'cred' }, ['cred'], undefined, ['cred']],
+])('former names of the Secret of an object: %s', (_, status, owned, name, expected) => {
+  expect(formerNames(object({ status }), owned, name)).toEqual(expected);
+});
+
+const named = (name: string) => ({ kind: 'TunnelCredential', namespace: 'ns', name });
+const key = 'ns/s';
+test.each<[string, ObjectChange, object[]]>([
+  ['its owner, when it is new', { type: 'added', key, object: secret([owner('u1')]) }, [named('cred')]],
+  ['its owner, when it goes', { type: 'deleted', key, object: secret([owner('u1')]) }, [named('cred')]],
+  [
+    'its owner, once, when it changes',
+    { type: 'updated', key, object: secret([owner('u1')]), previous: secret([owner('u1')]) },
+    [named('cred')],
+  ],
+  [
+    'who had it and who has it, when it is taken away',
+    { type: 'updated', key, object: secret([owner('u2', { name: 'b' })]), previous: secret([owner('u1')]) },
+    [named('cred'), named('b')],
+  ],
+  ['nobody, when it is nobody’s', { type: 'added', key, object: secret([]) }, []],
+  [
+    'nobody, when its owner does not control it',
+    { type: 'added', key, object: secret([owner('u1', { controller: false })]) },
+    [],
+  ],
+])('a change of a Secret concerns %s', (_, change, expected) => {
+  expect(ownersOfChange(change)).toEqual(expected);
+});

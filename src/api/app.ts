@@ -155,7 +155,7 @@ const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
-    if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, and perhaps a port' });
+    if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, optionally with a port' });
     return `http://${host}`;
   };
 }

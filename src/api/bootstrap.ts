@@ -53,7 +53,7 @@ async function repair(tx: Executor, id: string, expired: boolean, base: string):
   const owner_id = String(key.owner_id);
   const owner = await users.lock(tx, owner_id);
   if (!owner)
-    throw new BadBootstrapKey(`is the key ${id} of the bot ${owner_id}, and bots are no admins; give another`);
+    throw new BadBootstrapKey(`is the key ${id} of the bot ${owner_id}, and bots cannot be admins; use another key`);
   const repaired: string[] = [];
   if (!(owner.admin === true && owner.active === true)) {
     const admin = { ...owner, admin: true, active: true };

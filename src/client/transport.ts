@@ -134,7 +134,7 @@ function readAnswer(response: Dispatcher.ResponseData, raw: string): Answer {
   if (status < 400) return { status, body, etag: headers.etag?.toString() };
   const parsed = errorBody.safeParse(body);
   if (parsed.success) throw new ApiError(parsed.data, retryAfterMs);
-  throw new NoAnswerError(`HTTP ${status} in a shape that is not this API's`, { status, retryAfterMs });
+  throw new NoAnswerError(`HTTP ${status} with a body that is not this API's`, { status, retryAfterMs });
 }
 
 /**

@@ -44,9 +44,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     if (port === undefined) {
       port = await freePort();
       await cluster.start(port);
-      log(`PostgreSQL listens on 127.0.0.1:${port}`);
+      log(`PostgreSQL is listening on 127.0.0.1:${port}`);
     } else {
-      log(`joined the PostgreSQL that already runs on 127.0.0.1:${port}`);
+      log(`using the PostgreSQL that is already running on 127.0.0.1:${port}`);
     }
     await ensureDatabase(cluster.url(port, 'postgres'));
     return { url: cluster.url(port, DATABASE), dataDir, stop };

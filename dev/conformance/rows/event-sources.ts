@@ -112,7 +112,8 @@ const rules: Row[] = [
     given,
     ask: add('ip_polices_created.v0'),
     answer: invalid({
-      '/type': /^"ip_polices_created\.v0" is no event type; the nearest are ip_policy_created\.v0, \w+\.v0, \w+\.v0$/,
+      '/type':
+        /^"ip_polices_created\.v0" is not an event type; the most similar ones are ip_policy_created\.v0, \w+\.v0, \w+\.v0$/,
     }),
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },

@@ -15,7 +15,7 @@ export function readAuthority(pem: string): Read<Certificate> {
   if (others.length > 0) {
     return { reason: `has ${read.value.length} certificates; create one certificate authority for each` };
   }
-  if (!certificate.isAuthority) return { reason: 'is not a CA: its basic constraints do not say so' };
+  if (!certificate.isAuthority) return { reason: 'is not a CA according to its basic constraints' };
   // RFC 5280, section 4.2.1.3; without the extension, every use is allowed, which is what openssl req makes.
   if (certificate.keyUsages && !certificate.keyUsages.includes('keyCertSign')) {
     return { reason: 'may not sign certificates: its key usage lacks keyCertSign' };

@@ -48,7 +48,7 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
   try {
     key = createPrivateKey(pem);
   } catch {
-    return { reason: 'holds no readable private key' };
+    return { reason: 'contains no readable private key' };
   }
   const type = typeOf(key);
   return 'reason' in type ? type : { value: { key, type: type.value } };

@@ -94,7 +94,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     onRemoval: (work) => void attached.push(work),
     require(row, id, call) {
       if (row && Object.entries(scope(call)).every(([column, value]) => row[column] === value)) return row;
-      throw notFound(`There is no ${words(resource.name)} ${id}.`, { id });
+      throw notFound(`The ${words(resource.name)} ${id} does not exist.`, { id });
     },
   };
 }

@@ -98,14 +98,14 @@ export async function recall(db: Executor, tried: Attempt): Promise<Replay | und
 function replay(found: z.output<typeof record>, fingerprint: string, sealingKey: () => Buffer): Replay {
   const { resource_id: resourceId, body, status } = found;
   if (found.closed_at !== null) {
-    throw conflict('This idempotency key was closed: nothing can be created under it any more.', {
+    throw conflict('This idempotency key is closed; nothing can be created with it.', {
       idempotency_key: 'closed',
       ...(resourceId === null ? {} : { resource_id: resourceId }),
     });
   }
   if (resourceId === null || body === null || status === null) throw new Error('an open record without its answer');
   if (found.fingerprint !== fingerprint) {
-    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was used for another request.', {
+    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was already used for a different request.', {
       resource_id: resourceId,
     });
   }

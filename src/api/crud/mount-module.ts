@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Module } from '../../resources/definition/module.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
-import { camel, words } from '../errors/naming.ts';
+import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { operation } from '../http/operation.ts';
 import type { Row } from '../store/repository.ts';
@@ -29,7 +29,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
   family.onRemoval(removeModules);
   if (referring.length > 0) family.onRemoval(dropReferences);
 
-  const said = `the ${words(module.name)} module of ${words(resource.name)}s`;
+  const said = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
   const nameOf = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
   const common = {
     path: `${resource.path}/{id}/${module.name}`,
@@ -66,7 +66,8 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       method: 'PUT',
       operationId: nameOf('replace'),
       summary: `Replace ${said}`,
-      description: 'All of it: what is left out gets its default. The ETag is that of the resource it hangs on.',
+      description:
+        'Replaces the whole module: settings that are left out get their default. The ETag is the resource’s.',
       body: module.input as z.ZodType<Record<string, unknown>>,
       success,
       errors: ['PRECONDITION_FAILED'],
@@ -104,7 +105,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       method: 'DELETE',
       operationId: nameOf('delete'),
       summary: `Delete ${said}`,
-      success: { status: 204, description: 'It is gone.' },
+      success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
         changeLocked(api, family, call, async (change, row) => {

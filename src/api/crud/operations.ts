@@ -183,7 +183,8 @@ async function requireParent<R extends Resource>(
   const id = params[parent.parameter] ?? '';
   const name = `${parent.of.table}.${lock ? 'hold' : 'exists'}`;
   const found = await db.query({ name, text: `select 1 from ${parent.of.table} where id = $1 ${lock}`, values: [id] });
-  if (found.length === 0) throw notFound(`There is no ${words(parent.of.name)} ${id}.`, { [parent.parameter]: id });
+  if (found.length === 0)
+    throw notFound(`The ${words(parent.of.name)} ${id} does not exist.`, { [parent.parameter]: id });
 }
 
 async function setFieldReferences<R extends Resource>(

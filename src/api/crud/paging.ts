@@ -33,8 +33,8 @@ export function listView(resource: Resource) {
   return z
     .object({
       [resource.collection]: z.array(resource.view),
-      uri: z.url().meta({ description: 'The address of the list.' }),
-      next_page_uri: z.url().nullable().meta({ description: 'The next page; null at the end.' }),
+      uri: z.url().meta({ description: 'Address of the list.' }),
+      next_page_uri: z.url().nullable().meta({ description: 'Address of the next page; null on the last page.' }),
     })
     .meta({ id: `${resource.title}List` });
 }

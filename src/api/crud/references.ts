@@ -64,7 +64,7 @@ const isOf = ({ prefix }: Target, id: string) => id.startsWith(`${prefix}_`);
 
 function nothingThere(id: string, to: readonly Target[]): string {
   const target = to.find((each) => isOf(each, id));
-  return `there is no ${words(target?.name ?? 'resource')} ${id}`;
+  return `${words(target?.name ?? 'resource')} ${id} does not exist`;
 }
 
 const FORGET = {

@@ -28,7 +28,7 @@ export async function explainUniqueness(
     const [existing] = await db.query({ text, values: columns.map((name) => row[name]) });
     // Deleted in the meantime: the same request would succeed now.
     const id = String(existing?.id ?? 'unknown');
-    return conflict(`The ${words(field)} is taken.`, { [`/${field}`]: `is that of ${id}`, id });
+    return conflict(`The ${words(field)} is already taken.`, { [`/${field}`]: `is already used by ${id}`, id });
   }
   return undefined;
 }

@@ -43,7 +43,7 @@ export const rateLimited = (seconds: number) =>
   new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {}, { 'retry-after': String(seconds) });
 
 export const internalError = () =>
-  new ApiError('INTERNAL_ERROR', 'Something went wrong on our side; the request id identifies it in the logs.');
+  new ApiError('INTERNAL_ERROR', 'Internal error; the request id identifies it in the logs of the service.');
 
 /**
  * @param problems what is wrong, by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or

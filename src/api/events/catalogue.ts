@@ -26,7 +26,7 @@ function catalogue(families: readonly Resource[]): Catalogue {
     problem: (type) =>
       known.has(type)
         ? undefined
-        : `"${type.slice(0, 64)}" is no event type; the nearest are ${nearest(type, [...known]).join(', ')}`,
+        : `"${type.slice(0, 64)}" is not an event type; the most similar ones are ${nearest(type, [...known]).join(', ')}`,
   };
 }
 

@@ -18,7 +18,7 @@ credentials.add(
     path: `${credential.path}/authenticate`,
     operationId: 'authenticateCredential',
     summary: 'Decide whether an authtoken may bind a target',
-    description: 'For the data plane: what a tunnel agent presents goes in, the decision comes out. Nothing is stored.',
+    description: 'For the data plane: decides on the token that a tunnel agent presents. Stores nothing.',
     tag: credential.tag,
     access: 'admin',
     params: {},

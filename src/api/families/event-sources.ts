@@ -64,7 +64,9 @@ export function addSources(subscriptions: Subscriptions): void {
     const { type: added } = call.body;
     return changeLockedIn(api, tx, subscriptions, ofSubscription(call), async (change, row) => {
       if (typesOf(row).includes(added)) {
-        throw conflict('The event subscription has this source already.', { '/type': `is a source of ${row.id}` });
+        throw conflict('The event subscription already has this source.', {
+          '/type': `is already a source of ${row.id}`,
+        });
       }
       const revision = await writeRow(change, subscriptions, { ...row, sources: [...typesOf(row), added] });
       const body = showSource(added, addressOf(row, call.base));
@@ -78,7 +80,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'POST',
       operationId: 'createEventSource',
       summary: 'Add a source to an event subscription',
-      description: 'The last of its sources. The ETag is the subscription’s.',
+      description: 'Appends the source to the list. The ETag is the subscription’s.',
       body: eventSourceCreate,
       success: { status: 201, description: 'The new source.', schema: eventSource },
       creates: true,
@@ -114,7 +116,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'GET',
       operationId: 'listEventSources',
       summary: 'List the sources of an event subscription',
-      description: 'All of them, in the order in which they were added. The ETag is the subscription’s.',
+      description: 'All sources, in the order they were added. The ETag is the subscription’s.',
       success: { status: 200, description: 'The sources.', schema: eventSources },
       async handle(call, api) {
         const row = await read(api.db, call);
@@ -146,9 +148,9 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'PATCH',
       operationId: 'updateEventSource',
       summary: 'Update a source of an event subscription',
-      description: 'There is nothing to change: the body is an empty object.',
+      description: 'A source has nothing to change, so the body is an empty object.',
       body: eventSourceUpdate,
-      success: { status: 200, description: 'The source, as it was.', schema: eventSource },
+      success: { status: 200, description: 'The unchanged source.', schema: eventSource },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
         changeLocked(api, subscriptions, ofSubscription(call), async (_, row) => {
@@ -163,7 +165,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'DELETE',
       operationId: 'deleteEventSource',
       summary: 'Remove a source from an event subscription',
-      success: { status: 204, description: 'It is gone.' },
+      success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
         changeLocked(api, subscriptions, ofSubscription(call), async (change, row) => {

@@ -82,7 +82,7 @@ async function coveringDomains(tx: Executor, hostports: readonly string[], platf
   const covering = names.map((candidates) => candidates.map((name) => byDomain.get(name)).find(Boolean));
   const problems = covering.flatMap((id, index) => {
     if (id !== undefined) return [];
-    const reason = `is below no reserved domain; ${remedyFor(names[index] ?? [], platform)}`;
+    const reason = `is not covered by a reserved domain; ${remedyFor(names[index] ?? [], platform)}`;
     return [[`/hostports/${index}`, reason] as const];
   });
   if (problems.length > 0) throw invalidRequest(Object.fromEntries(problems));
@@ -109,7 +109,7 @@ async function claim(tx: Executor, id: string, hostports: readonly string[]): Pr
   if (taken.length === 0) return;
   const details = taken.map(({ hostport, edge_id }) => [
     `/hostports/${hostports.indexOf(String(hostport))}`,
-    `is that of ${edge_id}`,
+    `is already used by ${edge_id}`,
   ]);
-  throw conflict('Another edge listens there.', Object.fromEntries(details));
+  throw conflict('Another edge already listens there.', Object.fromEntries(details));
 }

@@ -11,7 +11,7 @@ export const ipPolicyRules = mount(ipPolicyRule, {
   lockFirst: async ({ tx }, id) => void (await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] })),
   async beforeCreate({ tx }, { ip_policy_id }) {
     if (!(await touch(tx, ip_policy_id))) {
-      throw invalidRequest({ '/ip_policy_id': `there is no IP policy ${ip_policy_id}` });
+      throw invalidRequest({ '/ip_policy_id': `IP policy ${ip_policy_id} does not exist` });
     }
     const [counted] = await tx.query({
       text: 'select count(*) as rules from ip_policy_rules where ip_policy_id = $1',
@@ -19,7 +19,7 @@ export const ipPolicyRules = mount(ipPolicyRule, {
     });
     if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
       throw invalidRequest({
-        '/ip_policy_id': `this policy has the most rules that one may have, ${MAX_RULES_PER_POLICY}`,
+        '/ip_policy_id': `this policy already has the maximum of ${MAX_RULES_PER_POLICY} rules`,
       });
     }
   },

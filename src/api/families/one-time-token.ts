@@ -20,7 +20,7 @@ export function issued(prefix: string) {
     },
     explain(broken: Violation, { owner_id }: Row) {
       return broken.kind === 'missing'
-        ? invalidRequest({ '/owner_id': `there is no user or bot ${owner_id}` })
+        ? invalidRequest({ '/owner_id': `owner ${owner_id} does not exist` })
         : undefined;
     },
   };

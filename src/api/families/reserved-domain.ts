@@ -41,10 +41,10 @@ function refuseBothCertificates(after: Row, before: Row | undefined): void {
   const manages = (before?.certificate_management_policy ?? null) === null;
   const problems = {
     ...(attaches
-      ? { '/certificate_id': 'excludes a certificate_management_policy; detach that, or set it to null' }
+      ? { '/certificate_id': 'cannot be combined with a certificate_management_policy; detach that or set it to null' }
       : {}),
     ...(manages
-      ? { '/certificate_management_policy': 'excludes a certificate_id; detach that, or set it to null' }
+      ? { '/certificate_management_policy': 'cannot be combined with a certificate_id; detach that or set it to null' }
       : {}),
   };
   if (Object.keys(problems).length > 0) throw invalidRequest(problems);
@@ -63,7 +63,7 @@ function statusOf({ acmeAuthority }: Platform, after: Row, before: Row | undefin
     return before.certificate_management_status;
   }
   if (policy.authority !== acmeAuthority) {
-    const problem = `must be "${acmeAuthority}", the only authority here`;
+    const problem = `must be "${acmeAuthority}", the only authority available`;
     throw invalidRequest({ '/certificate_management_policy/authority': problem });
   }
   return NOT_STARTED;

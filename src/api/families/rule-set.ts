@@ -16,7 +16,7 @@ type Rules = Family<typeof ipPolicyRule>;
 const ruleSetView = z
   .object({
     ip_policy_rules: z.array(ipPolicyRule.view),
-    uri: z.url().meta({ description: 'The address of the rule set.' }),
+    uri: z.url().meta({ description: 'Address of the rule set.' }),
   })
   .meta({ id: 'IPPolicyRules' });
 
@@ -40,7 +40,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'GET',
     operationId: 'getIpPolicyRuleSet',
     summary: 'Get all rules of an IP policy',
-    description: 'Ordered by CIDR block, as text; never paged. The ETag is the policy’s.',
+    description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND'],
     async handle(call, { db }) {
@@ -58,7 +58,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'PUT',
     operationId: 'replaceIpPolicyRuleSet',
     summary: 'Replace all rules of an IP policy',
-    description: 'In one transaction. A rule whose CIDR block stays keeps its id. What does not change is not written.',
+    description: 'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written.',
     body: ruleSet,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],

@@ -53,7 +53,7 @@ export function credentialsOf(header: string | undefined): Credentials {
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
-const MISSING = 'An API key is needed: "Authorization: Bearer <key>".';
+const MISSING = 'An API key is required: "Authorization: Bearer <key>".';
 const MALFORMED = 'The Authorization header must have the form "Bearer <key>".';
 
 async function authenticate(db: Executor, secret: string, hash: string): Promise<Caller> {

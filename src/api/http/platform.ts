@@ -18,7 +18,8 @@ function parseServiceDomains(list: string): { domains: Platform['serviceDomains'
   for (const part of list.split(',').map((each) => each.trim())) {
     const result = canonicalDomain(part);
     if ('reason' in result) return { reason: `"${part}": ${result.reason}` };
-    if (result.domain.startsWith('*.')) return { reason: `"${part}": name the domain itself; all below it are meant` };
+    if (result.domain.startsWith('*.'))
+      return { reason: `"${part}": name the domain itself; that includes all names below it` };
     domains.push(result.domain);
   }
   const [first, ...others] = domains;
@@ -34,4 +35,4 @@ export const serviceDomains = z.string().transform((list, context) => {
 
 export const acmeAuthority = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a name in lower case, as in letsencrypt');
+  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a name in lower case, such as letsencrypt');

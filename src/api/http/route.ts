@@ -115,7 +115,7 @@ function send(reply: FastifyReply, defaultStatus: number, answer: Answer): Fasti
 
 function checkVersion(version: string | undefined): void {
   if (version !== undefined && version !== SERVICE_VERSION) {
-    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only version that is served)` });
+    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
   }
 }
 
@@ -124,7 +124,7 @@ function checkParams(expected: readonly [string, PathParameter][], given: Record
     const result = schema.safeParse(given[name], IN_OUR_WORDS);
     if (result.success) continue;
     const reason = result.error.issues[0]?.message ?? 'does not fit';
-    throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
+    throw notFound(`This path does not exist: its "${name}" ${reason}.`, { [name]: reason });
   }
 }
 

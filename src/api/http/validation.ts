@@ -26,7 +26,7 @@ export function parseBody<T extends z.ZodType>(
 ): z.output<T> {
   const own = body === undefined ? {} : body;
   if (own === null || typeof own !== 'object' || Array.isArray(own)) {
-    throw invalidRequest({ body: `must be a JSON object, is ${kindOf(own)}` });
+    throw invalidRequest({ body: `must be a JSON object, not ${kindOf(own)}` });
   }
   const repeated = Object.entries(params).filter(([name]) => Object.hasOwn(own, name));
   if (repeated.length === 0) return parse(schema, own, 'body');
@@ -47,7 +47,7 @@ function problems(issues: readonly z.core.$ZodIssue[], place: Place): Details {
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[place]);
     // All values of a parameter that a query has more than once.
-    else add(issue.path, place === 'query' && Array.isArray(issue.input) ? 'must be given once' : issue.message);
+    else add(issue.path, place === 'query' && Array.isArray(issue.input) ? 'must be given only once' : issue.message);
   }
   return found;
 }
@@ -87,7 +87,7 @@ function reasonOf(issue: z.core.$ZodRawIssue): string {
     case 'invalid_element':
       return innerReason(issue.issues);
     case 'invalid_union':
-      return 'fits none of the forms that are possible here';
+      return 'matches none of the allowed forms';
     case 'unrecognized_keys':
       return `unknown fields: ${issue.keys.join(', ')}`;
     case 'custom':
@@ -102,7 +102,7 @@ function typeProblem(expected: string, input: unknown): string {
   if (expected === 'never') return 'is set by the service';
   if (expected === 'int' && typeof input === 'number') return 'must be a whole number';
   if (expected === 'number' && typeof input === 'number') return 'must be a finite number';
-  return `must be ${article(expected === 'record' ? 'object' : expected)}, is ${kindOf(input)}`;
+  return `must be ${article(expected === 'record' ? 'object' : expected)}, not ${kindOf(input)}`;
 }
 
 function valueProblem(values: readonly unknown[], input: unknown): string {
@@ -111,7 +111,7 @@ function valueProblem(values: readonly unknown[], input: unknown): string {
   const choices = [said.slice(0, -1).join(', '), ...said.slice(-1)].filter(Boolean).join(' or ');
   return values.some((value) => typeof value === typeof input)
     ? `must be ${choices}`
-    : `must be ${choices}, is ${kindOf(input)}`;
+    : `must be ${choices}, not ${kindOf(input)}`;
 }
 
 function sizeProblem(origin: string, bound: number, relation: string): string {

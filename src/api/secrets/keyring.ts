@@ -29,7 +29,7 @@ export function parseKeyring(text: string): { keys: Keyring } | { reason: string
     const key = parseKey(part.trim());
     const place = `key ${index + 1}`;
     if (typeof key === 'string') return { reason: `${place} ${key}` };
-    if (keys.some(({ id }) => id === key.id)) return { reason: `${place} has the id "${key.id}" of an earlier one` };
+    if (keys.some(({ id }) => id === key.id)) return { reason: `${place} repeats the id "${key.id}"` };
     keys.push(key);
   }
   const [first, ...others] = keys;
@@ -40,12 +40,12 @@ function parseKey(part: string): EncryptionKey | string {
   const colon = part.indexOf(':');
   const encoded = part.slice(colon + 1);
   if (!BASE64.test(encoded)) {
-    return `must be ${KEY_BYTES} bytes in base64, as "openssl rand -base64 ${KEY_BYTES}" prints, with "id:" before it if you like`;
+    return `must be ${KEY_BYTES} bytes in base64, as printed by "openssl rand -base64 ${KEY_BYTES}", optionally with "id:" before it`;
   }
   const bytes = Buffer.from(encoded, 'base64');
   if (colon === -1) return { id: derivedId(encoded), bytes };
   const id = part.slice(0, colon);
-  return KEY_ID.test(id) ? { id, bytes } : 'has an id with other characters than letters, digits, - and _ (at most 32)';
+  return KEY_ID.test(id) ? { id, bytes } : 'has an id that is not 1 to 32 letters, digits, - and _';
 }
 
 /** A key that was given without an id has this one wherever it stands in the list. */

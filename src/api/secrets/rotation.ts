@@ -41,14 +41,12 @@ function check(
 ): void {
   if (!keys?.some((key) => key.id === id)) {
     const remedy = keys ? 'list it too, or run "tunnel-operator rotate-encryption" while both are listed' : 'set it';
-    throw new BadEncryptionKey(`${source} lacks the key "${id}", under which this database keeps secrets; ${remedy}`);
+    throw new BadEncryptionKey(`${source} lacks the key "${id}", which seals secrets in this database; ${remedy}`);
   }
   try {
     secrets.open(proof, proofOf(id));
   } catch {
-    throw new BadEncryptionKey(
-      `ENCRYPTION_KEY has another key "${id}" than the one under which this database keeps secrets`,
-    );
+    throw new BadEncryptionKey(`the key "${id}" in ENCRYPTION_KEY is not the one that seals secrets in this database`);
   }
 }
 

@@ -20,7 +20,7 @@ type Pointing<F extends Field, As extends string> = F & {
 };
 
 const about = (targets: readonly Target[]) =>
-  `With the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
+  `Id with the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
 
 type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>;
 

@@ -208,7 +208,7 @@ export function described(about: string, limits = { description: 255, metadata: 
     description: optional(bytes(limits.description).meta({ description: about, examples: ['for the Berlin office'] })),
     metadata: optional(
       bytes(limits.metadata).meta({
-        description: 'Machine-readable data of yours; never read.',
+        description: 'Arbitrary data for your own use; the service does not interpret it.',
         examples: ['{"team":"platform"}'],
       }),
     ),

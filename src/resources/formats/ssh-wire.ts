@@ -16,10 +16,10 @@ export class SshReader {
 
   /** A length and that many bytes. */
   string(): Buffer {
-    if (this.#at + 4 > this.#bytes.length) throw new MalformedSsh('is cut off');
+    if (this.#at + 4 > this.#bytes.length) throw new MalformedSsh('is truncated');
     const length = this.#bytes.readUInt32BE(this.#at);
     const from = this.#at + 4;
-    if (length > this.#bytes.length - from) throw new MalformedSsh('is cut off');
+    if (length > this.#bytes.length - from) throw new MalformedSsh('is truncated');
     this.#at = from + length;
     return this.#bytes.subarray(from, this.#at);
   }

@@ -79,14 +79,14 @@ describe('an HTTP response backend', () => {
     ['x', 'a\u0000b', /printable ASCII/],
     ['x', ' padded', /printable ASCII/],
     ['x', 'smörgås', /printable ASCII/],
-    ['Content-Length', '5', /set by whoever sends/],
-    ['transfer-encoding', 'chunked', /set by whoever sends/],
-    ['Connection', 'close', /set by whoever sends/],
-    ['Keep-Alive', '5', /set by whoever sends/],
-    ['TE', 'trailers', /set by whoever sends/],
-    ['Trailer', 'x', /set by whoever sends/],
-    ['Upgrade', 'h2c', /set by whoever sends/],
-    ['Proxy-Authenticate', 'Basic', /set by whoever sends/],
+    ['Content-Length', '5', /reserved for the connection/],
+    ['transfer-encoding', 'chunked', /reserved for the connection/],
+    ['Connection', 'close', /reserved for the connection/],
+    ['Keep-Alive', '5', /reserved for the connection/],
+    ['TE', 'trailers', /reserved for the connection/],
+    ['Trailer', 'x', /reserved for the connection/],
+    ['Upgrade', 'h2c', /reserved for the connection/],
+    ['Proxy-Authenticate', 'Basic', /reserved for the connection/],
   ])('may not answer the header %j: %j', async (name, value, reason) => {
     expect((await refused({ headers: { good: 'x', [name]: value } }))[`/headers/${name}`]).toMatch(reason);
   });

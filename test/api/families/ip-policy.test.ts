@@ -111,7 +111,7 @@ describe('the limits of an IP policy, in bytes', () => {
   test.each([
     ['a NUL character', 'a\u0000b', /NUL/],
     ['a lone surrogate', 'a\ud800b', /surrogate/],
-    ['a number', 7, /must be a string, is a number/],
+    ['a number', 7, /must be a string, not a number/],
   ])('%s is refused', async (_, value, reason) => {
     const { error } = await admin.post('/ip_policies', { description: value });
     expect(error.details['/description']).toMatch(reason);

@@ -137,7 +137,8 @@ describe('deleting an SSH certificate authority', () => {
         admin.post('/ssh_host_certificates', body),
       ]);
       expect([deleted.status, signed.status]).toEqual(deleted.status === 204 ? [204, 400] : [409, 201]);
-      if (signed.status === 400) expect(signed.error.details['/ssh_certificate_authority_id']).toMatch(/there is no/);
+      if (signed.status === 400)
+        expect(signed.error.details['/ssh_certificate_authority_id']).toMatch(/does not exist/);
     }
   });
 });

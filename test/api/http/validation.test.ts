@@ -45,9 +45,9 @@ test.each<[string, z.ZodType, unknown, string]>([
   ['a literal', z.literal(true), false, 'must be true'],
   ['a text of another form', z.string().regex(/^a$/), 'b', 'must match ^a$'],
   ['a text of a named form', z.email(), 'b', 'must be a valid email'],
-  ['no branch', z.union([z.string(), z.boolean()]), 5, 'fits none of the forms that are possible here'],
+  ['no branch', z.union([z.string(), z.boolean()]), 5, 'matches none of the allowed forms'],
   ['a bad key', z.record(z.string().max(1), z.string()), { ab: 'c' }, 'the name: must be at most 1 character'],
-  ['a bad element', z.map(z.string(), z.string()), new Map([['a', 1]]), 'must be a string, is a number'],
+  ['a bad element', z.map(z.string(), z.string()), new Map([['a', 1]]), 'must be a string, not a number'],
   ['a rule without words', z.string().refine(() => false), 'a', 'is not valid'],
   ['a rule with words', z.string().refine(() => false, 'must be prettier'), 'a', 'must be prettier'],
 ])('says in our words what is wrong with %s', (_, schema, value, message) => {
@@ -55,7 +55,9 @@ test.each<[string, z.ZodType, unknown, string]>([
 });
 
 test('a parameter that a query has twice must be given once', () => {
-  expect(refusals(z.object({ a: z.string() }), { a: ['1', '2'] }, 'query')).toEqual({ '?a': 'must be given once' });
+  expect(refusals(z.object({ a: z.string() }), { a: ['1', '2'] }, 'query')).toEqual({
+    '?a': 'must be given only once',
+  });
 });
 
 describe('no operation lets a message of the library through', () => {

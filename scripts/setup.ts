@@ -4,7 +4,8 @@
  * Makes sure that everything the tests and the demo run on is there: by default the control plane; `helm` and `pebble`
  * by name.
  */
-import { type BinaryName, BinaryUnavailable, ensureBinaries } from '../dev/control-plane/binaries.ts';
+import { BinaryUnavailable, ensureBinaries } from '../dev/control-plane/binaries.ts';
+import type { BinaryName } from '../dev/control-plane/binary-name.ts';
 import { formatProgress } from '../dev/control-plane/progress.ts';
 
 const REQUIRED = ['etcd', 'kube-apiserver', 'kubectl'] as const;

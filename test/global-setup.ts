@@ -6,7 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
-import { type ControlPlane, startControlPlane } from '../dev/control-plane/control-plane.ts';
+import { startControlPlane } from '../dev/control-plane/control-plane.ts';
+import type { ControlPlane } from '../dev/control-plane/control-plane-handle.ts';
 import { type Postgres, startPostgres } from '../dev/database/postgres.ts';
 
 /** What a test file is told about the shared control plane. */

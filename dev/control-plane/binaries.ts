@@ -5,6 +5,7 @@ import { access, mkdir, readdir, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { BinaryName } from './binary-name.ts';
 import { DownloadFailed } from './download.ts';
 import { BuildFailed, buildGroups, goBuild, hasGo } from './go-build.ts';
 import { withLock } from './lock.ts';
@@ -12,8 +13,6 @@ import { currentPlatform, type Platform } from './platform.ts';
 import { type Progress, trackProgress } from './progress.ts';
 import { fetchPublished, publication, SOURCES, type Sources } from './published.ts';
 import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION } from './versions.ts';
-
-export type BinaryName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm' | 'pebble';
 
 /** A binary can be had in none of the ways there are. The message says which, what was tried, and what would help. */
 export class BinaryUnavailable extends Error {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { ensureBinaries } from './binaries.ts';
-import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlane } from './control-plane-handle.ts';
 
 /** Thrown when a test wants to kill or pause a cluster that is not ours. */
 export class NotOurCluster extends Error {

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import type { BinaryName } from './binaries.ts';
+import type { BinaryName } from './binary-name.ts';
 import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION } from './versions.ts';
 
 const [MAJOR, MINOR] = KUBERNETES_VERSION.split('.');

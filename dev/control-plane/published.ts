@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { BinaryName } from './binaries.ts';
+import type { BinaryName } from './binary-name.ts';
 import { type Checksum, DownloadFailed, fetchFile, fetchText } from './download.ts';
 import type { Platform } from './platform.ts';
 import { HELM_VERSION, KUBERNETES_VERSION } from './versions.ts';

@@ -21,7 +21,7 @@ export const endpointConfiguration = resource({
   fields: {
     ...described('What the endpoints are for.'),
     // What an endpoint was bound to must not become something else under it.
-    type: required(endpointType.meta({ description: 'Cannot be changed.' }), { update: false }),
+    type: required(endpointType, { update: false }),
     ip_policy_ids: references([ipPolicy], 'ip_policies', { max: MAX_IP_POLICIES }),
   },
   samples: {

@@ -1,6 +1,7 @@
 /** Whole programs are away for a while, or ask to be left alone. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { createDatabase } from '../../dev/database/databases.ts';
 import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
-import type { ControlPlane } from '../../dev/control-plane/control-plane.ts';
+import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { type Declaration, type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';

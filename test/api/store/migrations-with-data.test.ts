@@ -91,6 +91,6 @@ test('there are rows for every table and column, and nulls wherever they may be'
   const lacking = await withClient(url, (client) => lackingIn(client, recording.rows));
   expect(
     lacking.map(({ table, what }) => `${what} in ${table}`),
-    'run node test/api/store/schema/record.ts',
+    'run npm run record',
   ).toEqual([]);
 });

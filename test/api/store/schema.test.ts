@@ -27,18 +27,20 @@ describe.each(FAMILIES.map((family) => [family.table, family] as const))('the ta
     const jsonb = stored(family).filter(([, { storage }]) => storage === 'jsonb');
     expect(jsonb.filter(([name]) => columns.get(name) !== 'jsonb').map(([name]) => name)).toEqual([]);
   });
+});
 
-  const unique = Object.entries(family.fields).flatMap(([name, field]) =>
-    field.unique === undefined ? [] : [[name, field.unique] as const],
-  );
-  test.runIf(unique.length > 0)('has a unique index for each unique field, by the name of both', async () => {
-    for (const [name, rule] of unique) {
-      const text = 'select pg_get_indexdef(indexrelid) as definition from pg_index where indexrelid = to_regclass($1)';
-      const [found] = await api.rows(text, [uniqueIndex(family, name)]);
-      const definition = String(found?.definition ?? `there is no index ${uniqueIndex(family, name)}`);
-      expect(definition).toMatch(/^CREATE UNIQUE INDEX/);
-      const columns = /\(([^)]*)\)$/.exec(definition)?.[1]?.split(', ') ?? [];
-      expect(columns.toSorted()).toEqual(uniqueColumns(name, rule).toSorted());
-    }
-  });
+const unique = FAMILIES.flatMap((family) =>
+  Object.entries(family.fields).flatMap(([name, field]) =>
+    field.unique === undefined ? [] : [{ family, name, rule: field.unique, index: uniqueIndex(family, name) }],
+  ),
+);
+
+test.each(unique)('the unique index $index is there under the name of table and field', async (found) => {
+  const { name, rule, index } = found;
+  const text = 'select pg_get_indexdef(indexrelid) as definition from pg_index where indexrelid = to_regclass($1)';
+  const [row] = await api.rows(text, [index]);
+  const definition = String(row?.definition ?? `there is no index ${index}`);
+  expect(definition).toMatch(/^CREATE UNIQUE INDEX/);
+  const columns = /\(([^)]*)\)$/.exec(definition)?.[1]?.split(', ') ?? [];
+  expect(columns.toSorted()).toEqual(uniqueColumns(name, rule).toSorted());
 });

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../../dev/control-plane/control-plane.ts';
+import { startControlPlane } from '../../../dev/control-plane/control-plane.ts';
+import type { ControlPlane } from '../../../dev/control-plane/control-plane-handle.ts';
 import { isRunning } from '../../../src/postgres/is-running.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../../skip.ts';
 

@@ -3,7 +3,7 @@
  * release through its own API. Run it when a migration adds a table or column, and keep the files of earlier versions:
  * later releases are tested on all of them together (migrations-with-data.test.ts).
  *
- *     node test/api/store/schema/record.ts
+ *     npm run record
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

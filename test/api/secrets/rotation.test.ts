@@ -38,7 +38,7 @@ describe('ENCRYPTION_KEY', () => {
     [randomBytes(33).toString('base64'), /32 bytes/],
     [randomBytes(32).toString('hex'), /32 bytes/],
     [`${base64()},`, /key 2 must be/],
-    [`a b:${base64()}`, /key 1 has an id with other characters/],
+    [`a b:${base64()}`, /key 1 has an id that is not/],
     [`:${base64()}`, /key 1 has an id/],
     [`${'x'.repeat(33)}:${base64()}`, /key 1 has an id/],
     [`a:${base64()},a:${base64()}`, /key 2 repeats the id "a"/],

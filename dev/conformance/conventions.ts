@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { idsOf } from '../../src/resources/definition/reference.ts';
 import { type Field, isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import type { Body } from '../../src/resources/definition/samples.ts';
-import { accessRows } from './access.ts';
+import { accessRows } from './access-rows.ts';
+import { described } from './description-rows.ts';
 import { created, del, get, idOf, invalid, noContent, ok, patch, post, type Row, refused, TIMESTAMP } from './row.ts';
 import { givenFor, subjectOf } from './subject.ts';
-import { described } from './texts.ts';
 
 /** Creating, listing, reading, changing and deleting, and what is refused alike everywhere. */
 export function conventions(family: Resource): Row[] {

@@ -1,4 +1,5 @@
 import { botUser } from '../../../src/resources/bot-user.ts';
+import { longest } from '../description-rows.ts';
 import {
   by,
   created,
@@ -14,7 +15,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { longest } from '../texts.ts';
 
 const path = '/bot_users';
 const made = { made: post(path, { name: 'a bot' }) };

@@ -1,4 +1,5 @@
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
+import { longest } from '../description-rows.ts';
 import {
   created,
   del,
@@ -14,7 +15,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { longest } from '../texts.ts';
 
 const path = '/backends/http_response';
 const answersWith = (status_code: number): Row => ({

@@ -1,6 +1,6 @@
 import { user } from '../../../src/resources/user.ts';
+import { longest } from '../description-rows.ts';
 import { by, created, del, get, invalid, noContent, ok, patch, post, refused, type Section } from '../row.ts';
-import { longest } from '../texts.ts';
 
 // Rows that make another admin take care that there is none afterwards: others are about the only one.
 const path = '/users';

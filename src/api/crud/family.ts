@@ -3,11 +3,11 @@ import { type Fields, isShown, type Resource, type View } from '../../resources/
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
-import type { Answer, Api, Call, Operation, PathParameter } from '../http/operation.ts';
+import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
-import { changed } from '../store/outbox.ts';
+import { changeEvent } from '../store/outbox.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
-import type { Change, Hooks } from './hooks.ts';
+import type { Hooks, WriteContext } from './hooks.ts';
 import { dropReferences, referringFields } from './references.ts';
 import { type ViewOfRow, viewer } from './view.ts';
 
@@ -103,40 +103,40 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
 export type SingleCall<Body = unknown> = Call<'id', unknown, Body>;
 
 /** Runs a change of one existing resource: locked, visible to the caller, and at a revision that they accept. */
-export function changeLocked<R extends Resource>(
+export function writeLocked<R extends Resource>(
   api: Api,
   family: Family<R>,
   call: SingleCall,
-  work: (change: Change, row: Row) => Promise<Answer>,
-): Promise<Answer> {
-  return api.db.transaction((tx) => changeLockedIn(api, tx, family, call, work));
+  work: (context: WriteContext, row: Row) => Promise<OperationResult>,
+): Promise<OperationResult> {
+  return api.db.transaction((tx) => writeLockedIn(api, tx, family, call, work));
 }
 
 /** The same, as part of a transaction. */
-export async function changeLockedIn<R extends Resource>(
+export async function writeLockedIn<R extends Resource>(
   api: Api,
   tx: Executor,
   family: Family<R>,
   call: SingleCall,
-  work: (change: Change, row: Row) => Promise<Answer>,
-): Promise<Answer> {
+  work: (context: WriteContext, row: Row) => Promise<OperationResult>,
+): Promise<OperationResult> {
   const { id } = call.params;
-  const change = { api, tx, caller: call.caller, base: call.base };
-  await family.hooks.lockFirst?.(change, id);
+  const context = { api, tx, caller: call.caller, base: call.base };
+  await family.hooks.lockFirst?.(context, id);
   const row = family.require(await family.rows.lock(tx, id), id, call);
   checkIfMatch(call.ifMatch, row.revision);
-  return work(change, row);
+  return work(context, row);
 }
 
 /** Writes a locked row with its event; returns the new revision. */
-export function writeRow<R extends Resource>({ tx, caller, base }: Change, family: Family<R>, next: Row) {
-  const event = changed(family.resource.name, 'updated', caller.id, family.show(next, base));
+export function writeRow<R extends Resource>({ tx, caller, base }: WriteContext, family: Family<R>, next: Row) {
+  const event = changeEvent(family.resource.name, 'updated', caller.id, family.show(next, base));
   return family.rows.update(tx, next, event);
 }
 
 /** Deletes all resources with this value in one column, with what hangs on them and an event for each. */
 export async function removeWhere<R extends Resource>(
-  { tx, caller, base }: Change,
+  { tx, caller, base }: WriteContext,
   { resource, rows, show, detach }: Family<R>,
   column: string,
   value: string,
@@ -153,6 +153,6 @@ export async function removeWhere<R extends Resource>(
   await rows.removeMany(
     tx,
     ids,
-    gone.map((row) => changed(resource.name, 'deleted', caller.id, show(row, base))),
+    gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, base))),
   );
 }

@@ -9,7 +9,7 @@ import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
 /** A write under way: its transaction, who asked for it, and what `uri` members start with. */
-export interface Change {
+export interface WriteContext {
   api: Api;
   tx: Executor;
   caller: Caller;
@@ -43,11 +43,11 @@ export interface Hooks<R extends Resource = Resource> {
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that no two wait for each other. */
-  lockFirst?(change: Change, id: string): Promise<void>;
-  beforeCreate?(change: Change, created: View<R>): Promise<void>;
+  lockFirst?(context: WriteContext, id: string): Promise<void>;
+  beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
-  beforeUpdate?(change: Change, before: View<R>, after: View<R>): Promise<void>;
-  beforeDelete?(change: Change, deleted: View<R>): Promise<void>;
+  beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
+  beforeDelete?(context: WriteContext, deleted: View<R>): Promise<void>;
   /** Says in the family's words which rule of the schema a write broke. What is `unique` needs no words of its own. */
   explain?(broken: Violation, written: Row): ApiError | undefined;
 }

@@ -27,7 +27,7 @@ export interface Attempt {
 }
 
 /** The answer to a create, as it is kept and given again. */
-export interface Answer {
+export interface StoredResponse {
   resourceId: string;
   /** From the root of the API. */
   path: string;
@@ -37,7 +37,7 @@ export interface Answer {
   token: string | null;
 }
 
-export type Replay = Pick<Answer, 'status' | 'body' | 'token'>;
+export type Replay = Pick<StoredResponse, 'status' | 'body' | 'token'>;
 
 /**
  * What a request under an idempotency key stands for.
@@ -119,8 +119,8 @@ const COMPLETE = `
    where principal = $1 and digest = $2`;
 
 /** Keeps the answer, in the transaction that claimed the key. */
-export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, answer: Answer) {
-  const { resourceId, path, status, body, token } = answer;
+export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, response: StoredResponse) {
+  const { resourceId, path, status, body, token } = response;
   const sealed = token === null ? null : encrypt(token, sealingKey(), resourceId);
   const values = [principal, digest, resourceId, path, status, JSON.stringify(body), sealed];
   await tx.query({ name: 'key.complete', text: COMPLETE, values });

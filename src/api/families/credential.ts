@@ -6,11 +6,11 @@ import { mount } from '../crud/mount.ts';
 import { operation } from '../http/operation.ts';
 import { AUTHTOKEN_PREFIX, tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
-import { issued } from './one-time-token.ts';
+import { tokenHooks } from './one-time-token.ts';
 
 type Decision = z.output<typeof authentication>;
 
-export const credentials = mount(credential, issued(AUTHTOKEN_PREFIX));
+export const credentials = mount(credential, tokenHooks(AUTHTOKEN_PREFIX));
 
 credentials.add(
   operation({

@@ -7,7 +7,7 @@ import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
 /** Hooks of a family whose members are tokens with this prefix. */
-export function issued(prefix: string) {
+export function tokenHooks(prefix: string) {
   return {
     columns: ['token_hash'],
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
-import { accessOf, changeLocked, type Family, idParameter } from '../crud/family.ts';
+import { accessOf, type Family, idParameter, writeLocked } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { type Answer, type Operation, operation } from '../http/operation.ts';
-import { type ChangeKind, changed } from '../store/outbox.ts';
+import { type Operation, type OperationResult, operation } from '../http/operation.ts';
+import { type ChangeKind, changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 
 type Policies = Family<typeof ipPolicy>;
@@ -28,7 +28,12 @@ const common = {
   tagged: true,
 } as const;
 
-function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string): Answer {
+function answer(
+  { show }: Rules,
+  policy: Pick<Row, 'id' | 'revision'>,
+  rows: readonly Row[],
+  base: string,
+): OperationResult {
   const shown = rows.toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1)).map((row) => show(row, base));
   const uri = `${base}${ipPolicy.path}/${policy.id}/rules`;
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
@@ -63,7 +68,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
-      changeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
+      writeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
         const { created, updated, deleted, kept } = plan(
           await rules.rows.where(tx, 'ip_policy_id', policy.id),
           call.body.rules,
@@ -72,7 +77,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const rows = [...kept, ...updated, ...created];
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
         const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
-          changedRows.map((row) => changed(rules.resource.name, kind, caller.id, rules.show(row, base)));
+          changedRows.map((row) => changeEvent(rules.resource.name, kind, caller.id, rules.show(row, base)));
         await rules.rows.removeMany(
           tx,
           deleted.map(({ id }) => id),

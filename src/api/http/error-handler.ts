@@ -15,7 +15,7 @@ import {
 import { isTransient, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
 import { newRequestId } from './request-id.ts';
-import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -31,7 +31,7 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   path: string;
 }
 
-export interface Answer {
+export interface OperationResult {
   /** Default: the operation's own status. */
   status?: number;
   body?: unknown;
@@ -60,7 +60,7 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   tagged?: boolean;
   /** Beside those that every operation may answer with. */
   errors?: readonly ErrorCode[];
-  handle(call: Call<P, z.output<Query>, z.output<Body>>, api: Api): Promise<Answer>;
+  handle(call: Call<P, z.output<Query>, z.output<Body>>, api: Api): Promise<OperationResult>;
 }
 
 /** An operation of any shape: what the server mounts and the OpenAPI document describes. */

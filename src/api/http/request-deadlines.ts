@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-export interface RequestEnds {
+export interface RequestDeadlines {
   /** From now on the request has as long as requests have; after that it is answered 503, whatever its handler does. */
   begin(request: FastifyRequest, reply: FastifyReply): void;
   /** The request is answered, or about to be. */
@@ -24,7 +24,7 @@ export interface RequestEnds {
 }
 
 /** @param limitMs 0 for no limit */
-export function endRequests(app: FastifyInstance, limitMs: number): RequestEnds {
+export function enforceDeadlines(app: FastifyInstance, limitMs: number): RequestDeadlines {
   app.decorateRequest('deadline', null);
   if (limitMs === 0) return { begin: () => undefined, end: () => undefined };
   const deadlines = createDeadlines<Running>({

@@ -6,11 +6,18 @@ import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
-import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
+import {
+  type Api,
+  type Call,
+  conditionOf,
+  type Operation,
+  type OperationResult,
+  type PathParameter,
+} from './operation.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import type { RequestEnds } from './request-deadlines.ts';
+import type { RequestDeadlines } from './request-deadlines.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
-import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -27,7 +34,7 @@ declare module 'fastify' {
 export interface RouteOptions {
   api: Api;
   rateLimiter: RateLimiter;
-  requestEnds: RequestEnds;
+  requestDeadlines: RequestDeadlines;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -49,7 +56,7 @@ const NO_BODY = z.strictObject({});
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, rateLimiter, requestEnds, baseOf }: RouteOptions,
+  { api, rateLimiter, requestDeadlines, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
@@ -59,7 +66,7 @@ function addRoute(
 
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
-    requestEnds.begin(request, reply);
+    requestDeadlines.begin(request, reply);
     request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     checkVersion(header(request, SERVICE_VERSION_HEADER));
@@ -100,13 +107,13 @@ function addRoute(
         // Who waited for longer than a request may take has been answered.
         return reply.sent ? undefined : send(reply, success.status, answer);
       } finally {
-        requestEnds.end(request);
+        requestDeadlines.end(request);
       }
     },
   });
 }
 
-function send(reply: FastifyReply, defaultStatus: number, answer: Answer): FastifyReply {
+function send(reply: FastifyReply, defaultStatus: number, answer: OperationResult): FastifyReply {
   reply.code(answer.status ?? defaultStatus);
   if (answer.revision !== undefined) reply.header('etag', etagOf(answer.revision));
   if (answer.headers) reply.headers(answer.headers);

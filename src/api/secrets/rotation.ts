@@ -118,8 +118,8 @@ async function resealSome(tx: Executor, secrets: Secrets, { table, column }: Sea
     .array(z.object({ id: z.string(), sealed: z.string() }))
     .parse(await tx.query({ text, values: [first] }));
   for (const { id, sealed } of found) {
-    const place = { table, id, field: column };
-    const values = [id, secrets.seal(secrets.open(sealed, place), place)];
+    const location = { table, id, field: column };
+    const values = [id, secrets.seal(secrets.open(sealed, location), location)];
     await tx.query({ text: `update ${table} set ${column} = $2 where id = $1`, values });
   }
   return found.length;

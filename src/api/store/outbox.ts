@@ -16,7 +16,7 @@ export interface OutboxEvent {
 export type ChangeKind = keyof ReturnType<typeof eventTypes>;
 
 /** The event of one change. */
-export function changed(name: string, kind: ChangeKind, actor: string, payload: { id: string }): OutboxEvent {
+export function changeEvent(name: string, kind: ChangeKind, actor: string, payload: { id: string }): OutboxEvent {
   return {
     id: newId('ev'),
     type: eventTypes(name)[kind],

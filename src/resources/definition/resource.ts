@@ -20,7 +20,7 @@ export interface Address {
 }
 
 /** A family that others refer to by id. */
-export type Target = Pick<Definition<Fields>, 'name' | 'prefix' | 'path'> & { readonly table: string };
+export type ReferencedFamily = Pick<Definition<Fields>, 'name' | 'prefix' | 'path'> & { readonly table: string };
 
 export interface Field<
   View extends z.ZodType = z.ZodType,
@@ -44,7 +44,7 @@ export interface Field<
   /** Kept sealed; for fields of modules. */
   readonly sealed?: true;
   /** The families of the stored id or ids. */
-  readonly refersTo?: readonly Target[];
+  readonly refersTo?: readonly ReferencedFamily[];
   /**
    * No two resources have the same value, all of them or those that are equal in the fields `within`. The table has a
    * unique index of the name `<table>_<field>`; a request that breaks it is answered CONFLICT.
@@ -119,7 +119,7 @@ type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at:
 
 /** The family inside whose resources another one lives; the other's path has `{parameter}`, and a derived field its name. */
 export interface Parent {
-  readonly of: Target & { readonly id: z.ZodString };
+  readonly of: ReferencedFamily & { readonly id: z.ZodString };
   readonly parameter: string;
 }
 

@@ -105,7 +105,7 @@ describe('secrets', () => {
 describe('the command line', () => {
   test('asks for the database that is to be migrated', async () => {
     const said = await refusal(['migrate']);
-    expect(said).toMatch(/--database-url or DATABASE_URL is missing: PostgreSQL to bring up to date/);
+    expect(said).toMatch(/--database-url or DATABASE_URL is missing: PostgreSQL to migrate/);
     expect(said).not.toMatch(/embedded/);
   });
 

@@ -98,7 +98,7 @@ const rules: Row[] = [
     rule: 'A subscription has a source once: adding it again is a conflict',
     given,
     ask: add(CREATED),
-    answer: refused('CONFLICT', { '/type': /is a source/ }),
+    answer: refused('CONFLICT', { '/type': /is already a source/ }),
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },
   {

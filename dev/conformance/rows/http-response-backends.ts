@@ -106,7 +106,7 @@ export const httpResponseBackends: Section = {
     refusedStatus(200.5, 'it is no whole number'),
     refusedStatus('200', 'it is a text'),
     ...[204, 205, 304].map(withoutContent),
-    refusedHeader('The name of a header is a token', 'bad name', 'v', /no header name/),
+    refusedHeader('The name of a header is a token', 'bad name', 'v', /not a header name/),
     refusedHeader('The value of a header has no line breaks', 'x-a', 'a\r\nset-cookie: b', /printable ASCII/),
     refusedHeader('The value of a header is in ASCII', 'x-a', 'smörgås', /printable ASCII/),
     refusedHeader('The value of a header must not have surrounding white space', 'x-a', ' a', /printable ASCII/),

@@ -140,7 +140,7 @@ const credentials: Row[] = [
     later: [
       [ofGoogle({ ...client, scopes: members(251, 'scope') }), invalid({ '/provider/google/scopes': /250/ })],
       [ofGoogle({ ...client, scopes: ['email', 'email'] }), invalid({ '/provider/google/scopes/1': /already/ })],
-      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /one scope/ })],
+      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /single scope/ })],
     ],
   },
   {

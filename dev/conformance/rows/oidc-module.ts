@@ -99,7 +99,7 @@ export const oidcRows: readonly Row[] = [
     rule: 'A scope of OIDC must not contain spaces',
     given,
     ask: take({ scopes: ['openid email'] }),
-    answer: invalid({ '/scopes/0': /one scope/ }),
+    answer: invalid({ '/scopes/0': /single scope/ }),
   },
   {
     rule: 'OIDC has at most 250 scopes',

@@ -71,7 +71,7 @@ function bound(type: 'http' | 'https'): Row[] {
       rule: `An endpoint configuration for ${type} must exist`,
       given,
       ask: bind(NOBODY),
-      answer: invalid({ [`/${field}_id`]: `there is no endpoint configuration ${NOBODY}` }),
+      answer: invalid({ [`/${field}_id`]: `endpoint configuration ${NOBODY} does not exist` }),
       later: [[bind('{user.id}'), invalid({ [`/${field}_id`]: /ec_/ })]],
     },
     {

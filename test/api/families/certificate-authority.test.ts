@@ -172,9 +172,9 @@ describe('what is no certificate authority is refused with the reason', async ()
     ['notAfter', '20991231235959Z', '2023010100000aZ', /notAfter that is not a valid date/],
     ['notAfter', '20991231235959Z', '00010101000000Z', /notAfter .* different dates: 0001-01-01T.* and 1901-01-01T/],
     ['notAfter', '20991231235959Z', '00000101000000Z', /notAfter .* different dates/],
-    ['notBefore', '240229120000Z', '241301000000Z', /notBefore is no date/],
-    ['notBefore', '240229120000Z', '230229000000Z', /notBefore is no date/],
-    ['notBefore', '240229120000Z', '240229120060Z', /notBefore is no date/],
+    ['notBefore', '240229120000Z', '241301000000Z', /notBefore that is not a valid date/],
+    ['notBefore', '240229120000Z', '230229000000Z', /notBefore that is not a valid date/],
+    ['notBefore', '240229120000Z', '240229120060Z', /notBefore that is not a valid date/],
   ])('a %s of %s that is %s', async (_, was, is, reason) => {
     expect(await refused(altered(dated, was, is))).toMatch(reason);
   });

@@ -61,8 +61,8 @@ describe('an event subscription', () => {
     const fits = { description: '𝄞'.repeat(255), metadata: 'é'.repeat(4096) };
     expect(await create(fits)).toMatchObject(fits);
     const { error } = await admin.post(PATH, { description: 'é'.repeat(256), metadata: 'x'.repeat(4097) });
-    expect(error.details['/description']).toBe('must be at most 255 characters, is 256');
-    expect(error.details['/metadata']).toBe('must be at most 4096 characters, is 4097');
+    expect(error.details['/description']).toBe('must be at most 255 characters, but is 256');
+    expect(error.details['/metadata']).toBe('must be at most 4096 characters, but is 4097');
   });
 
   test('asks for types that there are; the answer to another names the nearest', async () => {

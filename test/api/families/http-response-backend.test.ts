@@ -69,11 +69,11 @@ describe('an HTTP response backend', () => {
   });
 
   test.each([
-    ['bad name', 'v', /no header name/],
-    ['', 'v', /no header name/],
-    [':status', '200', /no header name/],
-    ['naïve', 'v', /no header name/],
-    ['x\r\nset-cookie', 'v', /no header name/],
+    ['bad name', 'v', /not a header name/],
+    ['', 'v', /not a header name/],
+    [':status', '200', /not a header name/],
+    ['naïve', 'v', /not a header name/],
+    ['x\r\nset-cookie', 'v', /not a header name/],
     ['x', 'a\r\nset-cookie: b', /printable ASCII/],
     ['x', 'a\nb', /printable ASCII/],
     ['x', 'a\u0000b', /printable ASCII/],
@@ -97,7 +97,7 @@ describe('an HTTP response backend', () => {
 
   test.each(['__PROTO__', '__Proto__'])('has no header %s, which readers of JSON drop', async (name) => {
     const details = await refused({ headers: { [name]: 'x', a: 'b' } });
-    expect(details[`/headers/${name}`]).toMatch(/cannot be shown in JSON/);
+    expect(details[`/headers/${name}`]).toMatch(/JSON parsers drop/);
   });
 
   test('may have headers that are named like members of every object', async () => {

@@ -46,7 +46,7 @@ describe('a bot user', () => {
   test.each([
     ['/name', {}, 'is required'],
     ['/name', { name: '' }, 'must not be empty'],
-    ['/name', { name: 'x'.repeat(256) }, 'must be at most 255 bytes of UTF-8, is 256'],
+    ['/name', { name: 'x'.repeat(256) }, 'must be at most 255 bytes of UTF-8, but is 256'],
     ['/active', { name: 'x', active: 'yes' }, 'must be a boolean, not a string'],
     ['/active', { name: 'x', active: null }, 'must be a boolean, not null'],
     ['/admin', { name: 'x', admin: true }, 'unknown field'],

@@ -148,12 +148,12 @@ async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
   const lost = operator.lostLead.then(() => 'lost' as const);
   const started = operator.start().then(() => new Promise<never>(() => {}));
   const why = await Promise.race([signalled, lost, started]);
-  // Another process may be at work already: what is under way must not be finished.
+  // Another process may already be active: work in flight must not be finished.
   if (why === 'lost') process.exit(1);
   await operator.stop();
 }
 
-/** On standard error, beside the log: shown once, and not to be found in a log archive. */
+/** On standard error, not in the log: shown once, and never in a log archive. */
 function announceKey(key: string): void {
   process.stderr.write(
     `\nThis database had no API key. Here is the first one, of an admin; it will not be shown again:\n\n  ${key}\n\n`,

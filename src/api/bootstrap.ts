@@ -1,4 +1,4 @@
-/** The first admin and the first API key, without which nobody could make others. */
+/** The first admin and the first API key, without which nobody could create others. */
 import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
@@ -15,9 +15,9 @@ const keys = repository(apiKey, ['token_hash']);
 const users = repository(user);
 
 export interface Bootstrapped {
-  /** The new key, to be shown once; undefined when there was nothing to make up. */
+  /** The new key, to be shown once; undefined if none had to be generated. */
   madeUp?: string;
-  /** Of a given key that existed and did not work as an admin's: what was changed, by id. */
+  /** The changes to a given key that existed but was not a working admin key. */
   repaired?: { api_key_id: string; owner_id: string; changed: string[] };
 }
 
@@ -46,7 +46,7 @@ export function bootstrap(db: Database, given: string | undefined, base: string)
   });
 }
 
-/** Makes a key work as an admin's; what does so already is left alone. */
+/** Turns a key into a working admin key, changing only what is necessary. */
 async function repair(tx: Executor, id: string, expired: boolean, base: string): Promise<Bootstrapped> {
   const key = await keys.lock(tx, id);
   if (!key) throw new Error(`the locked API key ${id} is gone`);

@@ -45,9 +45,9 @@ export interface ApiResponse {
 export interface Transport {
   /** Performs the call. @throws ApiError, NoAnswerError; undici's InvalidArgumentError for what no request can carry */
   send(call: ApiRequest): Promise<ApiResponse>;
-  /** Waits for the calls under way. */
+  /** Waits for the calls in flight. */
   close(): Promise<void>;
-  /** Breaks off the calls under way. */
+  /** Aborts the calls in flight. */
   destroy(): Promise<void>;
 }
 
@@ -146,7 +146,7 @@ function isSafeToRepeat(call: ApiRequest, error: ApiError | NoAnswerError): bool
   return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
 }
 
-/** Whether the API did not even begin. */
+/** Whether the API refused the request before it began. */
 const isRefusal = (error: ApiError | NoAnswerError) => error.status === 429;
 
 const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined };

@@ -11,7 +11,7 @@ import { user } from './user.ts';
 /** A user or a bot. */
 const ownerId = idOf(user.prefix, botUser.prefix);
 
-/** Whose a token is; a request that leaves it out, or has null, means the caller. */
+/** The owner of a token; defaults to the caller if left out or null. */
 export const owner = field(
   ownerId.meta({ description: 'The user or bot that owns it.' }),
   z.nullable(
@@ -58,7 +58,7 @@ export const authenticate = z
   })
   .meta({ id: 'CredentialAuthenticate' });
 
-/** Its answer. An unknown token, or one of an inactive owner, is `allowed: false` with null members. */
+/** Its response. For an unknown token, or one of an inactive owner, `allowed` is false and the other members are null. */
 export const authentication = z
   .object({
     allowed: z.boolean(),

@@ -7,10 +7,10 @@ import { eventDestination } from './event-destination.ts';
 import { chars, form, text } from './formats/text.ts';
 
 export const MAX_DESTINATIONS = 20;
-/** Far more than there are; a longer list cannot be one of distinct types. */
+/** Far more than exist; a longer list cannot consist of distinct types. */
 const MAX_SOURCES = 500;
 
-/** Only its length is checked here: which types there are is known to the API (catalogue.ts). */
+/** Only its length is checked here; the API knows which types exist (catalogue.ts). */
 const eventType = text()
   .max(128, 'must be at most 128 characters')
   .meta({ description: 'One of the event types listed at `/event_types`.', examples: ['ip_policy_created.v0'] });

@@ -1,11 +1,11 @@
-/** What a certificate must be to validate others by it. */
+/** What a certificate must be so that others can be validated against it. */
 import { shortRsaKey } from './chain.ts';
 import type { Read } from './pem.ts';
 import { type Certificate, readCertificates } from './x509.ts';
 
 /**
- * The certificate of an authority, or why it is none. Expired ones are taken: they validate nothing, but the same
- * configuration must be appliable again tomorrow.
+ * The certificate of an authority, or why it is refused. Expired ones are accepted: they validate nothing, but the same
+ * configuration must still apply tomorrow.
  */
 export function readAuthority(pem: string): Read<Certificate> {
   const read = readCertificates(pem);

@@ -63,7 +63,7 @@ function readCertificate(block: PemBlock): Read<Certificate> {
   }
 }
 
-/** What OpenSSL prints for a date that is none; Node's `validFromDate` is then whatever the memory had. */
+/** What OpenSSL prints for an invalid date; Node's `validFromDate` is then uninitialised memory. */
 const NO_DATE = 'Bad time value';
 
 const DATES = [
@@ -104,7 +104,7 @@ function keyProblem(certificate: X509Certificate): string | undefined {
   }
 }
 
-/** Of one that is signed by itself, the signature is the one thing about it that can be checked here. */
+/** Only the signature of a self-signed certificate can be checked here. */
 function signatureProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
   if (certificate.subject !== certificate.issuer) return undefined;
   // A CA that changes its key signs its own name with the old one, and names that (RFC 5280, sections 3.2 and 4.2.1.1).

@@ -23,10 +23,10 @@ export function singleParameters(resource: Resource): Record<'id', PathParameter
   return { ...above, id: idParameter(resource) };
 }
 
-/** Who may use the operations of a family. Of what has owners, others see what is theirs. */
+/** Who may use the operations of a family. In families with owners, callers who are not admins see only their own. */
 export const accessOf = ({ access }: Resource) => (access === 'admin' ? 'admin' : 'anyone');
 
-/** What fields are that a request leaves out. */
+/** The values of fields that a request leaves out. */
 export function initialFields(fields: Fields): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial]));
 }
@@ -34,7 +34,7 @@ export function initialFields(fields: Fields): Readonly<Record<string, unknown>>
 export interface Family<R extends Resource = Resource> {
   resource: R;
   hooks: Hooks<R>;
-  /** What clients may do with it, in the order of the documentation. */
+  /** Its operations, in the order of the documentation. */
   operations: readonly Operation[];
   /** Adds an operation of the family's own. */
   add(operation: Operation): void;
@@ -46,15 +46,15 @@ export interface Family<R extends Resource = Resource> {
   show(row: Row, base: string): ViewOfRow;
   /** The view as the hooks see it, with the types of the definition. */
   typed(view: ViewOfRow): View<R>;
-  /** What the columns of a row must be for this call to reach it: its owner, and the resource that it lives in. */
+  /** The column values that a row must have to be visible to this call: its owner, and its parent. */
   scope(call: Reach): Readonly<Record<string, string>>;
-  /** Throws NOT_FOUND for a missing row, and for one that is out of this call's reach. */
+  /** Throws NOT_FOUND for a missing row, and for one that is not visible to this call. */
   require(row: Row | undefined, id: string, call: Reach): Row;
   /** Fields that refer to other resources. */
   referring: readonly string[];
-  /** Forgets what hangs on deleted resources: references from them, and what `onRemoval` has added. */
+  /** Deletes what belongs to deleted resources: references from them, and what `onRemoval` has registered. */
   detach(tx: Executor, ids: readonly string[]): Promise<void>;
-  /** Adds something that hangs on the family's resources. */
+  /** Registers work to do when resources of the family are deleted. */
   onRemoval(work: (tx: Executor, ids: readonly string[]) => Promise<void>): void;
 }
 
@@ -134,14 +134,14 @@ export function writeRow<R extends Resource>({ tx, caller, base }: WriteContext,
   return family.rows.update(tx, next, event);
 }
 
-/** Deletes all resources with this value in one column, with what hangs on them and an event for each. */
+/** Deletes all resources with this value in one column, with what belongs to them and an event for each. */
 export async function removeWhere<R extends Resource>(
   { tx, caller, base }: WriteContext,
   { resource, rows, show, detach }: Family<R>,
   column: string,
   value: string,
 ): Promise<void> {
-  // Whoever changes one of them now hangs something on it that would stay behind.
+  // Otherwise a concurrent change could attach something to one of them that would stay behind.
   await tx.query({
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
     values: [value],

@@ -167,7 +167,7 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   });
 }
 
-/** The rule of the schema that a write broke, in words of the API; after its transaction is gone. */
+/** The API's error for the schema rule that a write broke; runs after the transaction has ended. */
 async function explained<R extends Resource>({ db }: Api, family: Family<R>, error: unknown, row: Row) {
   const broken = violation(error);
   if (!broken) return error;

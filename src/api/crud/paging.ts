@@ -20,7 +20,7 @@ export function pageQuery(resource: Resource) {
   });
 }
 
-/** The page that one row more than `limit` tells of: that row only says that there is a next page. */
+/** A page, from up to one row more than `limit`; the extra row only shows that there is a next page. */
 export function pageOf<T extends { id: string }>(rows: readonly T[], limit: number, address: string) {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

@@ -7,7 +7,7 @@ import { withArticle } from '../errors/naming.ts';
 
 export interface Catalogue {
   readonly types: readonly EventType[];
-  /** Why there is no such type, with what was probably meant; undefined when there is. */
+  /** Why a type is unknown, with suggestions; undefined if it is known. */
   problem(type: string): string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Every failure, whoever noticed it, as an answer of the catalogue. */
+/** Renders every failure, wherever it was noticed, as an error of the catalogue. */
 
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,7 +20,7 @@ import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = toApiError(error);
-  // What we refuse for a known reason is no error of ours, and there may be very much of it.
+  // A 4xx is not our fault, and there may be very many of them.
   if (answer.status >= 500) request.log[error instanceof ApiError ? 'warn' : 'error']({ err: error }, answer.message);
   sendError(answer, request, reply);
 }

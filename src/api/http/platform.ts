@@ -1,4 +1,4 @@
-/** What this installation is: the domains that are its own, and who issues certificates for those of its users. */
+/** The installation: its own domains, and the authority that issues certificates for its users' domains. */
 import { z } from 'zod';
 import { canonicalDomain } from '../../resources/formats/domain-name.ts';
 
@@ -12,7 +12,7 @@ export interface Platform {
 /** `.internal` is kept out of the public DNS for private use. */
 export const DEFAULT_PLATFORM: Platform = { serviceDomains: ['tunnels.internal'], acmeAuthority: 'letsencrypt' };
 
-/** The domains in a list with commas, or why they are none. */
+/** The domains in a comma-separated list, or why it is invalid. */
 function parseServiceDomains(list: string): { domains: Platform['serviceDomains'] } | { reason: string } {
   const domains: string[] = [];
   for (const part of list.split(',').map((each) => each.trim())) {

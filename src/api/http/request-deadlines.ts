@@ -1,4 +1,4 @@
-/** An end for every request, also where its handler does not come to one. */
+/** A deadline for every request, even if its handler never finishes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { unavailable } from '../errors/errors.ts';
 import { createDeadlines, type Deadline } from '../store/deadlines.ts';
@@ -11,13 +11,13 @@ interface Running {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on routes of the management API, where requests have an end. */
+    /** Set on routes of the management API, where requests have a deadline. */
     deadline: Deadline<Running> | null;
   }
 }
 
 export interface RequestDeadlines {
-  /** From now on the request has as long as requests have; after that it is answered 503, whatever its handler does. */
+  /** Starts the request's deadline; after it the response is 503, whatever the handler does. */
   begin(request: FastifyRequest, reply: FastifyReply): void;
   /** The request is answered, or about to be. */
   end(request: FastifyRequest): void;
@@ -29,7 +29,7 @@ export function enforceDeadlines(app: FastifyInstance, limitMs: number): Request
   if (limitMs === 0) return { begin: () => undefined, end: () => undefined };
   const deadlines = createDeadlines<Running>({
     limitMs,
-    // What did not reach its handler, refused or broken off, has not said that it ended.
+    // Requests that were refused or aborted before their handler never call `end`.
     isOver: ({ reply }) => reply.sent || reply.raw.destroyed,
     onLate: ({ request, reply }) =>
       answerError(unavailable('The request took too long; whether it took effect is unknown.'), request, reply),

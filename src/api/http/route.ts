@@ -1,4 +1,4 @@
-/** From an operation to a Fastify route: the one way in which requests are authenticated, parsed and answered. */
+/** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and answered. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../../resources/definition/idempotency.ts';
@@ -104,7 +104,7 @@ function addRoute(
     handler: async (request, reply) => {
       try {
         const answer = await operation.handle(read(request), api);
-        // Who waited for longer than a request may take has been answered.
+        // A request that missed its deadline has already been answered.
         return reply.sent ? undefined : send(reply, success.status, answer);
       } finally {
         requestDeadlines.end(request);
@@ -142,7 +142,7 @@ function parseKey(value: string | undefined): string | undefined {
   throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
 }
 
-/** The only value of a header; of one that was sent twice, Node joins or drops. */
+/** The value of a header; if it was sent twice, Node joins the values or drops one. */
 function header({ headers }: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value;

@@ -46,7 +46,7 @@ export function errorResponses(paths: Json): Json {
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.includes(`"${ref('responses', name).$ref}"`)));
 }
 
-/** Of every answer to a request that is counted: with a valid key, or one too many. */
+/** On every response to a counted request: one with a valid key, or one too many. */
 export const RATE_LIMIT_HEADERS = {
   'RateLimit-Limit': ref('headers', 'RateLimitLimit'),
   'RateLimit-Remaining': ref('headers', 'RateLimitRemaining'),

@@ -1,4 +1,4 @@
-/** Encryption keys over time: which ones a database needs, where the default one is kept, and how to change them. */
+/** Rotation of encryption keys: which ones a database needs, where the default one is stored, and how to change them. */
 import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';

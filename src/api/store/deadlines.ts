@@ -4,9 +4,9 @@
  * timers.
  */
 export interface Deadlines<T> {
-  /** From now on it has as long as the limit says. */
+  /** Starts the deadline of an item. */
   begin(what: T): Deadline<T>;
-  /** It has come to its end by itself. Returns whether that was in time, and the first one. */
+  /** Ends the deadline; returns false if it had passed or ended before. */
   end(deadline: Deadline<T>): boolean;
   stop(): void;
 }
@@ -21,7 +21,7 @@ export interface Deadline<T> {
 export interface DeadlineOptions<T> {
   /** Milliseconds; it may take up to a quarter, at most a second, longer. */
   limitMs: number;
-  /** Whether something that has not said so is over. */
+  /** Whether an item that never called `end` is over. */
   isOver?(what: T): boolean;
   onLate(what: T): void;
 }

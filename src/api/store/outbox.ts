@@ -1,4 +1,4 @@
-/** The outbox: what happened, written by the statement that makes it happen. Delivery reads it. */
+/** The outbox: events, written by the statement that makes the change, and read for delivery. */
 import { newId } from '../../resources/definition/id.ts';
 import { eventTypes } from '../../resources/definition/resource.ts';
 

@@ -6,7 +6,7 @@ import { type Address, type Field, field, type Presence, type ReferencedFamily, 
 
 type Ref = z.output<typeof ref>;
 
-/** The Ref of a resource, whose family its prefix tells. */
+/** The Ref of a resource; the prefix of its id identifies the family. */
 export function refOf(targets: readonly ReferencedFamily[], id: string, base: string): Ref {
   const prefix = id.slice(0, id.lastIndexOf('_'));
   const target = targets.find((each) => each.prefix === prefix);

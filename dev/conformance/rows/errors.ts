@@ -105,7 +105,7 @@ export const errors: Section = {
       answer: refused('RESOURCE_IN_USE', { reserved_domain: /^{a.id}, {b.id}, {c.id}, {d.id}, {e.id}, …$/ }),
     },
     {
-      rule: 'PRECONDITION_FAILED, 412: the resource is at another revision, whose tag details have',
+      rule: 'PRECONDITION_FAILED, 412: the resource is at another revision; details have its tag',
       given: policy,
       ask: patch('/ip_policies/{policy.id}', {}, { headers: { 'if-match': '"99"' } }),
       answer: refused('PRECONDITION_FAILED', { etag: '"1"' }),

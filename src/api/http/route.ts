@@ -15,7 +15,6 @@ import {
   type PathParameter,
 } from './operation.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import type { RequestDeadlines } from './request-deadlines.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 
@@ -34,7 +33,8 @@ declare module 'fastify' {
 export interface RouteOptions {
   api: Api;
   rateLimiter: RateLimiter;
-  requestDeadlines: RequestDeadlines;
+  /** After that a request is answered 503, whatever its handler does; 0 for no limit. */
+  handlerTimeoutMs: number;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -56,7 +56,7 @@ const NO_BODY = z.strictObject({});
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, rateLimiter, requestDeadlines, baseOf }: RouteOptions,
+  { api, rateLimiter, handlerTimeoutMs, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
@@ -66,7 +66,6 @@ function addRoute(
 
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
-    requestDeadlines.begin(request, reply);
     request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     checkVersion(header(request, SERVICE_VERSION_HEADER));
@@ -100,15 +99,12 @@ function addRoute(
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { documentedPath: operation.path },
+    ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: async (request, reply) => {
-      try {
-        const answer = await operation.handle(read(request), api);
-        // A request that missed its deadline has already been answered.
-        return reply.sent ? undefined : send(reply, success.status, answer);
-      } finally {
-        requestDeadlines.end(request);
-      }
+      const answer = await operation.handle(read(request), api);
+      // A request that took too long has been answered already.
+      return reply.sent ? undefined : send(reply, success.status, answer);
     },
   });
 }

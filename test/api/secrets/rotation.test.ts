@@ -72,7 +72,7 @@ describe('a sealed secret', () => {
     ['another column', { ...place, field: 'client_secret' }],
   ])('does not open for %s', (_, other) => {
     const secrets = createSecrets(ring(base64()));
-    expect(() => secrets.open(secrets.seal('x', place), other)).toThrow(/sealed for another place/);
+    expect(() => secrets.open(secrets.seal('x', place), other)).toThrow(/sealed for another location/);
   });
 
   test('does not open when a bit of it differs, or some of it is missing', () => {

@@ -23,7 +23,7 @@ const NAMES = new Set(SECRETS.map((name) => name.toLowerCase()));
 /** A quote inside of a text has a backslash before it, so this finds names only. */
 const NAMED = new RegExp(`"(?:${SECRETS.join('|')})":`, 'i');
 
-/** Looks at the finished line: nearly none has such a name, and pino's `redact` takes longer than all else about a line. */
+/** Works on the finished line: nearly none has such a name, and pino's `redact` takes longer than the rest of a line. */
 function withoutSecrets(line: string): string {
   if (!NAMED.test(line)) return line;
   const blank = (name: string, value: unknown) =>
@@ -44,7 +44,7 @@ export function createLogger({ level, format }: LogOptions): Logger {
 /** How long a line may wait for others, in milliseconds: to write costs more than a line. */
 const GATHERED_FOR_MS = 10;
 
-/** Never waits for who reads it, except at the end. */
+/** Never waits for the reader, except at exit. */
 function stdout(): DestinationStream {
   const out = pino.destination({ dest: 1, sync: false });
   let lines = '';

@@ -15,7 +15,7 @@ const logSettings = {
   logLevel: {
     env: 'LOG_LEVEL',
     flag: '--log-level <level>',
-    description: 'least severe level that is logged',
+    description: 'least severe level to log',
     default: 'info',
     schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   },
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
     databaseUrl: {
       ...apiSettings.databaseUrl,
       description:
-        'PostgreSQL to bring up to date, as postgres://user@host/database; with a password better as the variable',
+        'PostgreSQL to migrate, as postgres://user@host/database; if it holds a password, prefer the variable to the flag',
       schema: postgresUrl,
     },
   };
@@ -86,7 +86,9 @@ async function main(): Promise<void> {
   addSettings(
     program
       .command('rotate-encryption')
-      .description('seal the secrets in the database under the first encryption key, after which others may go'),
+      .description(
+        're-encrypt the secrets in the database with the first encryption key, so that the others can be removed',
+      ),
     rotationSettings,
   ).action(async (flags) => {
     await rotate(readSettings(rotationSettings, flags, process.env));
@@ -133,7 +135,7 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
   const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 10_000 });
   try {
     const done = Object.entries(await rotateEncryption(db, encryptionKey, SEALED));
-    for (const [table, count] of done) print(`${table}: ${count} sealed anew under "${encryptionKey[0].id}"`);
+    for (const [table, count] of done) print(`${table}: ${count} re-encrypted with "${encryptionKey[0].id}"`);
   } finally {
     await db.close();
   }
@@ -146,15 +148,15 @@ async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
   const lost = operator.lostLead.then(() => 'lost' as const);
   const started = operator.start().then(() => new Promise<never>(() => {}));
   const why = await Promise.race([signalled, lost, started]);
-  // Another process may be at work already: what is under way must not be finished.
+  // Another process may already be active: work in flight must not be finished.
   if (why === 'lost') process.exit(1);
   await operator.stop();
 }
 
-/** On standard error, beside the log: shown once, and not to be found in a log archive. */
+/** On standard error, not in the log: shown once, and never in a log archive. */
 function announceKey(key: string): void {
   process.stderr.write(
-    `\nThis database had no API key. The first one, of an admin; it is not shown again:\n\n  ${key}\n\n`,
+    `\nThis database had no API key. Here is the first one, of an admin; it will not be shown again:\n\n  ${key}\n\n`,
   );
 }
 
@@ -181,7 +183,7 @@ function print(text: string): void {
 
 main().catch((error: unknown) => {
   const isKnown = [BadSettings, BadEncryptionKey, BadBootstrapKey].some((known) => error instanceof known);
-  const title = isKnown ? 'The settings are not usable:\n' : 'tunnel-operator could not go on: ';
+  const title = isKnown ? 'Invalid settings:\n' : 'tunnel-operator failed: ';
   const body =
     error instanceof Error
       ? isKnown

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { idsOf } from '../../src/resources/definition/reference.ts';
 import { type Field, isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import type { Body } from '../../src/resources/definition/samples.ts';
-import { accessRows } from './access.ts';
+import { accessRows } from './access-rows.ts';
+import { described } from './description-rows.ts';
 import { created, del, get, idOf, invalid, noContent, ok, patch, post, type Row, refused, TIMESTAMP } from './row.ts';
 import { givenFor, subjectOf } from './subject.ts';
-import { described } from './texts.ts';
 
 /** Creating, listing, reading, changing and deleting, and what is refused alike everywhere. */
 export function conventions(family: Resource): Row[] {
@@ -22,19 +22,19 @@ export function conventions(family: Resource): Row[] {
   const uri = new RegExp(`^{base}${path.replaceAll(/\{[\w.]+\}/g, '[^/]+')}/${prefix}_`);
   return [
     {
-      rule: `Creating ${one} answers 201 with id, address and time`,
+      rule: `Creating ${one} returns 201 with id, address and creation time`,
       given,
       ask: make,
       answer: { ...created({ id: idOf(prefix), uri, created_at: TIMESTAMP }), headers: { location: uri, etag: '"1"' } },
     },
     {
-      rule: `Getting ${one} answers 200 with what there is`,
+      rule: `Getting ${one} returns 200 with the resource`,
       given: made,
       ask: get(address),
       answer: ok({ ...shown, created_at: '{made.created_at}' }),
     },
     {
-      rule: `A list of ${many} has a named array, its own address, and that of the next page; the newest come first`,
+      rule: `A list of ${many} has a named array, its own address and that of the next page, newest first`,
       given: { ...given, earlier: post(path, other(least)), made: make },
       ask: get(`${path}?limit=1`),
       answer: ok({
@@ -58,26 +58,26 @@ export function conventions(family: Resource): Row[] {
       ],
     },
     {
-      rule: `A page of ${many} begins after an id of theirs, not after anything else`,
+      rule: `before_id of a page of ${many} must be an id of that family`,
       given,
       ask: get(`${path}?before_id=nonsense`),
       answer: invalid({ '?before_id': /./ }),
     },
     {
-      rule: `Updating ${one} changes what is given and answers 200 with all of it`,
+      rule: `Updating ${one} changes only the given fields and returns 200 with the whole resource`,
       given: made,
       ask: patch(address, change),
       answer: ok({ ...shown, ...change, created_at: '{made.created_at}' }),
       later: [[get(address), ok({ ...shown, ...change })]],
     },
     {
-      rule: `Updating ${one} with nothing changes nothing`,
+      rule: `An empty update of ${one} changes nothing`,
       given: made,
       ask: patch(address, {}),
       answer: { ...ok(shown), headers: { etag: '"1"' } },
     },
     {
-      rule: `Deleting ${one} answers 204 without a body; afterwards there is none`,
+      rule: `Deleting ${one} returns 204 without a body; afterwards it is not found`,
       given: made,
       ask: del(address),
       answer: noContent,
@@ -87,7 +87,7 @@ export function conventions(family: Resource): Row[] {
       ],
     },
     {
-      rule: `What is not there cannot be read, changed or deleted: ${one}`,
+      rule: `Reading, changing or deleting ${one} that does not exist returns 404`,
       given,
       ask: get(nobody),
       answer: refused('NOT_FOUND'),
@@ -97,7 +97,7 @@ export function conventions(family: Resource): Row[] {
       ],
     },
     {
-      rule: `A field that ${many} do not have is refused by name`,
+      rule: `An unknown field of ${many} is refused by name`,
       given: made,
       ask: post(path, { ...least, nonsense: 1 }),
       answer: invalid({ '/nonsense': 'unknown field' }),
@@ -109,13 +109,13 @@ export function conventions(family: Resource): Row[] {
     ...uniqueFields(family),
     wholeBody(family),
     {
-      rule: `The same create request under the same key makes one of ${many}, not two`,
+      rule: `Repeating a create under the same idempotency key creates only ${one}`,
       given: { ...given, made: post(path, least, { headers: { 'idempotency-key': 'once-{unique}' } }) },
       ask: post(path, least, { headers: { 'idempotency-key': 'once-{unique}' } }),
       answer: { ...created(shown), headers: { 'idempotency-replayed': 'true' } },
     },
     {
-      rule: `Without a key nobody sees ${many}`,
+      rule: `Reading ${many} requires an API key`,
       given,
       ask: get(path, { as: 'anonymous' }),
       answer: refused('UNAUTHENTICATED'),
@@ -139,7 +139,7 @@ function countsBytes({ input }: Field): boolean {
 const requiredFields = (family: Resource): Row[] => {
   const { one, path, least, given } = subjectOf(family);
   return fieldsOf(family, ({ onCreate }) => onCreate === 'required').map(([name]) => ({
-    rule: `${capital(one)} needs "${name}"`,
+    rule: `${capital(one)} requires "${name}"`,
     given,
     ask: post(path, Object.fromEntries(Object.entries(least).filter(([field]) => field !== name))),
     answer: invalid({ [`/${name}`]: /./ }),
@@ -167,15 +167,15 @@ function immutableFields(family: Resource): Row[] {
 function uniqueFields(family: Resource): Row[] {
   const { one, path, least, given } = subjectOf(family);
   return fieldsOf(family, ({ unique }) => unique !== undefined).flatMap(([name, { onUpdate }]) => {
-    const taken = refused('CONFLICT', { [`/${name}`]: 'is that of {made.id}', id: '{made.id}' });
+    const taken = refused('CONFLICT', { [`/${name}`]: 'is already used by {made.id}', id: '{made.id}' });
     const onCreate: Row = {
-      rule: `No two may have the same "${name}": ${one} is refused, and told who has it`,
+      rule: `"${name}" must be unique: a duplicate of ${one} is refused, and the error names the existing one`,
       given: { ...given, made: post(path, least) },
       ask: post(path, least),
       answer: taken,
     };
     const onChange: Row = {
-      rule: `The "${name}" of ${one} cannot become that of another`,
+      rule: `Updating "${name}" of ${one} to a value that is already used is refused`,
       given: { ...given, made: post(path, least), second: post(path, other(least)) },
       ask: patch(`${path}/{second.id}`, { [name]: least[name] }),
       answer: taken,
@@ -198,7 +198,7 @@ function wholeBody(family: Resource): Row {
   // What shows in another form than it is sent in has rows of its own.
   const asSent = shown.filter(([name]) => family.fields[name]?.show === undefined);
   return {
-    rule: `All that a request may say of ${one} is kept`,
+    rule: `Every field that a create of ${one} accepts is stored`,
     given: givenFor(family, full),
     ask: post(path, full),
     answer: created(Object.fromEntries(asSent)),

@@ -21,19 +21,19 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
   const address = `${path}/{made.id}`;
   return [
     {
-      rule: `${capital(one)} listens nowhere unless that is said otherwise`,
+      rule: `${capital(one)} has no hostports by default`,
       ask: post(path, {}),
       answer: created({ hostports: [] }),
       later: [[post(path, { hostports: null }), created({ hostports: [] })]],
     },
     {
-      rule: `${capital(one)} listens at ports of a reserved domain, which is shown in lower case`,
+      rule: `${capital(one)} listens on ports of a reserved domain, which is shown in lower case`,
       given,
       ask: listen('{unique}.Example.COM:443', `${DOMAIN}:8443`),
       answer: created({ hostports: [`${DOMAIN}:443`, `${DOMAIN}:8443`] }),
     },
     {
-      rule: `Hostports in an update replace those of ${one}; null takes them away`,
+      rule: `Hostports in an update replace those of ${one}; null removes them`,
       given: { ...given, made: listen(`${DOMAIN}:443`, `${DOMAIN}:8443`) },
       ask: patch(address, { hostports: [`${DOMAIN}:8443`, `${DOMAIN}:9443`] }),
       answer: ok({ hostports: [`${DOMAIN}:8443`, `${DOMAIN}:9443`] }),
@@ -44,15 +44,15 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
       given: { wildcard: post(domains, { domain: `*.${DOMAIN}` }) },
       ask: listen(`a.b.${DOMAIN}:443`, `*.${DOMAIN}:443`),
       answer: created({ hostports: [`a.b.${DOMAIN}:443`, `*.${DOMAIN}:443`] }),
-      later: [[listen(`${DOMAIN}:443`), invalid({ '/hostports/0': /below no reserved domain/ })]],
+      later: [[listen(`${DOMAIN}:443`), invalid({ '/hostports/0': /not covered by a reserved domain/ })]],
     },
     {
-      rule: `${capital(one)} cannot listen where no domain is reserved; every such hostport is named`,
+      rule: `${capital(one)} cannot listen on a domain that is not reserved; the error lists every such hostport`,
       given,
       ask: listen(`${DOMAIN}:443`, `a.${DOMAIN}:443`, `b.${DOMAIN}:443`),
       answer: invalid({
-        '/hostports/1': /below no reserved domain; reserve/,
-        '/hostports/2': /below no reserved domain; reserve/,
+        '/hostports/1': /not covered by a reserved domain; reserve/,
+        '/hostports/2': /not covered by a reserved domain; reserve/,
       }),
     },
     {
@@ -71,7 +71,7 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
       later: [[listen(`${DOMAIN}:1`, `${DOMAIN}:65535`), created({ hostports: [`${DOMAIN}:1`, `${DOMAIN}:65535`] })]],
     },
     {
-      rule: `${capital(one)} has each hostport once, however it is written`,
+      rule: `${capital(one)} cannot list a hostport twice, however it is written`,
       given,
       ask: listen(`${DOMAIN}:443`, '{unique}.EXAMPLE.com:443'),
       answer: invalid({ '/hostports/1': /already/ }),
@@ -85,10 +85,10 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
     },
     ...[path, otherPath].map(
       (other): Row => ({
-        rule: `Where ${one} listens, none at ${other} can; the answer names the first, and when it is gone the place is free`,
+        rule: `${capital(one)} and an edge at ${other} cannot share a hostport; the error names the first, and deleting that frees it`,
         given: { ...given, made: listen(`${DOMAIN}:443`) },
         ask: post(other, { hostports: [`${DOMAIN}:8443`, `${DOMAIN}:443`] }),
-        answer: refused('CONFLICT', { '/hostports/1': 'is that of {made.id}' }),
+        answer: refused('CONFLICT', { '/hostports/1': 'is already used by {made.id}' }),
         later: [
           [del(address), noContent],
           [post(other, { hostports: [`${DOMAIN}:443`] }), created({ hostports: [`${DOMAIN}:443`] })],
@@ -96,7 +96,7 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
       }),
     ),
     {
-      rule: `The domain at which ${one} listens cannot be deleted; the answer names the edge`,
+      rule: `The domain that ${one} listens on cannot be deleted; the error names the edge`,
       given: { ...given, made: listen(`${DOMAIN}:443`) },
       ask: del(`${domains}/{domain.id}`),
       answer: refused('RESOURCE_IN_USE', { [name]: '{made.id}' }),
@@ -106,7 +106,7 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
       ],
     },
     {
-      rule: `Of several domains that cover a hostport of ${one}, only the nearest must stay`,
+      rule: `If several domains cover a hostport of ${one}, only the most specific one cannot be deleted`,
       given: {
         above: post(domains, { domain: `*.${DOMAIN}` }),
         domain: post(domains, { domain: `app.${DOMAIN}` }),
@@ -117,7 +117,7 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
       later: [[del(`${domains}/{domain.id}`), refused('RESOURCE_IN_USE', { [name]: '{made.id}' })]],
     },
     {
-      rule: `Read again, ${one} is the same`,
+      rule: `Reading ${one} back returns the same`,
       given: { ...given, made: post(path, { hostports: [`${DOMAIN}:443`], description: 'web' }) },
       ask: get(address),
       answer: ok({ hostports: [`${DOMAIN}:443`], description: 'web' }),

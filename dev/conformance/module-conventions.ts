@@ -31,44 +31,44 @@ export function moduleConventions(family: ModuleFamily): Row[] {
   const missing = { id, module: name };
   return [
     {
-      rule: `A PUT of ${one} answers 200 with all of it`,
+      rule: `A PUT of ${one} returns 200 with all of its settings`,
       given,
       ask: put(address, other),
       answer: ok(otherShown),
     },
     {
-      rule: `A GET of ${one} answers 200 with what was put`,
+      rule: `A GET of ${one} returns 200 with the settings that were put`,
       given: { ...given, made: put(address, other) },
       ask: get(address),
       answer: ok(otherShown),
     },
     {
-      rule: `A PUT of ${one} sets all of it: what it leaves out has its default again`,
+      rule: `A PUT of ${one} replaces all settings: fields that are left out get their default`,
       given: { ...given, made: put(address, other) },
       ask: make,
       answer: ok(shown),
       later: [[get(address), ok(shown)]],
     },
     {
-      rule: `What is null in a PUT of ${one} has its default, too`,
+      rule: `A null in a PUT of ${one} means the default, too`,
       given,
       ask: put(address, { ...least, ...Object.fromEntries(optional(family).map((name) => [name, null])) }),
       answer: ok(shown),
     },
     {
-      rule: `A PUT of ${one} as it is changes nothing`,
+      rule: `A PUT of ${one} with its current settings changes nothing`,
       given: { ...given, made: make, again: make },
       ask: get(address),
       answer: { ...ok(shown), headers: { etag: '"2"' } },
     },
     {
-      rule: `Like every module, ${one} has neither id nor address nor time`,
+      rule: `Like every module, ${one} has no id, address or creation time`,
       given,
       ask: make,
       answer: ok({ id: undefined, uri: undefined, created_at: undefined }),
     },
     {
-      rule: `${capital(one)} is enabled unless that is said otherwise`,
+      rule: `${capital(one)} is enabled by default`,
       given,
       ask: make,
       answer: ok({ enabled: true }),
@@ -85,20 +85,20 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       later: [[put(address, { ...least, enabled: 'no' }), invalid({ '/enabled': /boolean/ })]],
     },
     {
-      rule: `There is nothing to read or delete before the first PUT of ${one}`,
+      rule: `Before the first PUT of ${one}, reading or deleting it returns 404`,
       given,
       ask: get(address),
       answer: refused('NOT_FOUND', missing),
       later: [[del(address), refused('NOT_FOUND', missing)]],
     },
     {
-      rule: `Changes of ${one} are changes of what it hangs on, which names it`,
+      rule: `A change of ${one} counts as a change of its owner, which lists it`,
       given: { ...given, made: make },
       ask: get(owner),
       answer: { ...ok({ modules: [name] }), headers: { etag: '"2"' } },
     },
     {
-      rule: `With If-Match, ${one} changes only at the revision of what it hangs on`,
+      rule: `With If-Match, ${one} changes only at that revision of its owner`,
       given: { ...given, made: make },
       ask: put(address, other, { headers: { 'if-match': '"1"' } }),
       answer: refused('PRECONDITION_FAILED', { etag: '"2"' }),
@@ -109,7 +109,7 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       ],
     },
     {
-      rule: `Where nothing is that it could hang on, there is no PUT, GET or DELETE of ${one}`,
+      rule: `PUT, GET and DELETE of ${one} return 404 if its owner does not exist`,
       given,
       ask: put(`${nobody}/${name}`, least),
       answer: refused('NOT_FOUND'),
@@ -119,27 +119,27 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       ],
     },
     {
-      rule: `A PUT of ${one} may repeat the id in its path, and name no other`,
+      rule: `A PUT of ${one} may repeat the id in its path, but not name another`,
       given,
       ask: put(address, { ...least, id }),
       answer: ok(shown),
       later: [[put(address, { ...least, id: 'nonsense' }), invalid({ '/id': /in the path/ })]],
     },
     {
-      rule: `A setting that is not one of ${one} is refused by name`,
+      rule: `An unknown setting of ${one} is refused by name`,
       given,
       ask: put(address, { ...least, nonsense: 1 }),
       answer: invalid({ '/nonsense': 'unknown field' }),
     },
     ...required.map((field) => ({
-      rule: `A PUT of ${one} needs "${field}"`,
+      rule: `A PUT of ${one} requires "${field}"`,
       given,
       ask: put(address, Object.fromEntries(Object.entries(least).filter(([other]) => other !== field))),
       answer: invalid({ [`/${field}`]: /./ }),
       later: [[put(address, { ...least, [field]: null }), invalid({ [`/${field}`]: /./ })]] as const,
     })),
     {
-      rule: `Users and bots may change and read ${one}, nobody without a key`,
+      rule: `Users and bots may change and read ${one}; an API key is required`,
       given: { ...given, made: put(address, least, { as: 'bot' }) },
       ask: get(address, { as: 'user' }),
       answer: ok(shown),
@@ -155,7 +155,7 @@ export function moduleConventions(family: ModuleFamily): Row[] {
 export function deletion({ one, name, owner, given, least }: ModuleFamily): Row {
   const address = `${owner}/${name}`;
   return {
-    rule: `A DELETE of ${one} answers 204 without a body; afterwards there is none`,
+    rule: `A DELETE of ${one} returns 204 without a body; afterwards it is not found`,
     given: { ...given, made: put(address, least) },
     ask: del(address),
     answer: noContent,

@@ -12,15 +12,15 @@ const EXTENSION = 'Extension: ';
 
 const HEAD = `# Conformance
 
-What the management API promises, rule by rule, each with the request that tries it and the answer that must come back.
+What the management API promises, rule by rule, each with a request that tests it and the expected response.
 
-\`npm test\` plays every rule against a running API on a real PostgreSQL. \`npx vitest run test/conformance\` plays these alone and
+\`npm test\` runs every rule against the API on a real PostgreSQL. \`npx vitest run test/conformance\` runs only these and
 prints which hold. The test also compares the rules with the [OpenAPI document](../openapi.json) and fails if
 
-- an operation succeeds in no rule,
-- a request field, a response field or a query parameter is in no rule,
-- a field with a choice of values has one that no rule shows,
-- a rule asks for an operation that is not documented.
+- no rule has an operation succeed,
+- no rule covers a request field, a response field or a query parameter,
+- no rule covers one of the values of an enum,
+- a rule calls an operation that is not documented.
 
 These pages are generated from \`dev/conformance/rows\` by \`npm run generate\`; change the rows, not the pages.
 
@@ -37,17 +37,17 @@ user: GET /ip_policies/{policy.id}
 
 | | |
 |---|---|
-| \`name =\` | A request that comes first and succeeds. With several names it is made once for each. |
-| \`user:\`, \`bot:\`, \`anonymous:\` | Who asks. Otherwise it is an admin, or the owner of the key in \`authorization\`. |
+| \`name =\` | A request that is made first and succeeds; with several names, once for each. |
+| \`user:\`, \`bot:\`, \`anonymous:\` | Who makes the request; by default an admin, or the owner of the key in \`authorization\`. |
 | indented lines | Headers, then the body. |
-| \`←\` | The answer: status, the code of an error with its \`details\`, headers, body. It may have more than is shown. |
-| \`{name.member}\` | What the answer to the request of that name had there. |
-| \`{base}\`, \`{unique}\` | The address of the API; a word that is different in each rule. |
-| \`{pem.…}\`, \`{ssh.…}\`, \`{now.…}\` | Certificates and keys made for the test; how the present time begins. |
-| \`<…>\`, \`/…/\` | What a text must look like. \`<absent>\`: the member must not be there. |
-| \`…\` | Something long was cut here. |
+| \`←\` | The response: status, error code with its \`details\`, headers, body. It may contain more than is shown. |
+| \`{name.member}\` | The value from the response to the request of that name. |
+| \`{base}\`, \`{unique}\` | The address of the API; a word that is unique to each rule. |
+| \`{pem.…}\`, \`{ssh.…}\`, \`{now.…}\` | Certificates and keys generated for the test; the start of the current time. |
+| \`<…>\`, \`/…/\` | The form that a text must have. \`<absent>\`: the member must be absent. |
+| \`…\` | Something long is cut here. |
 
-Limits are with what they limit: each family is tried on both sides of its limits.
+Limits are listed with what they limit, and tested on both sides.
 `;
 
 export function conformancePages(sections: readonly Section[]): Page[] {

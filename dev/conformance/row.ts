@@ -22,7 +22,7 @@ export interface Step {
 }
 
 /** What must come back. */
-export interface Answer {
+export interface Expected {
   readonly status: number;
   /**
    * What the body must have; it may have more, but only what the OpenAPI document knows. Lists must have the same length. A
@@ -39,9 +39,9 @@ export interface Row {
   /** Requests that come first and must succeed, by the name under which placeholders find their answers. */
   readonly given?: Readonly<Record<string, Step>>;
   readonly ask: Step;
-  readonly answer: Answer;
+  readonly answer: Expected;
   /** What can be seen afterwards. */
-  readonly later?: readonly (readonly [Step, Answer])[];
+  readonly later?: readonly (readonly [Step, Expected])[];
 }
 
 export interface Section {
@@ -68,17 +68,17 @@ export const patch = (path: string, body?: unknown, more: More = {}): Step => ({
 /** Whoever has the API key that was created under this name. */
 export const by = (key: string): More => ({ as: 'anonymous', headers: { authorization: `Bearer {${key}.token}` } });
 
-export const ok = (body?: unknown): Answer => ({ status: 200, body });
-export const created = (body?: unknown): Answer => ({ status: 201, body });
-export const noContent: Answer = { status: 204 };
+export const ok = (body?: unknown): Expected => ({ status: 200, body });
+export const created = (body?: unknown): Expected => ({ status: 201, body });
+export const noContent: Expected = { status: 204 };
 
 /** An error of the catalogue, with these details at least. */
-export const refused = (error_code: ErrorCode, details: Readonly<Record<string, string | RegExp>> = {}): Answer => ({
+export const refused = (error_code: ErrorCode, details: Readonly<Record<string, string | RegExp>> = {}): Expected => ({
   status: ERROR_STATUS[error_code],
   body: { error_code, status_code: ERROR_STATUS[error_code], msg: /./, details },
 });
 
-export const invalid = (details: Readonly<Record<string, string | RegExp>>): Answer =>
+export const invalid = (details: Readonly<Record<string, string | RegExp>>): Expected =>
   refused('INVALID_REQUEST', details);
 
 /** RFC 3339. */

@@ -37,7 +37,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
   const take = (sent: object) => put(address, { ...least, ...sent });
   return [
     {
-      rule: `${module} holds for OPTIONS requests, too, unless they are let through`,
+      rule: `${module} applies to OPTIONS requests too, unless they are let through`,
       given,
       ask: take({}),
       answer: ok({ options_passthrough: false }),
@@ -48,7 +48,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
       ],
     },
     {
-      rule: `A cookie prefix that ${module} was not given shows empty; service. is used then`,
+      rule: `The cookie prefix of ${module} is empty unless set; service. is used then`,
       given,
       ask: take({}),
       answer: ok({ cookie_prefix: '' }),
@@ -62,7 +62,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
       later: [[take({ cookie_prefix: 'x'.repeat(65) }), invalid({ '/cookie_prefix': /64/ })]],
     },
     {
-      rule: `The cookie prefix of ${module} has characters of cookie names alone`,
+      rule: `The cookie prefix of ${module} may contain only characters of cookie names`,
       given,
       ask: take({ cookie_prefix: 'a b' }),
       answer: invalid({ '/cookie_prefix': /cookie name/ }),
@@ -70,7 +70,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
     },
     ...durations.map(
       (field): Row => ({
-        rule: `The ${field} of ${module} counts seconds in 32 bits; 0 when it is not set`,
+        rule: `The ${field} of ${module} is a number of seconds in 32 bits; 0 if not set`,
         given,
         ask: take({}),
         answer: ok({ [field]: 0 }),
@@ -83,7 +83,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
     ),
     ...durations.map(
       (field): Row => ({
-        rule: `The ${field} of ${module} is a whole number that is not negative`,
+        rule: `The ${field} of ${module} must be a whole number and not negative`,
         given,
         ask: take({ [field]: -1 }),
         answer: invalid({ [`/${field}`]: /from 0 to 4294967295/ }),
@@ -94,7 +94,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
       }),
     ),
     {
-      rule: `${module} is that of one route: another edge does not lead to it`,
+      rule: `${module} belongs to one route: it cannot be reached through another edge`,
       given: { ...given, other: post('/edges/https', {}), made: put(address, least) },
       ask: put(`/edges/https/{other.id}/routes/{route.id}/${name}`, least),
       answer: refused('NOT_FOUND'),

@@ -1,6 +1,6 @@
 /** A row of the conformance table as a reader would note it down: the requests, and under each what came back. */
 import { layout, type Shape } from '../layout.ts';
-import { type Answer, type Row, type Step, TIMESTAMP } from './row.ts';
+import { type Expected, type Row, type Step, TIMESTAMP } from './row.ts';
 
 /** What a code block on GitHub has room for without scrolling. */
 const WIDTH = 100;
@@ -35,7 +35,7 @@ function request({ method, path, body, headers = {}, as = 'admin' }: Step, label
   return message(`${label}${who}${method} ${path}`, values, body === undefined ? undefined : shapeOf(body));
 }
 
-function answer({ status, body, headers = {} }: Answer): string {
+function answer({ status, body, headers = {} }: Expected): string {
   const values = Object.entries(headers).map(([name, value]): [string, string] => [
     name,
     typeof value === 'string' ? short(value) : leaf(value),

@@ -38,7 +38,7 @@ export async function fillShared(query: Query, count: number): Promise<void> {
 
 /** By name; none may read more of its table than concerns it. */
 export async function hotStatements(): Promise<Record<string, Statement>> {
-  const from = { referrer: { name: 'endpoint_configuration' }, referrerId: OWN, place: 'ip_policy_ids' };
+  const from = { referrer: { name: 'endpoint_configuration' }, referrerId: OWN, field: 'ip_policy_ids' };
   const pointer = { id: idOfRow('x', 7), at: '/ip_policy_ids/0', to: [{ ...ipPolicy, prefix: 'x' }] };
   const tried = idempotency.attempt(CALLER, 'a key', 'POST', '/ip_policies', {});
   const one = async (work: Parameters<typeof statementsOf>[0]) => (await statementsOf(work))[0];

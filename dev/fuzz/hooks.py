@@ -28,13 +28,13 @@ BEYOND_SCHEMAS = [
     re.compile(reason)
     for reason in [
         # What is in the database, or in this installation.
-        r"^there is no ",
-        r"^is below no reserved domain",
-        r"^must be \".*\", the only authority here",
-        r"is no event type; the nearest are ",
+        r" does not exist$",
+        r"^is not covered by a reserved domain",
+        r"^must be \".*\", the only authority available",
+        r"is not an event type; the most similar ones are ",
         # Members that do not go together.
-        r"^excludes a certificate",
-        r"^is for private_key_type ecdsa",
+        r"^cannot be combined with a certificate",
+        r"^applies only to private_key_type ecdsa",
         r"^is required with a client_",
         r"^may be set only with a client_id",
         r"^must be after ",
@@ -47,22 +47,22 @@ BEYOND_SCHEMAS = [
         r"^must not contain a NUL character",
         # Times.
         r"^must not be before 1970",
-        r"^must be in the years 0001 to 9999",
-        # Names (the host of an address, too), of which patterns let through some that are none.
+        r"^must be between the years 0001 to 9999",
+        # Names (the host of an address, too), since patterns let some invalid ones through.
         r"\bhost name\b",
-        r"^(the domain: )?is no valid internationalised domain name",
+        r"^(the domain: )?is not a valid internationalised domain name",
         r"^(the domain: )?is an IP address, not a domain",
         r"^(the domain: )?must have at least two labels",
-        r"\" is no IP(v6)? address",
+        r"\" is not an IP(v6)? address",
         r"^has bits set beyond /\d+; did you mean ",
         r"^prefix length must be from 0 to ",
         r"^must be an https URL$",
         # Keys and certificates, which can only be read.
         r"^is not PEM: ",
-        r"^has text outside of its PEM blocks",
+        r"^has text outside its PEM blocks",
         r"^must be \"whsec_\" followed by 24 to 64 bytes in base64",
         r"^has a block \(.*\) that is not base64",
-        r"^is cut off: there is no ",
+        r"^is truncated: it lacks ",
         r"^has a key that ",
     ]
 ]

@@ -1,4 +1,4 @@
-/** The management API as a Fastify instance, without anything around it: no process, no listening, no set-up. */
+/** The management API as a Fastify instance: no process, no listening, no set-up. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { invalidRequest } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
@@ -26,19 +26,19 @@ import type { Database } from './store/database.ts';
 
 export interface AppOptions {
   db: Database;
-  /** Default: none can be kept, and creating what has some is unavailable. */
+  /** Default: secrets cannot be stored, and creating resources that have some is unavailable. */
   secrets?: Secrets | undefined;
-  /** What this installation is; what is left out has its default. */
+  /** The domains and certificate authority of this installation; members that are left out get their default. */
   platform?: Partial<Platform> | undefined;
   logger?: FastifyBaseLogger | undefined;
-  /** What `uri` members start with, without a slash at the end; default: as the request addressed this server. */
+  /** What `uri` members start with, without a trailing slash; default: as the request addressed this server. */
   baseUrl?: string | undefined;
-  /** Most bytes of a body. Default 1 MiB. */
+  /** Maximum size of a body in bytes. Default 1 MiB. */
   bodyLimit?: number | undefined;
   timeouts?: Partial<Timeouts> | undefined;
   rateLimits?: Partial<RateLimits> | undefined;
   loadLimits?: Partial<LoadLimits> | undefined;
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. Default: none. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: string[] | undefined;
 }
 
@@ -100,7 +100,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   closeWhenStopping(app);
   const answerMissing = answerUnrouted(methods);
   app.setNotFoundHandler(answerMissing);
-  // Of a request to nowhere, Fastify looks at the body first: that there is nothing counts more than what is wrong with it.
+  // For an unknown path, Fastify parses the body first; the 404 matters more than errors in the body.
   app.setErrorHandler((error, request, reply) => {
     if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
     else answerError(error, request, reply);
@@ -152,13 +152,13 @@ function readJson(app: FastifyInstance): void {
   });
 }
 
-/** A host as a client may name it; anything else in a Host header would end up in the links of answers. */
+/** A valid Host header; anything else would end up in the links of responses. */
 const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
-    if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, and perhaps a port' });
+    if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, optionally with a port' });
     return `http://${host}`;
   };
 }

@@ -1,4 +1,4 @@
-/** The first admin and the first API key, without which nobody could make others. */
+/** The first admin and the first API key, without which nobody could create others. */
 import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
@@ -6,7 +6,7 @@ import { viewer } from './crud/view.ts';
 import { API_KEY_PREFIX, BadBootstrapKey, newToken, tokenHash } from './secrets/tokens.ts';
 import type { Database, Executor } from './store/database.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
-import { changed } from './store/outbox.ts';
+import { changeEvent } from './store/outbox.ts';
 import { repository } from './store/repository.ts';
 
 const ADMIN_NAME = 'Bootstrap admin';
@@ -15,9 +15,9 @@ const keys = repository(apiKey, ['token_hash']);
 const users = repository(user);
 
 export interface Bootstrapped {
-  /** The new key, to be shown once; undefined when there was nothing to make up. */
+  /** The new key, to be shown once; undefined if none had to be generated. */
   madeUp?: string;
-  /** Of a given key that existed and did not work as an admin's: what was changed, by id. */
+  /** The changes to a given key that existed but was not a working admin key. */
   repaired?: { api_key_id: string; owner_id: string; changed: string[] };
 }
 
@@ -46,23 +46,23 @@ export function bootstrap(db: Database, given: string | undefined, base: string)
   });
 }
 
-/** Makes a key work as an admin's; what does so already is left alone. */
+/** Turns a key into a working admin key, changing only what is necessary. */
 async function repair(tx: Executor, id: string, expired: boolean, base: string): Promise<Bootstrapped> {
   const key = await keys.lock(tx, id);
   if (!key) throw new Error(`the locked API key ${id} is gone`);
   const owner_id = String(key.owner_id);
   const owner = await users.lock(tx, owner_id);
   if (!owner)
-    throw new BadBootstrapKey(`is the key ${id} of the bot ${owner_id}, and bots are no admins; give another`);
+    throw new BadBootstrapKey(`is the key ${id} of the bot ${owner_id}, and bots cannot be admins; use another key`);
   const repaired: string[] = [];
   if (!(owner.admin === true && owner.active === true)) {
     const admin = { ...owner, admin: true, active: true };
-    await users.update(tx, admin, changed(user.name, 'updated', owner_id, viewer(user)(admin, base)));
+    await users.update(tx, admin, changeEvent(user.name, 'updated', owner_id, viewer(user)(admin, base)));
     repaired.push(owner_id);
   }
   if (expired) {
     const lasting = { ...key, expires_at: null };
-    await keys.update(tx, lasting, changed(apiKey.name, 'updated', owner_id, viewer(apiKey)(lasting, base)));
+    await keys.update(tx, lasting, changeEvent(apiKey.name, 'updated', owner_id, viewer(apiKey)(lasting, base)));
     repaired.push(id);
   }
   return repaired.length === 0 ? {} : { repaired: { api_key_id: id, owner_id, changed: repaired } };
@@ -72,7 +72,7 @@ async function addKey(tx: Executor, key: string, base: string): Promise<void> {
   const owner_id = (await bootstrapAdmin(tx)) ?? (await addAdmin(tx, base));
   const fields = { description: 'Bootstrap key', metadata: null, owner_id, expires_at: null };
   const row = { ...fields, token_hash: tokenHash(key), ...fresh(apiKey.prefix) };
-  const event = changed(apiKey.name, 'created', owner_id, viewer(apiKey)(row, base));
+  const event = changeEvent(apiKey.name, 'created', owner_id, viewer(apiKey)(row, base));
   await keys.insert(tx, row, event);
 }
 
@@ -85,7 +85,7 @@ async function bootstrapAdmin(tx: Executor): Promise<string | undefined> {
 
 async function addAdmin(tx: Executor, base: string): Promise<string> {
   const row = { name: ADMIN_NAME, admin: true, active: true, ...fresh(user.prefix) };
-  await users.insert(tx, row, changed(user.name, 'created', row.id, viewer(user)(row, base)));
+  await users.insert(tx, row, changeEvent(user.name, 'created', row.id, viewer(user)(row, base)));
   return row.id;
 }
 

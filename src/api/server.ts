@@ -51,7 +51,7 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
     }
     const { keys, source } = await keysFor(config, embedded);
     if (!keys)
-      logger?.warn('there is no ENCRYPTION_KEY: resources with a private key or a client secret cannot be created');
+      logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or a client secret cannot be created');
     const applied = await migrate(databaseUrl);
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
 
@@ -82,12 +82,12 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
     // Before listening, so that no request meets a database without a key. Links in its events need no port.
     const linkBase = config.baseUrl ?? `http://${config.host}`;
     const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, linkBase);
-    if (repaired) logger?.warn(repaired, 'BOOTSTRAP_API_KEY did not work as the key of an admin; now it does again');
+    if (repaired) logger?.warn(repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
     await app.listen({ host: config.host, port: config.port });
     const listening = addressOf(app.server.address());
     return { url: config.baseUrl ?? listening, listening, databaseUrl, dataDir: embedded?.dataDir, bootstrapKey, stop };
   } catch (error) {
-    await stop().catch((failure) => logger?.error({ err: failure }, 'could not stop what had been started'));
+    await stop().catch((failure) => logger?.error({ err: failure }, 'could not clean up after a failed start'));
     throw error;
   }
 }
@@ -103,7 +103,7 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
 function sweeping(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
   let current = Promise.resolve();
   const timer = setInterval(() => {
-    current = sweep(db).catch((error) => logger?.warn({ err: error }, 'could not sweep idempotency keys'));
+    current = sweep(db).catch((error) => logger?.warn({ err: error }, 'could not delete expired idempotency keys'));
   }, SWEEP_EVERY_MS).unref();
   return () => {
     clearInterval(timer);

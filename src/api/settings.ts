@@ -22,7 +22,7 @@ const networks = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .refine(
     (parts) => parts.every((part) => ipaddr.isValid(part) || ipaddr.isValidCIDR(part)),
-    'must be IP addresses and networks with commas between, as in 10.0.0.0/8,2001:db8::1',
+    'must be comma-separated IP addresses and networks, as in 10.0.0.0/8,2001:db8::1',
   );
 
 export const apiSettings = {
@@ -30,7 +30,7 @@ export const apiSettings = {
     env: 'DATABASE_URL',
     flag: '--database-url <url>',
     description:
-      'PostgreSQL to use, without one an embedded PostgreSQL is started; with a password better as the variable',
+      'PostgreSQL to use; if unset, an embedded one is started; if it holds a password, prefer the variable to the flag',
     secret: true,
     schema: postgresUrl.optional(),
   },
@@ -51,19 +51,19 @@ export const apiSettings = {
   port: {
     env: 'PORT',
     flag: '--port <number>',
-    description: 'port to listen on; 0 takes a free one',
+    description: 'port to listen on; 0 picks a free one',
     default: '8080',
     schema: wholeNumber(0, 65_535),
   },
   baseUrl: {
     env: 'BASE_URL',
     flag: '--base-url <url>',
-    description: 'what links in answers start with; default: as the request addressed the server',
+    description: 'base URL of links in responses; default: http:// and the Host header of the request',
     schema: baseUrl.optional(),
   },
   bootstrapApiKey: {
     env: 'BOOTSTRAP_API_KEY',
-    description: 'API key of an admin that is made to exist at start',
+    description: 'API key of an admin, created at startup unless it exists',
     secret: true,
     schema: z
       .string()
@@ -73,14 +73,14 @@ export const apiSettings = {
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     description:
-      'seals private keys and client secrets in the database: 32 bytes in base64; to change it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL has one beside its data',
+      'encrypts private keys and client secrets in the database: 32 bytes in base64; to rotate it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL keeps one next to its data',
     secret: true,
     schema: keyring.optional(),
   },
   serviceDomains: {
     env: 'SERVICE_DOMAINS',
     flag: '--service-domains <domains>',
-    description: "the service's own domains, with commas between; CNAME targets are below the first",
+    description: "the service's own domains, comma-separated; CNAME targets are below the first",
     default: DEFAULT_PLATFORM.serviceDomains.join(','),
     schema: serviceDomains,
   },
@@ -94,76 +94,76 @@ export const apiSettings = {
   poolSize: {
     env: 'DATABASE_POOL_SIZE',
     flag: '--database-pool-size <number>',
-    description: 'most connections to the database',
+    description: 'maximum number of database connections',
     default: '20',
     schema: wholeNumber(1, 1000),
   },
   statementTimeoutMs: {
     env: 'DATABASE_STATEMENT_TIMEOUT',
     flag: '--database-statement-timeout <duration>',
-    description: 'longest time for one database statement',
+    description: 'maximum time for one database statement',
     default: '10s',
     schema: duration('100ms', '10m'),
   },
   connectTimeoutMs: {
     env: 'DATABASE_CONNECT_TIMEOUT',
     flag: '--database-connect-timeout <duration>',
-    description: 'longest wait for a database connection',
+    description: 'maximum wait for a database connection',
     default: '5s',
     schema: duration('100ms', '10m'),
   },
   bodyLimit: {
     env: 'BODY_LIMIT',
     flag: '--body-limit <bytes>',
-    description: 'most bytes of a request body',
+    description: 'maximum size of a request body, in bytes',
     default: String(MIB),
     schema: wholeNumber(1024, 64 * MIB),
   },
   requestTimeoutMs: {
     env: 'REQUEST_TIMEOUT',
     flag: '--request-timeout <duration>',
-    description: 'longest time to receive one request',
+    description: 'maximum time to receive one request',
     default: '30s',
     schema: duration('100ms', '10m'),
   },
   handlerTimeoutMs: {
     env: 'HANDLER_TIMEOUT',
     flag: '--handler-timeout <duration>',
-    description: 'longest time from the headers of a request to its answer, 0s for no limit',
+    description: 'maximum time from the headers of a request to its response; 0s for no limit',
     default: '25s',
     schema: duration('0s', '10m'),
   },
   rateLimit: {
     env: 'RATE_LIMIT',
     flag: '--rate-limit <number>',
-    description: 'most requests of one API key in a second, 0 for no limit',
+    description: 'maximum requests per second with one API key; 0 for no limit',
     default: String(RATE_LIMITS.perKey),
     schema: wholeNumber(0, 1_000_000),
   },
   rateLimitUnauthenticated: {
     env: 'RATE_LIMIT_UNAUTHENTICATED',
     flag: '--rate-limit-unauthenticated <number>',
-    description: 'most requests of one address without a valid API key in a second, 0 for no limit',
+    description: 'maximum requests per second from one address without a valid API key; 0 for no limit',
     default: String(RATE_LIMITS.perAddress),
     schema: wholeNumber(0, 1_000_000),
   },
   trustedProxies: {
     env: 'TRUST_PROXY',
     flag: '--trust-proxy <networks>',
-    description: 'addresses and networks of proxies whose X-Forwarded-For is believed, with commas between',
+    description: 'addresses and networks of proxies whose X-Forwarded-For is trusted, comma-separated',
     schema: networks.optional(),
   },
   maxEventLoopDelayMs: {
     env: 'MAX_EVENT_LOOP_DELAY',
     flag: '--max-event-loop-delay <duration>',
-    description: 'mean delay of the event loop from which on requests are refused, 0s for no limit',
+    description: 'mean delay of the event loop above which requests are refused; 0s for no limit',
     default: `${LOAD_LIMITS.eventLoopDelayMs / 1000}s`,
     schema: duration('0s', '1m'),
   },
   maxRssBytes: {
     env: 'MAX_RSS_BYTES',
     flag: '--max-rss-bytes <bytes>',
-    description: 'memory of the process from which on requests are refused, 0 for no limit',
+    description: 'memory of the process, in bytes, above which requests are refused; 0 for no limit',
     default: String(LOAD_LIMITS.rssBytes),
     schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
   },

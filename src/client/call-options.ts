@@ -1,4 +1,4 @@
-/** What a caller may say beside the body. */
+/** What a caller may pass besides the body. */
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;

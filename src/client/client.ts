@@ -105,10 +105,10 @@ export function createClient(options: ClientOptions) {
       return read(closedIdempotencyKey, answer);
     },
 
-    /** Waits for the calls under way. */
+    /** Waits for the calls in flight. */
     close: () => transport.close(),
 
-    /** Breaks off the calls under way: they fail with NoAnswerError. */
+    /** Aborts the calls in flight: they fail with NoAnswerError. */
     destroy: () => transport.destroy(),
   };
 }

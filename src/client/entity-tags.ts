@@ -1,6 +1,6 @@
 /** The ETags that answers came with, by the value that a caller got. */
 import type { z } from 'zod';
-import type { Answer } from './transport.ts';
+import type { ApiResponse } from './transport.ts';
 
 const etags = new WeakMap<object, string>();
 
@@ -13,7 +13,7 @@ export function etagOf(answered: object): string | undefined {
 }
 
 /** The body as this schema reads it. */
-export function read<T extends z.ZodType>(schema: T, { body, etag }: Answer): z.output<T> {
+export function read<T extends z.ZodType>(schema: T, { body, etag }: ApiResponse): z.output<T> {
   const value = schema.parse(body);
   if (etag !== undefined && value !== null && typeof value === 'object') etags.set(value, etag);
   return value;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Create, Resource, Update, View } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
-import type { Answer, Transport } from './transport.ts';
+import type { ApiResponse, Transport } from './transport.ts';
 
 export interface Page<T> {
   items: T[];
@@ -29,7 +29,7 @@ const nextPage = z.string().nullable();
 export function familyClient<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;
   // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
-  const view = (answer: Answer) => read(resource.view, answer) as View<R>;
+  const view = (answer: ApiResponse) => read(resource.view, answer) as View<R>;
   const item = (body: unknown) => resource.view.parse(body) as View<R>;
   const envelope = z.object({
     [resource.collection]: unknowns,

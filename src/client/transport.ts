@@ -26,7 +26,7 @@ export interface TransportOptions {
   admit?: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
 
-export interface Call {
+export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   path: string;
   query?: Record<string, string | number | undefined>;
@@ -36,7 +36,7 @@ export interface Call {
   signal?: AbortSignal | undefined;
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   body: unknown;
   etag: string | undefined;
@@ -44,10 +44,10 @@ export interface Answer {
 
 export interface Transport {
   /** Performs the call. @throws ApiError, NoAnswerError; undici's InvalidArgumentError for what no request can carry */
-  send(call: Call): Promise<Answer>;
-  /** Waits for the calls under way. */
+  send(call: ApiRequest): Promise<ApiResponse>;
+  /** Waits for the calls in flight. */
   close(): Promise<void>;
-  /** Breaks off the calls under way. */
+  /** Aborts the calls in flight. */
   destroy(): Promise<void>;
 }
 
@@ -59,14 +59,14 @@ export function createTransport(options: TransportOptions): Transport {
   const agent = new Agent({ connections, keepAliveTimeout: 30_000, connect: { timeout: 10_000 } });
   const admit = options.admit ?? ((attempt) => attempt());
 
-  async function attempt(call: Call): Promise<Answer> {
+  async function attempt(call: ApiRequest): Promise<ApiResponse> {
     const started = performance.now();
     let status: number | undefined;
     try {
       const response = await agent.request(requestOptions(base, options, call, timeoutMs));
       status = response.statusCode;
       const raw = await response.body.text();
-      return readAnswer(response, raw);
+      return readResponse(response, raw);
     } catch (error) {
       if (error instanceof ApiError || error instanceof NoAnswerError) throw error;
       // An argument that no request can carry, such as a header with a line break: nothing was sent.
@@ -77,7 +77,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  async function send(call: Call): Promise<Answer> {
+  async function send(call: ApiRequest): Promise<ApiResponse> {
     let outcomeKnown = true;
     for (let tried = 0; ; tried++) {
       try {
@@ -98,7 +98,7 @@ export function createTransport(options: TransportOptions): Transport {
   return { send, close: () => agent.close(), destroy: () => agent.destroy() };
 }
 
-function requestOptions(base: string, options: TransportOptions, call: Call, timeoutMs: number) {
+function requestOptions(base: string, options: TransportOptions, call: ApiRequest, timeoutMs: number) {
   const url = new URL(base + call.path);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value));
@@ -122,7 +122,7 @@ function requestOptions(base: string, options: TransportOptions, call: Call, tim
   };
 }
 
-function readAnswer(response: Dispatcher.ResponseData, raw: string): Answer {
+function readResponse(response: Dispatcher.ResponseData, raw: string): ApiResponse {
   const { statusCode: status, headers } = response;
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
   let body: unknown;
@@ -134,22 +134,22 @@ function readAnswer(response: Dispatcher.ResponseData, raw: string): Answer {
   if (status < 400) return { status, body, etag: headers.etag?.toString() };
   const parsed = errorBody.safeParse(body);
   if (parsed.success) throw new ApiError(parsed.data, retryAfterMs);
-  throw new NoAnswerError(`HTTP ${status} in a shape that is not this API's`, { status, retryAfterMs });
+  throw new NoAnswerError(`HTTP ${status} with a body that is not this API's`, { status, retryAfterMs });
 }
 
 /**
  * GET, PUT and DELETE repeat safely; PATCH because it sets values, not deltas; POST only under an idempotency key. What has an
  * If-Match does not: if the first attempt took effect, the second one is told that the resource has changed.
  */
-function isSafeToRepeat(call: Call, error: ApiError | NoAnswerError): boolean {
+function isSafeToRepeat(call: ApiRequest, error: ApiError | NoAnswerError): boolean {
   if (isRefusal(error)) return true;
   return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
 }
 
-/** Whether the API did not even begin. */
+/** Whether the API refused the request before it began. */
 const isRefusal = (error: ApiError | NoAnswerError) => error.status === 429;
 
-const GONE: Answer = { status: 204, body: undefined, etag: undefined };
+const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined };
 
 function isTransient(error: unknown): error is ApiError | NoAnswerError {
   return error instanceof NoAnswerError || (error instanceof ApiError && error.transient);

@@ -20,7 +20,7 @@ export interface Location {
   identity: Identity | undefined;
 }
 
-/** What root keeps for the user that the server runs as. */
+/** Where root puts files for the user that the server runs as. */
 const OF_ROOT = '/var/lib/tunnel-operator';
 
 /**

@@ -28,7 +28,7 @@ export interface Cluster {
 }
 
 export interface ClusterOptions {
-  /** Told what is going on, for people. */
+  /** Receives progress messages for people. */
   log: (message: string) => void;
   /** Server parameters other than the defaults; written when the data directory is made. */
   settings?: Readonly<Record<string, string | number>>;

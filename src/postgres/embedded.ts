@@ -13,7 +13,7 @@ import { freePort } from './ports.ts';
 export interface EmbeddedOptions {
   /** Where the data lives; kept over restarts. */
   dataDir: string;
-  /** Told what is going on, for people. */
+  /** Receives progress messages for people. */
   log?: (message: string) => void;
 }
 
@@ -44,9 +44,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     if (port === undefined) {
       port = await freePort();
       await cluster.start(port);
-      log(`PostgreSQL listens on 127.0.0.1:${port}`);
+      log(`PostgreSQL is listening on 127.0.0.1:${port}`);
     } else {
-      log(`joined the PostgreSQL that already runs on 127.0.0.1:${port}`);
+      log(`using the PostgreSQL that is already running on 127.0.0.1:${port}`);
     }
     await ensureDatabase(cluster.url(port, 'postgres'));
     return { url: cluster.url(port, DATABASE), dataDir, stop };
@@ -57,7 +57,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Whether this process is the one to stop the server: nobody else alive started it. */
+/** Whether this process must stop the server: no other living process started it. */
 async function takeOwnership(dataDir: string): Promise<boolean> {
   const file = join(dataDir, OWNER_FILE);
   const owner = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);

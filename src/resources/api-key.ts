@@ -14,14 +14,14 @@ export const apiKey = resource({
   tag: 'Users and keys',
   extension: true,
   access: 'owner',
-  description: 'A bearer token for this API. The token is in the creation response only.',
+  description: 'A bearer token for this API. The token is shown only in the creation response.',
   fields: {
     ...described('Who or what uses the key.'),
     token: derived(
       z
         .string()
         .nullable()
-        .meta({ description: 'In the creation response; null ever after.', examples: ['tnl_ak_…'] }),
+        .meta({ description: 'Shown only in the creation response; null afterwards.', examples: ['tnl_ak_…'] }),
       'none',
     ),
     owner_id: owner,

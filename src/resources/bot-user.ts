@@ -11,7 +11,7 @@ export const botUser = resource({
   collection: 'bot_users',
   tag: 'Users and keys',
   access: 'admin',
-  description: 'The identity of a program. Never an admin.',
+  description: 'The identity of a program. It is never an admin.',
   fields: {
     name: required(
       bytes(255)

@@ -16,13 +16,13 @@ export const certificateAuthority = resource({
   collection: 'certificate_authorities',
   tag: 'Certificate authorities',
   description:
-    'An X.509 certificate authority by which client certificates are validated. It may have expired: then nothing ' +
-    'validates by it.',
+    'An X.509 certificate authority that client certificates are validated against. It may have expired; then ' +
+    'nothing validates against it.',
   fields: {
     ...described('Whose certificates it signs.'),
     ca_pem: required(
       bytes(MAX_CA_PEM_BYTES).meta({
-        description: 'Exactly one certificate, in PEM: a CA by its basic constraints.',
+        description: 'Exactly one certificate in PEM, whose basic constraints mark it as a CA.',
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
         ...pattern(/^\s*-----BEGIN CERTIFICATE-----/),
       }),

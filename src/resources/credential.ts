@@ -11,10 +11,12 @@ import { user } from './user.ts';
 /** A user or a bot. */
 const ownerId = idOf(user.prefix, botUser.prefix);
 
-/** Whose a token is; a request that leaves it out, or has null, means the caller. */
+/** The owner of a token; defaults to the caller if left out or null. */
 export const owner = field(
-  ownerId.meta({ description: 'The user or bot whose it is.' }),
-  z.nullable(ownerId.meta({ description: 'A user or bot; the caller unless an admin names another.' })),
+  ownerId.meta({ description: 'The user or bot that owns it.' }),
+  z.nullable(
+    ownerId.meta({ description: 'A user or bot. Defaults to the caller; only admins may name another owner.' }),
+  ),
   'optional',
   false,
   null,
@@ -28,14 +30,14 @@ export const credential = resource({
   collection: 'credentials',
   tag: 'Tunnel credentials',
   access: 'owner',
-  description: 'An authtoken with which a tunnel agent authenticates. The token is in the creation response only.',
+  description: 'An authtoken that a tunnel agent authenticates with. It is shown only in the creation response.',
   fields: {
     ...described('Who or what uses the credential.'),
     token: derived(
       z
         .string()
         .nullable()
-        .meta({ description: 'In the creation response; null ever after.', examples: ['tnl_cr_…'] }),
+        .meta({ description: 'Shown only in the creation response; null afterwards.', examples: ['tnl_cr_…'] }),
       'none',
     ),
     acl: field(z.array(z.string()).meta({ examples: [['bind:*.example.com']] }), z.nullable(acl), 'optional', true, []),
@@ -56,7 +58,7 @@ export const authenticate = z
   })
   .meta({ id: 'CredentialAuthenticate' });
 
-/** Its answer. An unknown token, or one of an inactive owner, is `allowed: false` with null members. */
+/** Its response. For an unknown token, or one of an inactive owner, `allowed` is false and the other members are null. */
 export const authentication = z
   .object({
     allowed: z.boolean(),
@@ -65,6 +67,6 @@ export const authentication = z
     matched_rule: z
       .string()
       .nullable()
-      .meta({ description: 'The rule that allowed it; null without an ACL or a bind.' }),
+      .meta({ description: 'The rule that allowed it; null if the ACL is empty or no bind target was given.' }),
   })
   .meta({ id: 'CredentialAuthentication' });

@@ -17,9 +17,9 @@ export const endpointConfiguration = resource({
   collection: 'endpoint_configurations',
   tag: 'Endpoint configurations',
   extension: true,
-  description: 'What applies to the traffic of endpoints of one type: the IP policies that check where it comes from.',
+  description: 'Settings for the traffic of endpoints of one type: the IP policies that check its source addresses.',
   fields: {
-    ...described('What the endpoints are.'),
+    ...described('What the endpoints are for.'),
     // What an endpoint was bound to must not become something else under it.
     type: required(endpointType, { update: false }),
     ip_policy_ids: references([ipPolicy], 'ip_policies', { max: MAX_IP_POLICIES }),

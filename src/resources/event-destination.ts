@@ -5,7 +5,10 @@ import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { httpsUrl } from './formats/https-url.ts';
 import { pattern, text } from './formats/text.ts';
 
-const webhookUrl = { description: 'Where deliveries are posted.', examples: ['https://hooks.example.com/tunnels'] };
+const webhookUrl = {
+  description: 'URL that events are sent to by POST.',
+  examples: ['https://hooks.example.com/tunnels'],
+};
 const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput' });
 const target = z.strictObject({ webhook }).meta({ id: 'EventTargetInput', description: 'Exactly one kind of target.' });
 const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook' });
@@ -33,7 +36,7 @@ const shownSecret = derived(
     .string()
     .nullable()
     .meta({
-      description: 'Signs deliveries. In the creation response; null ever after.',
+      description: 'Signs deliveries. Shown only in the creation response; null afterwards.',
       examples: ['whsec_…'],
     }),
   'none',
@@ -55,7 +58,7 @@ export const eventDestination = resource({
     target: { ...required(target, { storage: 'jsonb' }), view: shownTarget },
     signing_secret: field(
       shownSecret.view,
-      z.nullable(signingSecret.meta({ description: 'Made up when left out.', examples: [`whsec_${'A'.repeat(32)}`] })),
+      z.nullable(signingSecret.meta({ description: 'Generated if left out.', examples: [`whsec_${'A'.repeat(32)}`] })),
       'optional',
       false,
       null,

@@ -7,13 +7,13 @@ import { eventDestination } from './event-destination.ts';
 import { chars, form, text } from './formats/text.ts';
 
 export const MAX_DESTINATIONS = 20;
-/** Far more than there are; a longer list cannot be one of distinct types. */
+/** Far more than exist; a longer list cannot consist of distinct types. */
 const MAX_SOURCES = 500;
 
-/** Only its length is checked here: which types there are is known to the API (catalogue.ts). */
+/** Only its length is checked here; the API knows which types exist (catalogue.ts). */
 const eventType = text()
   .max(128, 'must be at most 128 characters')
-  .meta({ description: 'A type of events, of those at `/event_types`.', examples: ['ip_policy_created.v0'] });
+  .meta({ description: 'One of the event types listed at `/event_types`.', examples: ['ip_policy_created.v0'] });
 
 /** Body of `POST /event_subscriptions/{subscription_id}/sources`, and each of `sources` of a subscription. */
 export const eventSourceCreate = z.strictObject({ type: eventType }).meta({ id: 'EventSourceCreate' });
@@ -22,11 +22,11 @@ export const eventSourceCreate = z.strictObject({ type: eventType }).meta({ id: 
 export const eventSourceUpdate = z.strictObject({}).meta({ id: 'EventSourceUpdate' });
 
 export const eventSource = z
-  .object({ type: eventType, uri: z.url().meta({ description: 'The address of the source.' }) })
-  .meta({ id: 'EventSource', description: 'A type of events that a subscription asks for.' });
+  .object({ type: eventType, uri: z.url().meta({ description: 'Address of the source.' }) })
+  .meta({ id: 'EventSource', description: 'An event type that a subscription sends.' });
 
 export const eventSources = z
-  .object({ sources: z.array(eventSource), uri: z.url().meta({ description: 'The address of the list.' }) })
+  .object({ sources: z.array(eventSource), uri: z.url().meta({ description: 'Address of the list.' }) })
   .meta({ id: 'EventSourceList' });
 
 /** A source as responses show it. */
@@ -42,12 +42,12 @@ const sourcesInput = z
     types.forEach((type, index) => {
       const first = types.indexOf(type);
       if (first === index) return;
-      const message = `is already in sources[${first}]; a subscription has each type once`;
+      const message = `is already in sources[${first}]; list each type once`;
       context.addIssue({ code: 'custom', path: [index, 'type'], message, input: type });
     });
   })
   .transform((sources) => sources.map(({ type }) => type))
-  .meta({ description: 'Types of events to send, each once.', ...form({ uniqueItems: true }) });
+  .meta({ description: 'Event types to send, each listed once.', ...form({ uniqueItems: true }) });
 
 const storedTypes = z.array(z.string());
 const show = (stored: unknown, { uri }: Address) => storedTypes.parse(stored).map((type) => showSource(type, uri));
@@ -65,7 +65,7 @@ export const eventSubscription = resource({
     description: optional(chars(255).meta({ description: 'What the events are for.', examples: ['audit trail'] })),
     metadata: optional(
       chars(4096).meta({
-        description: 'Machine-readable data of yours; never read.',
+        description: 'Arbitrary data for your own use; the service does not interpret it.',
         examples: ['{"team":"platform"}'],
       }),
     ),

@@ -1,4 +1,4 @@
-/** Every family there is, in the order of the documentation; the names are those of the typed client. */
+/** All families, in the order of the documentation, under the names that the typed client uses. */
 import { apiKey } from './api-key.ts';
 import { botUser } from './bot-user.ts';
 import { certificateAuthority } from './certificate-authority.ts';

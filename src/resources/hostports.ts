@@ -13,7 +13,7 @@ export const hostports = field(
   shown.meta({ description: 'Where the edge listens.', examples: [['app.example.com:443']] }),
   z.nullable(
     distinct(z.array(hostport).max(MAX_HOSTPORTS, `must have at most ${MAX_HOSTPORTS}`)).meta({
-      description: 'Each below a reserved domain, and of no other edge.',
+      description: 'Each must be covered by a reserved domain and belong to no other edge.',
     }),
   ),
   'optional',

@@ -10,12 +10,12 @@ export const MAX_RESPONSE_BODY = 65_536;
 
 const statusCode = z
   .int('must be a whole number')
-  .min(200, 'must be 200 to 599: an answer that ends the exchange')
-  .max(599, 'must be 200 to 599: an answer that ends the exchange')
-  .meta({ description: 'HTTP status that is answered.', examples: [503] });
+  .min(200, 'must be the status of a final response, from 200 to 599')
+  .max(599, 'must be the status of a final response, from 200 to 599')
+  .meta({ description: 'HTTP status of the response.', examples: [503] });
 
 const body = bytes(MAX_RESPONSE_BODY).meta({
-  description: 'Content that is answered.',
+  description: 'Body of the response.',
   examples: ['down for maintenance'],
 });
 
@@ -23,7 +23,7 @@ const shownHeaders = z
   .record(z.string(), z.string())
   .nullable()
   .meta({
-    description: 'Headers that are answered, names in lower case; null when never set.',
+    description: 'Headers of the response, with names in lower case; null if never set.',
     examples: [{ 'content-type': 'text/plain' }],
   });
 

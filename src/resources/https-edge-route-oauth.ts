@@ -9,11 +9,11 @@ import { seconds, session } from './session-settings.ts';
 export const httpsEdgeRouteOauth = module({
   name: 'oauth',
   title: 'HTTPSEdgeRouteOAuth',
-  description: 'Who uses the route signs in at an identity provider first.',
+  description: 'Requires users of the route to sign in with an identity provider.',
   of: httpsEdgeRoute,
   fields: {
     ...session,
     provider: { ...field(providerView, providerInput, 'required', true, null), sealed: true },
-    auth_check_interval: seconds('Every so many seconds the provider is asked again whether the user may enter.'),
+    auth_check_interval: seconds('Seconds between checks with the provider that the user still has access.'),
   },
 });

@@ -8,7 +8,7 @@ import { clientId, clientSecret, scopes, session } from './session-settings.ts';
 export const httpsEdgeRouteOidc = module({
   name: 'oidc',
   title: 'HTTPSEdgeRouteOIDC',
-  description: 'Who uses the route signs in at a provider of OpenID Connect first.',
+  description: 'Requires users of the route to sign in with an OpenID Connect provider.',
   of: httpsEdgeRoute,
   fields: {
     ...session,

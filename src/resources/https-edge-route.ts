@@ -15,12 +15,15 @@ const PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
 const DOT_SEGMENT = /\/(?:\.|%2[Ee]){1,2}(?:\/|$)/;
 
 const match = bytes(1024)
-  .refine((path) => PATH.test(path), 'must be a path: "/" first, no query, other characters percent-encoded')
+  .refine(
+    (path) => PATH.test(path),
+    'must be a path that starts with "/", without a query, with other characters percent-encoded',
+  )
   .refine(
     (path) => !DOT_SEGMENT.test(path),
-    'must not have "." or ".." as a segment, nor as %2e: no request arrives with them',
+    'must not contain "." or ".." segments, even as %2e: no request arrives with them',
   )
-  .meta({ description: 'The path, or what it starts with.', examples: ['/api'], ...pattern(PATH) });
+  .meta({ description: 'The path or path prefix to match.', examples: ['/api'], ...pattern(PATH) });
 
 export const httpsEdgeRoute = resource({
   name: 'https_edge_route',
@@ -31,7 +34,7 @@ export const httpsEdgeRoute = resource({
   table: 'https_edge_routes',
   tag: 'HTTPS edges',
   extension: true,
-  description: 'What an HTTPS edge does with requests for one path, or for all below one.',
+  description: 'How an HTTPS edge handles requests for one path, or for all paths with a prefix.',
   parent: { of: httpsEdge, parameter: 'edge_id' },
   fields: {
     ...described('What is served here.'),

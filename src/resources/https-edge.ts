@@ -12,7 +12,7 @@ export const httpsEdge = resource({
   collection: 'https_edges',
   tag: 'HTTPS edges',
   extension: true,
-  description: 'Serves HTTPS on its hostports; its routes say what is served where.',
+  description: 'Serves HTTPS on its hostports; its routes decide what is served on which path.',
   fields: { ...described('What the edge serves.'), hostports },
   samples: {
     least: {},

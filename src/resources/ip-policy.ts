@@ -9,8 +9,7 @@ export const ipPolicy = resource({
   path: '/ip_policies',
   collection: 'ip_policies',
   tag: 'IP policies',
-  description:
-    'A set of IP policy rules. It applies to no traffic until an endpoint or an IP restriction refers to it.',
+  description: 'A set of IP policy rules. It has no effect until an endpoint or an IP restriction refers to it.',
   fields: described('What the source addresses are.'),
   // What refers to a deleted policy goes on as if the policy had no rules.
   deletableWhileReferenced: true,

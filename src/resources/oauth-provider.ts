@@ -24,23 +24,22 @@ const organization = text()
   .regex(new RegExp(`^${SLUG}$`), 'must be the slug of an organisation')
   .meta({ examples: ['acme'] });
 const team = text()
-  .regex(
-    new RegExp(`^${SLUG}/${SLUG}$`),
-    'must be the slug of a team after that of its organisation, as in acme/admins',
-  )
+  .regex(new RegExp(`^${SLUG}/${SLUG}$`), 'must be the slugs of an organisation and a team, as in acme/admins')
   .meta({ examples: ['acme/admins'] });
 
 const generic = {
   client_id: clientId.nullish(),
   client_secret: clientSecret.nullish(),
   scopes: scopes.nullish(),
-  email_addresses: listOf(emailAddress).nullish().meta({ description: 'Users who may enter.' }),
-  email_domains: listOf(emailDomain).nullish().meta({ description: 'Users with addresses there may enter.' }),
+  email_addresses: listOf(emailAddress).nullish().meta({ description: 'Users who are let in.' }),
+  email_domains: listOf(emailDomain)
+    .nullish()
+    .meta({ description: 'Users with addresses in these domains are let in.' }),
 };
 const codeHost = {
   ...generic,
-  teams: listOf(team).nullish().meta({ description: 'Members of any may enter.' }),
-  organizations: listOf(organization).nullish().meta({ description: 'Members of any may enter.' }),
+  teams: listOf(team).nullish().meta({ description: 'Members of any of these are let in.' }),
+  organizations: listOf(organization).nullish().meta({ description: 'Members of any of these are let in.' }),
 };
 
 interface Credentials {
@@ -58,7 +57,7 @@ function checkCredentials(given: Credentials, context: z.RefinementCtx): void {
   if (id === undefined && secret !== undefined) refuse('client_id', 'is required with a client_secret');
   const scoped = (given.scopes ?? []).length > 0;
   if (scoped && (id === undefined || secret === undefined)) {
-    refuse('scopes', 'may be set only with a client_id and client_secret of your own');
+    refuse('scopes', 'may be set only with your own client_id and client_secret');
   }
 }
 
@@ -110,7 +109,7 @@ export const providerInput = z
     const said = used.length === 0 ? 'none' : used.join(' and ');
     context.addIssue({
       code: 'custom',
-      message: `must have exactly one of ${NAMES.join(', ')}; has ${said}`,
+      message: `must have exactly one of ${NAMES.join(', ')}, but has ${said}`,
       input: undefined,
     });
   })
@@ -123,7 +122,7 @@ export const providerInput = z
 
 const shownList = z.array(z.string());
 const shownGeneric = {
-  client_id: z.string().nullable().meta({ description: 'Null: the application of the service is used.' }),
+  client_id: z.string().nullable().meta({ description: 'Null if the application of the service is used.' }),
   client_secret: z.string().nullable(),
   scopes: shownList,
   email_addresses: shownList,

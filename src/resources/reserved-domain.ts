@@ -17,7 +17,7 @@ const domainInput = text()
     return z.NEVER;
   })
   .meta({
-    description: 'A host name, perhaps with `*.` before it; international names in their script or in ASCII.',
+    description: 'A host name, optionally with a leading `*.`; international names in their own script or in ASCII.',
     examples: ['app.example.com'],
     ...pattern(/^(?:\*\.)?[^\s:*]+$/),
   });
@@ -25,7 +25,7 @@ const domainInput = text()
 const shownDomain = z.string().meta({ description: 'In ASCII and lower case.', examples: ['app.example.com'] });
 
 export const region = z.enum(['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa']);
-const regionAbout = { description: 'Deprecated; kept and shown, without effect.', deprecated: true };
+const regionAbout = { description: 'Deprecated: stored and shown, but without effect.', deprecated: true };
 
 export const privateKeyType = z.enum(['rsa', 'ecdsa']);
 
@@ -36,22 +36,25 @@ const authorityAbout = {
 
 export const certificatePolicy = z
   .object({ authority: z.string().meta(authorityAbout), private_key_type: privateKeyType })
-  .meta({ id: 'ReservedDomainCertPolicy', description: 'Automatic certificates: who issues them, for which key.' });
+  .meta({
+    id: 'ReservedDomainCertPolicy',
+    description: 'Automatic certificates: who issues them, and for which type of key.',
+  });
 
 const certificatePolicyInput = z
   .strictObject({
     authority: text().max(64).meta(authorityAbout),
     private_key_type: privateKeyType.nullish().meta({ description: 'Default `rsa`.' }),
   })
-  .meta({ id: 'ReservedDomainCertPolicyInput', description: 'Automatic certificates to ask for.' })
+  .meta({ id: 'ReservedDomainCertPolicyInput', description: 'Automatic certificates to request.' })
   .transform(({ authority, private_key_type }) => ({ authority, private_key_type: private_key_type ?? 'rsa' }));
 
 export const certificateJob = z
   .object({
-    error_code: z
-      .enum(['INTERNAL_ERROR', 'DNS_ERROR'])
-      .nullable()
-      .meta({ description: 'INTERNAL_ERROR passes; DNS_ERROR stays until its cause is corrected. Null: none so far.' }),
+    error_code: z.enum(['INTERNAL_ERROR', 'DNS_ERROR']).nullable().meta({
+      description:
+        'INTERNAL_ERROR is temporary; DNS_ERROR remains until its cause is fixed. Null if there was no error.',
+    }),
     msg: z.string().meta({ examples: ['waiting to be started'] }),
     started_at: timestamp().nullable().meta({ description: 'Null until the job has started.' }),
     retries_at: timestamp().nullable(),
@@ -80,16 +83,16 @@ export const reservedDomain = resource({
   path: '/reserved_domains',
   collection: 'reserved_domains',
   tag: 'Reserved domains',
-  description: 'A host name, or all below one, that is yours to serve endpoints on.',
+  description: 'A host name, or a wildcard, that is reserved for your endpoints.',
   fields: {
     ...described('What is served on the domain.'),
     domain: { ...field(shownDomain, domainInput, 'required', false, null), unique: true },
     region: field(region.nullable().meta(regionAbout), region.nullable().meta(regionAbout), 'optional', false, null),
-    cname_target: cname('Where a CNAME record of the domain must point; null below a domain of the service.'),
+    cname_target: cname('Target of the CNAME record that the domain needs; null below a service domain.'),
     certificate_id: optionalReference(
       [tlsCertificate],
       'certificate',
-      'Not together with a certificate_management_policy.',
+      'Cannot be combined with a certificate_management_policy.',
     ),
     certificate_management_policy: field(
       certificatePolicy.nullable(),
@@ -101,17 +104,17 @@ export const reservedDomain = resource({
     ),
     certificate_management_status: derived(certificateStatus.nullable(), 'jsonb'),
     acme_challenge_cname_target: cname(
-      'Where a CNAME record of `_acme-challenge.<domain>` must point for a wildcard certificate; else null.',
+      'Target of the CNAME record that `_acme-challenge.<domain>` needs for a wildcard certificate; null otherwise.',
     ),
     http_endpoint_configuration_id: laterReference(
       [endpointConfiguration],
       'http_endpoint_configuration',
-      'Of type http.',
+      'An endpoint configuration of type http.',
     ),
     https_endpoint_configuration_id: laterReference(
       [endpointConfiguration],
       'https_endpoint_configuration',
-      'Of type https.',
+      'An endpoint configuration of type https.',
     ),
   },
   samples: {

@@ -10,7 +10,7 @@ const UINT32_MAX = 4_294_967_295;
 export function seconds(description: string) {
   const message = `must be a whole number from 0 to ${UINT32_MAX}`;
   const schema = z.number().int(message).min(0, message).max(UINT32_MAX, message);
-  return setting(schema.meta({ description: `${description} 0: not set.`, examples: [3600] }), 0);
+  return setting(schema.meta({ description: `${description} 0 means not set.`, examples: [3600] }), 0);
 }
 
 /** Characters of a cookie's name (RFC 6265, section 4.1.1). */
@@ -22,18 +22,18 @@ const cookiePrefix = text().regex(
 export const session = {
   enabled,
   options_passthrough: setting(
-    z.boolean().meta({ description: 'Whether OPTIONS requests pass without signing in, as CORS needs it.' }),
+    z.boolean().meta({ description: 'Whether OPTIONS requests are let through without signing in, as CORS requires.' }),
     false,
   ),
   cookie_prefix: setting(
     cookiePrefix.meta({
-      description: 'Prefix of the session cookie. Empty when not set: then `service.` is used.',
+      description: 'Prefix of the session cookie; if empty, `service.` is used.',
       examples: ['acme.'],
     }),
     '',
   ),
-  inactivity_timeout: seconds('After so many seconds without a request the session ends.'),
-  maximum_duration: seconds('After so many seconds the session ends.'),
+  inactivity_timeout: seconds('Seconds without a request after which the session ends.'),
+  maximum_duration: seconds('Seconds after which the session ends.'),
 };
 
 const MAX_LIST = 250;
@@ -45,16 +45,19 @@ export function listOf<T extends z.ZodType>(member: T) {
 
 /** RFC 6749, section 3.3. */
 export const scopes = listOf(
-  text().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/, 'must be one scope: 1 to 255 characters without spaces and quotes'),
-).meta({ description: 'Asked for when signing in.', examples: [['openid', 'email']] });
+  text().regex(
+    /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/,
+    'must be a single scope: 1 to 255 characters without spaces or quotes',
+  ),
+).meta({ description: 'Scopes to request at sign-in.', examples: [['openid', 'email']] });
 
 export const clientId = text()
   .min(1, 'must not be empty')
   .max(1024, 'must be at most 1024 characters')
-  .meta({ description: 'Id of your application at the provider.', examples: ['my-application'] });
+  .meta({ description: 'Client id of your application at the provider.', examples: ['my-application'] });
 
 /** Sealed in the database; shown to those who may set it. */
 export const clientSecret = text()
   .min(1, 'must not be empty')
   .max(4096, 'must be at most 4096 characters')
-  .meta({ description: 'Secret of your application at the provider.', examples: ['…'] });
+  .meta({ description: 'Client secret of your application at the provider.', examples: ['…'] });

@@ -10,12 +10,12 @@ export const DEFAULT_KEY_TYPE = 'ed25519';
 export const DEFAULT_CURVE = 'nistp256';
 
 const keyTypeAsked = sshKeyType.meta({
-  description: `Type of the key that is generated: ed25519 (the default), ecdsa, or rsa with ${RSA_BITS} bits.`,
+  description: `Type of the key to generate: ed25519 (the default), ecdsa, or rsa with ${RSA_BITS} bits.`,
   examples: ['ecdsa'],
 });
 const curve = ellipticCurve
   .nullable()
-  .meta({ description: `Curve of an ecdsa key, ${DEFAULT_CURVE} unless given; null for others.` });
+  .meta({ description: `Curve of an ecdsa key, ${DEFAULT_CURVE} by default; null for other key types.` });
 
 export const sshCertificateAuthority = resource({
   name: 'ssh_certificate_authority',
@@ -25,7 +25,7 @@ export const sshCertificateAuthority = resource({
   collection: 'ssh_certificate_authorities',
   tag: 'SSH certificates',
   extension: true,
-  description: 'A key pair that signs SSH host certificates. It is generated here, and the private key never shown.',
+  description: 'A key pair that signs SSH host certificates. The service generates it and never shows the private key.',
   fields: {
     ...described('Whose hosts it signs for.'),
     private_key_type: field(keyTypeAsked, z.nullable(keyTypeAsked), 'optional', false, DEFAULT_KEY_TYPE),

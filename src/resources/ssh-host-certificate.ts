@@ -10,19 +10,19 @@ import { sshCertificateAuthority } from './ssh-certificate-authority.ts';
 
 /** Certificates count whole seconds from 1970 on, so the rest of a second is dropped. */
 const second = instant()
-  .refine((value) => Date.parse(value) >= 0, 'must not be before 1970, where the time of SSH begins')
+  .refine((value) => Date.parse(value) >= 0, 'must not be before 1970, when SSH time begins')
   .transform((value) => new Date(Math.floor(Date.parse(value) / 1000) * 1000).toISOString());
 
 const PUBLIC_KEY = {
   examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFWZRGX/Vo6hXNXeSwNYyEOzmVz/4PmjvCNMJ/R6NYEU root@web-1'],
 };
 const PRINCIPALS = {
-  description: 'Host names and addresses that the host may answer for; empty: any.',
+  description: 'Host names and addresses that the certificate is valid for; empty means any.',
   examples: [['web-1.example.com', '192.0.2.1']],
 };
-const FROM = { description: 'Start of the validity; now unless given.', examples: ['2026-11-21T10:00:00.000Z'] };
+const FROM = { description: 'Start of the validity period; defaults to now.', examples: ['2026-11-21T10:00:00.000Z'] };
 const UNTIL = {
-  description: 'End of the validity; one year from now, or from a later start, unless given.',
+  description: 'End of the validity period; defaults to one year from now, or from the start if that is later.',
   examples: ['2027-11-21T10:00:00.000Z'],
 };
 
@@ -33,11 +33,11 @@ export const sshHostCertificate = resource({
   path: '/ssh_host_certificates',
   collection: 'ssh_host_certificates',
   tag: 'SSH certificates',
-  description: 'A certificate by which SSH clients that trust the authority know a host.',
+  description: 'A certificate that identifies a host to SSH clients that trust the authority.',
   fields: {
     ...described('Which host it is for.'),
     public_key: field(
-      z.string().meta({ description: 'The key that is signed, as in an authorized_keys file.', ...PUBLIC_KEY }),
+      z.string().meta({ description: 'The signed key, as in an authorized_keys file.', ...PUBLIC_KEY }),
       sshPublicKey.meta({
         description: 'Public key of the host, as in its .pub file: rsa from 2048 bits, ecdsa or ed25519.',
         ...PUBLIC_KEY,
@@ -62,7 +62,7 @@ export const sshHostCertificate = resource({
     valid_until: field(timestamp().meta(UNTIL), z.nullable(second).meta(UNTIL), 'optional', false, null),
     certificate: derived(
       z.string().meta({
-        description: 'For the file that HostCertificate in sshd_config names.',
+        description: 'Contents of the file that HostCertificate in sshd_config names.',
         examples: ['ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAx…'],
       }),
     ),

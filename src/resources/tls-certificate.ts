@@ -26,7 +26,7 @@ export const tlsCertificate = resource({
   collection: 'tls_certificates',
   tag: 'TLS certificates',
   extension: true,
-  description: 'A certificate chain with its private key, which no response shows.',
+  description: 'A certificate chain and its private key. No response shows the key.',
   fields: {
     ...described('What the certificate is for.'),
     certificate_pem: required(
@@ -39,7 +39,7 @@ export const tlsCertificate = resource({
     ),
     private_key_pem: writeOnly(
       bytes(MAX_KEY_BYTES).meta({
-        description: 'The private key of the first certificate, in PEM and without a passphrase.',
+        description: 'The private key of the first certificate, in PEM, without a passphrase.',
         examples: ['-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49…\n-----END PRIVATE KEY-----\n'],
         ...pattern(/^\s*-----BEGIN /),
       }),
@@ -49,7 +49,7 @@ export const tlsCertificate = resource({
     serial_number: derived(z.string().meta({ description: 'In lower-case hex.', examples: ['04d2f1a09b3c'] })),
     private_key_type: derived(tlsKeyType),
     issued_at: derived(
-      timestamp().nullable().meta({ description: 'When the service obtained it; null for an uploaded one.' }),
+      timestamp().nullable().meta({ description: 'When the service obtained it; null if it was uploaded.' }),
     ),
   },
   samples: {

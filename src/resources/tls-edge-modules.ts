@@ -15,7 +15,8 @@ const some = { min: 1, max: MAX_MODULE_REFERENCES };
 export const tlsEdgeIpRestriction = module({
   name: 'ip_restriction',
   title: 'TLSEdgeIPRestriction',
-  description: 'IP policies that decide whether a source address may connect. A deleted one counts as without rules.',
+  description:
+    'IP policies that decide whether a source address may connect. A deleted policy counts as one without rules.',
   of: tlsEdge,
   fields: { enabled, ip_policy_ids: requiredReferences([ipPolicy], 'ip_policies', some) },
 });
@@ -23,7 +24,7 @@ export const tlsEdgeIpRestriction = module({
 export const tlsEdgeMutualTls = module({
   name: 'mutual_tls',
   title: 'TLSEdgeMutualTLS',
-  description: 'Certificate authorities by which the certificates of clients are validated.',
+  description: 'Certificate authorities that client certificates are validated against.',
   of: tlsEdge,
   fields: {
     enabled,

@@ -13,7 +13,7 @@ export const tlsEdge = resource({
   collection: 'tls_edges',
   tag: 'TLS edges',
   extension: true,
-  description: 'Serves TLS on its hostports; its modules say from whom, for whom and by what.',
+  description: 'Serves TLS on its hostports; its modules decide who may connect and which backend answers.',
   fields: { ...described('What the edge serves.'), hostports, modules: moduleNames },
   samples: {
     least: {},

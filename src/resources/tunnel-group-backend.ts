@@ -8,7 +8,7 @@ export const MAX_LABELS = 20;
 
 /** As in the label rules of ACLs, without the wildcard. */
 const LABEL = /^[A-Za-z0-9._/:-]{1,255}$/;
-const LABEL_RULE = 'has 1 to 255 letters, digits and . _ / : -';
+const LABEL_RULE = 'must be 1 to 255 letters, digits and . _ / : -';
 
 const labels = z
   .record(z.string(), z.string())
@@ -20,11 +20,11 @@ const labels = z
       if (!LABEL.test(key)) refuse(`a label's key ${LABEL_RULE}`, key);
       else if (!LABEL.test(value)) refuse(`a label's value ${LABEL_RULE}`, key);
     }
-    if (entries.length === 0) refuse('must have at least one label: a backend of every tunnel is not meant');
-    if (entries.length > MAX_LABELS) refuse(`must have at most ${MAX_LABELS} labels, has ${entries.length}`);
+    if (entries.length === 0) refuse('must have at least one label: without any it would match every tunnel');
+    if (entries.length > MAX_LABELS) refuse(`must have at most ${MAX_LABELS} labels, but has ${entries.length}`);
   })
   .meta({
-    description: 'Labels that a tunnel must have, all of them.',
+    description: 'A tunnel belongs to the group if it has all of these labels.',
     examples: [{ app: 'web' }],
     ...form({
       propertyNames: { pattern: LABEL.source },
@@ -45,7 +45,7 @@ export const tunnelGroupBackend = resource({
   table: 'tunnel_group_backends',
   tag: 'Backends',
   extension: true,
-  description: 'A backend of all tunnels with these labels.',
+  description: 'A backend that consists of all tunnels with the given labels.',
   fields: {
     ...described('Which tunnels these are.'),
     labels: { ...required(labels, { storage: 'jsonb' }), view: shownLabels },

@@ -12,7 +12,7 @@ export const user = resource({
   tag: 'Users and keys',
   extension: true,
   access: 'admin',
-  description: 'A person. Admins may do everything; others may not manage users, bots or other owners.',
+  description: 'A person. Admins may do everything; other users may not manage users, bots or what others own.',
   fields: {
     name: required(
       bytes(255)

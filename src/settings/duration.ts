@@ -6,7 +6,8 @@ export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
 
 /** Milliseconds. @throws RangeError when `value` is no such duration */
 export function parseDuration(value: string): number {
-  if (!new RegExp(DURATION_PATTERN).test(value)) throw new RangeError(`"${value}" is no duration such as 90s or 1h30m`);
+  if (!new RegExp(DURATION_PATTERN).test(value))
+    throw new RangeError(`"${value}" is not a duration such as 90s or 1h30m`);
   let ms = 0;
   for (const [, amount, , unit] of value.matchAll(/([0-9]+(\.[0-9]+)?)(ms|s|m|h)/g)) {
     ms += Number(amount) * (UNITS[unit ?? ''] ?? 0);

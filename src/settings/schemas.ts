@@ -1,4 +1,4 @@
-/** What the text of a setting may be, which is all that flags and variables can hold. */
+/** Schemas of settings; flags and variables hold only text. */
 import { z } from 'zod';
 import { DURATION_PATTERN, parseDuration } from './duration.ts';
 
@@ -11,7 +11,7 @@ export function wholeNumber(least: number, most: number) {
     .refine((value) => value >= least && value <= most, error);
 }
 
-/** Milliseconds. Bounded, since a timeout of nothing would end every call, and a pause of nothing none. */
+/** Milliseconds. Bounded, since a timeout of zero would end every call, and a pause of zero would never wait. */
 export function duration(least: string, most: string) {
   const error = `must be a duration from ${least} to ${most}, such as 90s or 1h30m`;
   const [leastMs, mostMs] = [parseDuration(least), parseDuration(most)];

@@ -100,7 +100,7 @@ describe.each(contract.operations.filter(({ query }) => query.includes('before_i
       expect(error.details, limit).toHaveProperty('?limit');
     }
     const twice = await admin.get(`${list}?limit=1&limit=2`);
-    expect(twice.error.details['?limit']).toBe('must be given once');
+    expect(twice.error.details['?limit']).toBe('must be given only once');
   });
 });
 

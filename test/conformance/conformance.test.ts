@@ -1,8 +1,8 @@
 /** Plays every row of the conformance table, and holds the table against the OpenAPI document. */
 import { afterAll, describe, expect, test } from 'vitest';
+import { table } from '../../dev/conformance/outcome-table.ts';
 import type { Row } from '../../dev/conformance/row.ts';
 import { SECTIONS } from '../../dev/conformance/sections.ts';
-import { table } from '../../dev/conformance/table.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { CONTRACT_OPERATIONS } from './contract-operations.ts';
 import { readContract } from './coverage.ts';

@@ -1,6 +1,6 @@
 /** Plays rows against an API, and finds what differs from what they say. */
 import { expect } from 'vitest';
-import type { Answer, Role, Row, Step } from '../../dev/conformance/row.ts';
+import type { Expected, Role, Row, Step } from '../../dev/conformance/row.ts';
 import { DROPPED, fill, mapLeaves, type Values } from '../../dev/fixtures/placeholders.ts';
 import type { Caller, Reply } from '../api/harness.ts';
 
@@ -34,7 +34,7 @@ export function send(step: Step, callers: Readonly<Record<Role, Caller>>, values
   return callers[as].send(method, path, { body, ...(headers ? { headers: { ...headers } } : {}) });
 }
 
-function compare(reply: Reply, wanted: Answer, values: Values): void {
+function compare(reply: Reply, wanted: Expected, values: Values): void {
   const { status, body, headers = {} } = fill(wanted, values);
   expect(reply.status, reply.text).toBe(status);
   if (body === undefined) {

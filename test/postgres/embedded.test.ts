@@ -60,7 +60,7 @@ describe('the embedded PostgreSQL', () => {
     await startAndDie();
     const said: string[] = [];
     const server = await startEmbeddedPostgres({ dataDir, log: (message) => said.push(message) });
-    expect(said.join()).toMatch(/joined the PostgreSQL that already runs/);
+    expect(said.join()).toMatch(/using the PostgreSQL that is already running/);
     expect(await query(server.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
     await server.stop();
     await expect(query(server.url, 'select 1')).rejects.toThrow();

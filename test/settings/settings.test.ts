@@ -21,7 +21,7 @@ async function refusal(args: string[], env: Record<string, string> = {}): Promis
   const run = promisify(execFile)(process.execPath, [MAIN, ...args], { env: environment, timeout: 30_000 });
   const { code, stderr } = failure.parse(await run.catch((error: unknown) => error));
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^The settings are not usable:\n/);
+  expect(stderr).toMatch(/^Invalid settings:\n/);
   expect(stderr).not.toMatch(/^\s+at /m);
   return stderr;
 }
@@ -105,7 +105,7 @@ describe('secrets', () => {
 describe('the command line', () => {
   test('asks for the database that is to be migrated', async () => {
     const said = await refusal(['migrate']);
-    expect(said).toMatch(/--database-url or DATABASE_URL is missing: PostgreSQL to bring up to date/);
+    expect(said).toMatch(/--database-url or DATABASE_URL is missing: PostgreSQL to migrate/);
     expect(said).not.toMatch(/embedded/);
   });
 

@@ -21,7 +21,7 @@ const bot = { owner: post('/bot_users', { name: 'a bot' }) };
 const FAR = '2999-01-01T00:00:00.000Z';
 
 const refusedExpiry = (expires_at: unknown, why: string, message = /as in 2026-11-21T10:00:00Z/): Row => ({
-  rule: `An API key does not expire at ${JSON.stringify(expires_at)}: ${why}`,
+  rule: `${JSON.stringify(expires_at)} is refused as the expiry of an API key: ${why}`,
   given: { made: post(path, {}) },
   ask: post(path, { expires_at }),
   answer: invalid({ '/expires_at': message }),
@@ -33,7 +33,7 @@ export const apiKeys: Section = {
   family: apiKey,
   rows: [
     {
-      rule: 'The answer to creating an API key has the key itself; no later one has it',
+      rule: 'Creating an API key returns the key itself; no later response does',
       given: { made: post(path, {}) },
       ask: post(path, {}),
       answer: created({ token: TOKEN }),
@@ -43,7 +43,7 @@ export const apiKeys: Section = {
       ],
     },
     {
-      rule: 'Lists of API keys have none of the keys themselves',
+      rule: 'Lists of API keys never contain the keys themselves',
       given: { made: post(path, {}) },
       ask: get(`${path}?limit=1`),
       answer: ok({ api_keys: [{ id: '{made.id}', token: null }] }),
@@ -61,7 +61,7 @@ export const apiKeys: Section = {
       answer: ok({ uri: '{base}/ip_policies' }),
     },
     {
-      rule: 'An API key belongs to whoever creates it, unless an admin names another user or bot',
+      rule: 'An API key belongs to its creator, unless an admin names another user or bot',
       ask: post(path, {}, { as: 'bot' }),
       answer: created({ owner_id: '{bot.id}' }),
       later: [
@@ -77,16 +77,16 @@ export const apiKeys: Section = {
     {
       rule: 'The owner of an API key must exist',
       ask: post(path, { owner_id: 'usr_01k9zq3v5hf8svx2r4c6y7n0wd' }),
-      answer: invalid({ '/owner_id': /there is no user or bot/ }),
+      answer: invalid({ '/owner_id': /owner \w+ does not exist/ }),
     },
     {
-      rule: 'An API key stays with its owner, and is what it is for life',
+      rule: 'Neither an API key nor its owner can be changed',
       given: { made: post(path, {}) },
       ask: patch(`${path}/{made.id}`, { owner_id: '{bot.id}', token: 'mine' }),
       answer: invalid({ '/owner_id': 'unknown field', '/token': 'unknown field' }),
     },
     {
-      rule: 'An API key is to be seen by its owner and by admins, and is nothing to anyone else',
+      rule: 'An API key is visible to its owner and to admins; for anyone else it does not exist',
       given: { made: post(path, {}, { as: 'user' }) },
       ask: get(`${path}/{made.id}`, { as: 'user' }),
       answer: ok({ owner_id: '{user.id}' }),
@@ -99,13 +99,13 @@ export const apiKeys: Section = {
       ],
     },
     {
-      rule: 'A list of API keys has only those of the caller, unless that is an admin',
+      rule: 'A list of API keys shows only those that the caller owns, unless the caller is an admin',
       given: { ...bot, key: post(path, { owner_id: '{owner.id}' }), other: post(path, {}) },
       ask: get(path, by('key')),
       answer: ok({ api_keys: [{ id: '{key.id}', owner_id: '{owner.id}' }], next_page_uri: null }),
     },
     {
-      rule: 'An API key does not expire unless it is said when',
+      rule: 'An API key does not expire by default',
       ask: post(path, {}),
       answer: created({ expires_at: null }),
     },
@@ -120,7 +120,7 @@ export const apiKeys: Section = {
       answer: created({ expires_at: FAR }),
     },
     {
-      rule: 'The expiry of an API key can be moved, also to the past, and taken away',
+      rule: 'The expiry of an API key can be changed, even to the past, and removed',
       given: { ...bot, key: post(path, { owner_id: '{owner.id}', expires_at: FAR }) },
       ask: patch(`${path}/{key.id}`, { expires_at: '2001-01-01T00:00:00Z' }),
       answer: ok({ expires_at: '2001-01-01T00:00:00.000Z' }),
@@ -134,7 +134,7 @@ export const apiKeys: Section = {
     refusedExpiry('2999-01-01', 'that is a day'),
     refusedExpiry('2999-02-30T00:00:00Z', 'there is no such day'),
     refusedExpiry('2999-01-01T00:00:00', 'that has no offset'),
-    refusedExpiry('2998-12-31T23:59:60Z', 'clocks here have no leap seconds', /leap second/),
-    refusedExpiry(5, 'that is a number', /must be a string, is a number/),
+    refusedExpiry('2998-12-31T23:59:60Z', 'leap seconds are not supported', /leap second/),
+    refusedExpiry(5, 'that is a number', /must be a string, not a number/),
   ],
 };

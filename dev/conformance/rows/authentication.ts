@@ -32,7 +32,7 @@ const FOR_EVERYONE = [...lists('everyone'), '/event_types'];
 const FOR_ADMINS = lists('admins');
 
 const mayRead = (as: 'user' | 'bot'): Row => ({
-  rule: `A ${as} may use every family that is not for admins alone`,
+  rule: `A ${as} may use every family that is not restricted to admins`,
   ask: post('/ip_policies', {}, { as }),
   answer: created({ id: idOf('ipp') }),
   later: FOR_EVERYONE.map((path) => [get(path, { as }), ok({ uri: `{base}${path}` })] as const),
@@ -52,13 +52,13 @@ export const authentication: Section = {
   title: 'Authentication',
   rows: [
     {
-      rule: 'An API key as a Bearer token says who calls',
+      rule: 'An API key as a Bearer token identifies the caller',
       given: keyed,
       ask: post('/credentials', {}, by('key')),
       answer: created({ owner_id: '{owner.id}' }),
     },
     {
-      rule: 'The word Bearer may be written in lower case',
+      rule: 'The scheme Bearer may be in lower case',
       given: keyed,
       ask: stranger('bearer {key.token}'),
       answer: ok(),
@@ -69,12 +69,12 @@ export const authentication: Section = {
       answer: unauthenticated,
     },
     {
-      rule: 'A key that nobody has is refused',
+      rule: 'An unknown key is refused',
       ask: stranger('Bearer tnl_ak_unknown'),
       answer: unauthenticated,
     },
     {
-      rule: 'A key in any other form than that of a Bearer token is refused',
+      rule: 'A key that is not sent as a Bearer token is refused',
       given: keyed,
       ask: stranger('{key.token}'),
       answer: unauthenticated,
@@ -85,20 +85,20 @@ export const authentication: Section = {
       ],
     },
     {
-      rule: 'A key that has expired is refused',
+      rule: 'An expired key is refused',
       given: { owner: bot, key: post('/api_keys', { owner_id: '{owner.id}', expires_at: '2001-01-01T00:00:00Z' }) },
       ask: get('/ip_policies', by('key')),
       answer: unauthenticated,
     },
     {
-      rule: 'A key that was deleted is refused from the next request on',
+      rule: 'A deleted key is refused from the next request on',
       given: { ...keyed, before: get('/ip_policies', by('key')) },
       ask: del('/api_keys/{key.id}'),
       answer: noContent,
       later: [[get('/ip_policies', by('key')), unauthenticated]],
     },
     {
-      rule: 'A key whose owner is inactive is refused, and taken again once the owner is active',
+      rule: 'A key whose owner is inactive is refused, and works again once the owner is active',
       given: { ...keyed, before: get('/ip_policies', by('key')) },
       ask: patch('/bot_users/{owner.id}', { active: false }),
       answer: ok({ active: false }),
@@ -109,24 +109,24 @@ export const authentication: Section = {
       ],
     },
     {
-      rule: 'Who calls is asked before the body is looked at',
+      rule: 'The caller is authenticated before the body is parsed',
       ask: post('/ip_policies', '{"', { as: 'anonymous' }),
       answer: unauthenticated,
     },
     {
-      rule: 'An authtoken of a tunnel agent is no API key',
+      rule: 'The authtoken of a tunnel agent does not work as an API key',
       given: { credential: post('/credentials', {}) },
       ask: get('/ip_policies', by('credential')),
       answer: unauthenticated,
     },
     {
-      rule: 'An API key is no authtoken of a tunnel agent',
+      rule: 'An API key does not work as the authtoken of a tunnel agent',
       given: keyed,
       ask: post('/credentials/authenticate', { token: '{key.token}' }),
       answer: ok({ allowed: false, credential_id: null, owner_id: null, matched_rule: null }),
     },
     {
-      rule: 'What an agent authenticates with is shown when it is created, and never again',
+      rule: 'The token that an agent authenticates with is shown when it is created, and never again',
       given: { made: post('/credentials', {}) },
       ask: get('/credentials/{made.id}'),
       answer: ok({ token: null }),
@@ -154,7 +154,7 @@ export const authentication: Section = {
       later: [[post('/credentials', { owner_id: '{user.id}' }), created({ owner_id: '{user.id}' })]],
     },
     {
-      rule: 'A user who is no admin may not name another owner',
+      rule: 'A user who is not an admin may not name another owner',
       ask: post('/credentials', { owner_id: '{bot.id}' }, { as: 'user' }),
       answer: refused('PERMISSION_DENIED', { '/owner_id': '{bot.id}' }),
       later: [

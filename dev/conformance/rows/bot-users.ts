@@ -1,4 +1,5 @@
 import { botUser } from '../../../src/resources/bot-user.ts';
+import { longest } from '../description-rows.ts';
 import {
   by,
   created,
@@ -14,7 +15,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { longest } from '../texts.ts';
 
 const path = '/bot_users';
 const made = { made: post(path, { name: 'a bot' }) };
@@ -46,13 +46,13 @@ export const botUsers: Section = {
   family: botUser,
   rows: [
     {
-      rule: 'A bot comes back with the name that it was given',
+      rule: 'A bot is returned with its name',
       given: { made: post(path, { name: 'deploys – Berlin' }) },
       ask: get(`${path}/{made.id}`),
       answer: ok({ name: 'deploys – Berlin', active: true }),
     },
     {
-      rule: 'A bot of which nothing else is said is active',
+      rule: 'A bot is active by default',
       ask: post(path, { name: 'a bot' }),
       answer: created({ active: true }),
     },
@@ -63,7 +63,7 @@ export const botUsers: Section = {
       later: [[post(path, { name: 'a bot', active: true }), created({ active: true })]],
     },
     {
-      rule: 'An active bot becomes inactive, and nothing else of it changes',
+      rule: 'A bot can be made inactive, which changes nothing else',
       given: made,
       ask: turned(false),
       answer: ok({
@@ -75,13 +75,13 @@ export const botUsers: Section = {
       }),
     },
     {
-      rule: 'An inactive bot becomes active, and nothing else of it changes',
+      rule: 'A bot can be made active again, which changes nothing else',
       given: { made: post(path, { name: 'a bot', active: false }) },
       ask: turned(true),
       answer: ok({ id: '{made.id}', uri: '{made.uri}', name: 'a bot', active: true, created_at: '{made.created_at}' }),
     },
     {
-      rule: 'A bot can be renamed, which leaves it active or inactive',
+      rule: 'Renaming a bot does not change whether it is active',
       given: { made: post(path, { name: 'a bot', active: false }) },
       ask: patch(`${path}/{made.id}`, { name: 'renamed' }),
       answer: ok({ name: 'renamed', active: false }),
@@ -109,7 +109,7 @@ export const botUsers: Section = {
       ],
     },
     {
-      rule: 'The name of a bot may have 255 bytes and no more, and is not empty',
+      rule: 'The name of a bot has 1 to 255 bytes',
       ask: post(path, { name: longest(255, 'bytes') }),
       answer: created({ name: longest(255, 'bytes') }),
       later: [
@@ -125,10 +125,10 @@ export const botUsers: Section = {
       later: [[patch(`${path}/{made.id}`, { name: null }), invalid({ '/name': /must be a string/ })]],
     },
     {
-      rule: 'A bot is active or not: true or false, nothing else',
+      rule: 'Whether a bot is active must be true or false',
       ask: post(path, { name: 'a bot', active: 'yes' }),
-      answer: invalid({ '/active': 'must be a boolean, is a string' }),
-      later: [[post(path, { name: 'a bot', active: null }), invalid({ '/active': 'must be a boolean, is null' })]],
+      answer: invalid({ '/active': 'must be a boolean, not a string' }),
+      later: [[post(path, { name: 'a bot', active: null }), invalid({ '/active': 'must be a boolean, not null' })]],
     },
     {
       rule: 'Two bots may have the same name',
@@ -155,7 +155,7 @@ export const botUsers: Section = {
       ],
     },
     {
-      rule: 'Of many things that a bot owns the error names the five newest',
+      rule: 'If a bot owns many credentials or keys, the error names the five newest',
       given: {
         ...made,
         ...Object.fromEntries(

@@ -12,7 +12,7 @@ const made = (rule: string, ca_pem: string, shown: Record<string, unknown>): Row
 
 const derived: Row[] = [
   {
-    rule: 'The PEM of a certificate authority is shown as it was sent, with the white space around it',
+    rule: 'The PEM of a certificate authority is returned unchanged, including surrounding white space',
     given: { made: post(path, { ca_pem: '\r\n{pem.ca}\n\n' }) },
     ask: get(`${path}/{made.id}`),
     answer: ok({ ca_pem: '\r\n{pem.ca}\n\n' }),
@@ -20,18 +20,14 @@ const derived: Row[] = [
   made('The common name of a certificate authority is that of the subject of its PEM', '{pem.ca}', {
     subject_common_name: 'Device CA',
   }),
-  made('A certificate authority without a common name has null there', '{pem.ca_without_name}', {
+  made('The common name of a certificate authority is null if the PEM has none', '{pem.ca_without_name}', {
     subject_common_name: null,
   }),
-  made(
-    'Start and end of a certificate authority are those of its PEM; one that has expired is taken',
-    '{pem.ca_expired}',
-    {
-      not_before: '2001-02-03T04:05:06.000Z',
-      not_after: '2002-03-04T05:06:07.000Z',
-    },
-  ),
-  made('A certificate authority that is not valid yet is taken', '{pem.ca_of_the_future}', {
+  made('The validity of a certificate authority is that of its PEM; an expired one is accepted', '{pem.ca_expired}', {
+    not_before: '2001-02-03T04:05:06.000Z',
+    not_after: '2002-03-04T05:06:07.000Z',
+  }),
+  made('A certificate authority that is not valid yet is accepted', '{pem.ca_of_the_future}', {
     not_before: '2101-02-03T04:05:06.000Z',
     not_after: '2102-03-04T05:06:07.000Z',
   }),
@@ -68,11 +64,11 @@ const derived: Row[] = [
       ],
     },
   ),
-  made('Both usages are empty for a certificate that says nothing of them', '{pem.ca_without_name}', {
+  made('Both usages are empty for a certificate that does not restrict them', '{pem.ca_without_name}', {
     key_usages: [],
     extended_key_usages: [],
   }),
-  made('A certificate authority may be below another one', '{pem.intermediate_ca}', {
+  made('A certificate authority may be an intermediate', '{pem.intermediate_ca}', {
     subject_common_name: 'Below the device CA',
   }),
 ];
@@ -84,31 +80,47 @@ const wrong = (rule: string, ca_pem: unknown, reason: RegExp): Row => ({
 });
 
 const refusals: Row[] = [
-  wrong('What is no CA by its basic constraints is refused', '{pem.leaf}', /not a CA/),
-  wrong('A CA whose key usage leaves out signing is refused', '{pem.ca_without_signing}', /keyCertSign/),
+  wrong('A certificate whose basic constraints do not mark it as a CA is refused', '{pem.leaf}', /not a CA/),
+  wrong('A CA whose key usage lacks certificate signing is refused', '{pem.ca_without_signing}', /keyCertSign/),
   wrong('The RSA key of a CA has at least 2048 bits', '{pem.ca_with_short_key}', /1024 bits/),
-  wrong('A certificate authority is one certificate, not a chain', '{pem.intermediate_ca}{pem.ca}', /2 certificates/),
-  wrong('A private key is refused where a CA belongs', '{pem.ca_key}', /private key/),
-  wrong('A private key after the CA is refused', '{pem.ca}{pem.ca_key}', /private key/),
-  wrong('Another kind of PEM is no CA', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n', /PUBLIC KEY/),
-  wrong('What is not PEM at all is no CA', 'garbage', /not PEM/),
   wrong(
-    'PEM without a certificate in it is no CA',
+    'A certificate authority must be one certificate, not a chain',
+    '{pem.intermediate_ca}{pem.ca}',
+    /2 certificates/,
+  ),
+  wrong('A private key in place of a CA is refused', '{pem.ca_key}', /private key/),
+  wrong('A private key after the CA is refused', '{pem.ca}{pem.ca_key}', /private key/),
+  wrong(
+    'Another kind of PEM is refused as a CA',
+    '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n',
+    /PUBLIC KEY/,
+  ),
+  wrong('Text that is not PEM is refused as a CA', 'garbage', /not PEM/),
+  wrong(
+    'PEM without a certificate is refused as a CA',
     '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
     /./,
   ),
-  wrong('A CA that is cut off is refused', '-----BEGIN CERTIFICATE-----\nAAAA', /cut off/),
+  wrong('A truncated CA is refused', '-----BEGIN CERTIFICATE-----\nAAAA', /truncated/),
   wrong('Text around the PEM of a CA is refused', '{pem.ca}and more', /outside/),
   wrong('Bytes after the certificate of a CA are refused', '{pem.ca_with_tail}', /trailing/),
-  wrong('A CA whose dates do not exist is refused', '{pem.ca_until_february_30}', /notAfter is no date/),
-  wrong('A CA whose dates readers take for different ones is refused', '{pem.ca_until_the_year_1}', /different dates/),
-  wrong('A CA signed by itself has a signature of its own key', '{pem.ca_with_wrong_signature}', /does not verify/),
-  wrong('BEGIN and END of a CA are on lines of their own', '{pem.ca_in_one_line}', /lines of their own/),
+  wrong('A CA whose dates do not exist is refused', '{pem.ca_until_february_30}', /notAfter that is not a valid date/),
+  wrong(
+    'A CA whose dates different parsers read differently is refused',
+    '{pem.ca_until_the_year_1}',
+    /different dates/,
+  ),
+  wrong(
+    'The signature of a self-signed CA must verify with its own key',
+    '{pem.ca_with_wrong_signature}',
+    /does not verify/,
+  ),
+  wrong('BEGIN and END of a CA must each be on its own line', '{pem.ca_in_one_line}', /on its own line/),
   made('The lines of a CA may have any length', '{pem.ca_in_three_lines}', { ca_pem: '{pem.ca_in_three_lines}' }),
-  wrong('An empty text is no CA', '', /empty/),
-  wrong('Null is no CA', null, /string/),
+  wrong('An empty text is refused as a CA', '', /empty/),
+  wrong('Null is refused as a CA', null, /string/),
   {
-    rule: 'The PEM of a CA may have 32768 bytes and no more',
+    rule: 'The PEM of a CA has at most 32768 bytes',
     ask: post(path, { ca_pem: '{pem.ca_at_limit}' }),
     answer: created({ subject_common_name: 'Device CA' }),
     later: [[post(path, { ca_pem: '{pem.ca_at_limit} ' }), invalid({ '/ca_pem': /32768 bytes/ })]],
@@ -124,14 +136,14 @@ export const certificateAuthorities: Section = {
   rows: [
     ...derived,
     {
-      rule: 'The PEM of a certificate authority stays as it is for life',
+      rule: 'The PEM of a certificate authority cannot be changed',
       given: { made: post(path, family.least) },
       ask: patch(`${path}/{made.id}`, { ca_pem: '{pem.ca_expired}' }),
       answer: invalid({ '/ca_pem': 'unknown field' }),
       later: [[get(`${path}/{made.id}`), ok({ ca_pem: '{pem.ca}' })]],
     },
     {
-      rule: 'What the PEM of a certificate authority says cannot be sent beside it',
+      rule: 'Fields derived from the PEM of a certificate authority cannot be sent',
       ask: post(path, {
         ...family.least,
         subject_common_name: 'Mine',
@@ -150,7 +162,7 @@ export const certificateAuthorities: Section = {
     },
     ...refusals,
     {
-      rule: 'A certificate authority cannot be deleted while an edge validates clients by it; the answer names the edge',
+      rule: 'A certificate authority cannot be deleted while an edge validates clients against it; the error names the edge',
       given: {
         ca: post(path, family.least),
         edge: post('/edges/tls', {}),

@@ -50,7 +50,7 @@ export const commonConventions: Section = {
   title: 'Common conventions',
   rows: [
     {
-      rule: 'A request has a key, the version that it speaks and, with a body, the type application/json',
+      rule: 'A request has a key, the version and, with a body, the type application/json',
       ask: post('/ip_policies', {}, { headers: { 'service-version': '2', 'content-type': 'application/json' } }),
       answer: { ...created({ id: idOf('ipp') }), headers: { 'content-type': /^application\/json/ } },
     },
@@ -60,7 +60,7 @@ export const commonConventions: Section = {
       answer: created({ id: idOf('ipp') }),
     },
     {
-      rule: 'A create without a body is one with an empty object',
+      rule: 'A create without a body is treated as one with an empty object',
       ask: post('/ip_policies'),
       answer: created({ description: null, metadata: null }),
     },
@@ -76,7 +76,7 @@ export const commonConventions: Section = {
       answer: ok({ ...backend, id: '{made.id}', status_code: 404 }),
     },
     {
-      rule: 'A PATCH with null sets a field back to what it is when never given',
+      rule: 'A PATCH with null resets a field to its default',
       given: { made: post('/backends/http_response', backend) },
       ask: patch('/backends/http_response/{made.id}', {
         body: null,
@@ -88,26 +88,26 @@ export const commonConventions: Section = {
       answer: ok({ body: '', headers: null, status_code: 200, description: null, metadata: null }),
     },
     {
-      rule: 'A PATCH without a body is one with an empty object',
+      rule: 'A PATCH without a body is treated as one with an empty object',
       given: { made: post('/ip_policies', { description: 'kept' }) },
       ask: patch('/ip_policies/{made.id}'),
       answer: ok({ description: 'kept' }),
     },
     {
-      rule: 'A PUT of a module answers 200 with the module',
+      rule: 'A PUT of a module returns 200 with the module',
       given: restricted,
       ask: put(restriction, { enabled: false, ip_policy_ids: ['{policy.id}'] }),
       answer: ok({ enabled: false, ip_policies: [refTo('/ip_policies', 'policy')] }),
     },
     {
-      rule: 'A PUT replaces a module as a whole: what it leaves out has its default again',
+      rule: 'A PUT replaces a module as a whole: fields that are left out get their default',
       given: { ...restricted, before: put(restriction, { enabled: false, ip_policy_ids: ['{policy.id}'] }) },
       ask: put(restriction, { ip_policy_ids: ['{other.id}'] }),
       answer: ok({ enabled: true, ip_policies: [refTo('/ip_policies', 'other')] }),
       later: [[get(restriction), ok({ enabled: true, ip_policies: [refTo('/ip_policies', 'other')] })]],
     },
     {
-      rule: 'Deleting a module and detaching answer 204 without a body',
+      rule: 'Deleting a module and detaching return 204 without a body',
       given: {
         ...restricted,
         before: put(restriction, { ip_policy_ids: ['{policy.id}'] }),
@@ -118,7 +118,7 @@ export const commonConventions: Section = {
       later: [[del('/reserved_domains/{domain.id}/certificate'), noContent]],
     },
     {
-      rule: 'A body may repeat the id of the path, but name no other',
+      rule: 'A body may repeat the id in the path, but not name another',
       given: made,
       ask: patch('/ip_policies/{made.id}', { id: '{made.id}' }),
       answer: ok({ id: '{made.id}' }),
@@ -130,7 +130,7 @@ export const commonConventions: Section = {
       ],
     },
     {
-      rule: 'Following the next pages leads through a whole list, newest first, to a page without a next one',
+      rule: 'Following next_page_uri leads through the whole list, newest first, until it is null',
       given: three,
       ask: page('?limit=1'),
       answer: has(['third'], '?before_id={third.id}&limit=1'),
@@ -140,20 +140,20 @@ export const commonConventions: Section = {
       ],
     },
     {
-      rule: 'A last page that is not full has no next one either',
+      rule: 'A last page that is not full has no next page',
       given: three,
       ask: page('?limit=2'),
       answer: has(['third', 'second'], '?before_id={second.id}&limit=2'),
       later: [[page('?before_id={second.id}&limit=2'), has(['first'], null)]],
     },
     {
-      rule: 'Without a limit a list that is no longer than a page has one page',
+      rule: 'Without a limit a short list has one page',
       given: three,
       ask: page(''),
       answer: has(['third', 'second', 'first'], null),
     },
     {
-      rule: 'Without a limit a page has 100',
+      rule: 'Without a limit a page has 100 items',
       given: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`n${n}`, post('/ip_policies', {})])),
       ask: get('/ip_policies'),
       answer: ok({
@@ -162,24 +162,24 @@ export const commonConventions: Section = {
       }),
     },
     {
-      rule: 'A page may begin after something that is deleted by now',
+      rule: 'A page may start after a resource that has since been deleted',
       given: { ...three, gone: del('/credentials/{second.id}') },
       ask: page('?before_id={second.id}'),
       answer: has(['first'], null),
     },
     {
-      rule: 'What is created meanwhile is on no later page',
+      rule: 'Resources created while paging are on no later page',
       given: { ...three, seen: page('?limit=1'), fourth: post('/credentials', {}, by('key')) },
       ask: page('?before_id={third.id}&limit=2'),
       answer: has(['second', 'first'], null),
     },
     {
-      rule: 'A query parameter may be given once',
+      rule: 'A query parameter may be given only once',
       ask: get('/ip_policies?limit=1&limit=2'),
       answer: invalid({ '?limit': /once/ }),
     },
     {
-      rule: 'A query parameter that is not known is refused by name',
+      rule: 'An unknown query parameter is refused by name',
       ask: get('/ip_policies?offset=3&page=1'),
       answer: invalid({ '?offset': 'unknown query parameter', '?page': 'unknown query parameter' }),
     },
@@ -190,29 +190,29 @@ export const commonConventions: Section = {
       answer: invalid({ '?ip_policy_id': 'unknown query parameter' }),
     },
     {
-      rule: 'Every wrong field of a body is named at once',
+      rule: 'The error lists every invalid field of a body',
       ask: post('/ip_policies', { descripton: 'a', 'a/b~c': 1, metadata: 3 }),
       answer: invalid({
         '/descripton': 'unknown field',
         '/a~1b~0c': 'unknown field',
-        '/metadata': 'must be a string, is a number',
+        '/metadata': 'must be a string, not a number',
       }),
     },
     malformed('A body must be JSON', '{"description":', { body: /JSON/ }),
     malformed('A body must be an object', '["description"]', { body: /must be a JSON object/ }),
     malformed('A body must not be null', 'null', { body: /must be a JSON object/ }),
-    malformed('A body may not have one member twice', '{"description":"a","description":"b"}', { body: /twice/ }),
+    malformed('A body may not repeat a member', '{"description":"a","description":"b"}', { body: /twice/ }),
     malformed('A body may not have a member named __proto__', '{"__proto__":{}}', { body: /__proto__/ }),
     malformed('A body may be nested up to 32 levels', NESTED, { body: /nested/ }),
     malformed('A text may not have a NUL character', '{"description":"a\\u0000b"}', { '/description': /NUL/ }),
     malformed('A text must be Unicode', '{"description":"a\\ud800b"}', { '/description': /surrogate/ }),
     {
-      rule: 'A request may bring an id for itself, which its answer repeats',
+      rule: 'A request may carry its own request id, which the response repeats',
       ask: get('/ip_policies?limit=1', { headers: { 'x-request-id': 'from-{unique}' } }),
       answer: { status: 200, headers: { 'x-request-id': 'from-{unique}' } },
     },
     {
-      rule: 'A request without an id, or with one that is no such id, gets one',
+      rule: 'A request without a valid request id gets one',
       ask: get('/ip_policies?limit=1'),
       answer: { status: 200, headers: { 'x-request-id': /^[0-9a-f-]{36}$/ } },
       later: [

@@ -31,7 +31,7 @@ const unchanged = (rule: string, tags: string): Row => ({
 });
 
 const malformed = (header: string, step: Step): Row => ({
-  rule: `${header} has entity tags in double quotes, or *`,
+  rule: `${header} must have entity tags in double quotes, or *`,
   given: made,
   ask: step,
   answer: invalid({ [header]: /double quotes/ }),
@@ -53,13 +53,13 @@ export const conditionalRequests: Section = {
       later: [tagged(get(one), 200, '"2"')],
     },
     {
-      rule: 'A change to what is there already leaves the tag',
+      rule: 'A change that has no effect keeps the tag',
       given: made,
       ask: patch(one, { description: 'a' }),
       answer: { ...ok({ description: 'a' }), headers: { etag: '"1"' } },
     },
     {
-      rule: 'A PATCH with If-Match is made at that revision only',
+      rule: 'A PATCH with If-Match takes effect only at that revision',
       given: changed,
       ask: patch(one, { description: 'c' }, match('"1"')),
       answer: stale,
@@ -69,14 +69,14 @@ export const conditionalRequests: Section = {
       ],
     },
     {
-      rule: 'A PUT with If-Match is made at that revision only',
+      rule: 'A PUT with If-Match takes effect only at that revision',
       given: changed,
       ask: put(set, { rules: [] }, match('"1"')),
       answer: stale,
       later: [[put(set, { rules: [] }, match('"2"')), ok({ ip_policy_rules: [] })]],
     },
     {
-      rule: 'A DELETE with If-Match is made at that revision only',
+      rule: 'A DELETE with If-Match takes effect only at that revision',
       given: changed,
       ask: del(one, match('"1"')),
       answer: stale,
@@ -86,7 +86,7 @@ export const conditionalRequests: Section = {
       ],
     },
     {
-      rule: 'Detaching with If-Match is done at that revision only',
+      rule: 'Detaching with If-Match takes effect only at that revision',
       given: { made: post('/reserved_domains', { domain: '{unique}.example.net' }) },
       ask: del('/reserved_domains/{made.id}/certificate', match('"2"')),
       answer: refused('PRECONDITION_FAILED', { etag: '"1"' }),
@@ -100,29 +100,29 @@ export const conditionalRequests: Section = {
       later: [[patch('/ip_policies/ipp_01k9zq3v5hf8svx2r4c6y7n0wd', {}, match('*')), refused('NOT_FOUND')]],
     },
     {
-      rule: 'If-Match may have several tags, of which one must fit',
+      rule: 'If-Match may have several tags, one of which must match',
       given: changed,
       ask: patch(one, { description: 'c' }, match('"7", "2"')),
       answer: ok({ description: 'c' }),
     },
     {
-      rule: 'A weak tag never fits in If-Match',
+      rule: 'A weak tag never matches in If-Match',
       given: changed,
       ask: patch(one, { description: 'c' }, match('W/"2"')),
       answer: stale,
     },
     {
-      rule: 'If-Match counts also where nothing would change',
+      rule: 'If-Match is checked even if nothing would change',
       given: changed,
       ask: patch(one, {}, match('"1"')),
       answer: stale,
     },
-    unchanged('Reading with the current tag in If-None-Match answers 304 without a body', '"1"'),
+    unchanged('Reading with the current tag in If-None-Match returns 304 without a body', '"1"'),
     unchanged('If-None-Match may have several tags', '"7", "1"'),
-    unchanged('A weak tag fits in If-None-Match', 'W/"1"'),
-    unchanged('If-None-Match with * fits whatever exists', '*'),
+    unchanged('A weak tag matches in If-None-Match', 'W/"1"'),
+    unchanged('If-None-Match with * matches whatever exists', '*'),
     {
-      rule: 'Reading with another tag in If-None-Match answers what there is',
+      rule: 'Reading with another tag in If-None-Match returns the resource',
       given: changed,
       ask: get(one, unless('"1"')),
       answer: { ...ok({ description: 'b' }), headers: { etag: '"2"' } },
@@ -130,7 +130,7 @@ export const conditionalRequests: Section = {
     malformed('If-Match', patch(one, {}, match('1'))),
     malformed('If-None-Match', get(one, unless('1'))),
     {
-      rule: 'A create is not conditional: it ignores both headers, whatever they say',
+      rule: 'A create ignores both headers, whatever they say',
       ask: post('/ip_policies', {}, { headers: { 'if-match': '7', 'if-none-match': '*' } }),
       answer: { status: 201, headers: { etag: '"1"' } },
     },
@@ -159,7 +159,7 @@ export const conditionalRequests: Section = {
       ],
     },
     {
-      rule: 'The tag of an edge covers its modules, which have the same one',
+      rule: 'The tag of an edge covers its modules, which share it',
       given: { made: post('/edges/tls', {}), policy: post('/ip_policies', {}) },
       ask: put('/edges/tls/{made.id}/ip_restriction', { ip_policy_ids: ['{policy.id}'] }, match('"1"')),
       answer: { status: 200, headers: { etag: '"2"' } },

@@ -28,12 +28,12 @@ const inactive = {
 
 const tokens: readonly Row[] = [
   {
-    rule: 'The answer to creating a credential has its authtoken',
+    rule: 'Creating a credential returns its authtoken',
     ask: post(path, {}),
     answer: created({ token: TOKEN }),
   },
   {
-    rule: 'No answer after that has the authtoken of a credential',
+    rule: 'No later response contains the authtoken of a credential',
     given: { made: post(path, {}) },
     ask: get(`${path}/{made.id}`),
     answer: ok({ id: '{made.id}', token: null }),
@@ -49,31 +49,31 @@ const tokens: readonly Row[] = [
     answer: created({ token: not('{made.token}') }),
   },
   {
-    rule: 'An authtoken is chosen by the service and stays as it is',
+    rule: 'The service generates an authtoken, and it never changes',
     given: { made: post(path, {}) },
     ask: post(path, { token: 'mine' }),
     answer: invalid({ '/token': 'unknown field' }),
     later: [[patch(`${path}/{made.id}`, { token: 'mine' }), invalid({ '/token': 'unknown field' })]],
   },
   {
-    rule: 'A tunnel agent is known by its authtoken',
+    rule: 'A tunnel agent is identified by its authtoken',
     given: { made: post(path, { acl: ['bind:example.com'] }) },
     ask: ask(),
     answer: ok({ allowed: true, credential_id: '{made.id}', owner_id: '{admin.id}', matched_rule: null }),
   },
   {
-    rule: 'An authtoken that is not known says nothing about anyone',
+    rule: 'An unknown authtoken is not allowed and reveals nothing',
     ask: post(`${path}/authenticate`, { token: 'tnl_cr_unknown', bind: 'example.com' }),
     answer: NOBODY,
   },
   {
-    rule: 'The authtoken of a deleted credential is not known any more',
+    rule: 'The authtoken of a deleted credential no longer works',
     given: { made: post(path, {}), gone: del(`${path}/{made.id}`) },
     ask: ask(),
     answer: NOBODY,
   },
   {
-    rule: 'The authtokens of an inactive owner are not known while it is inactive',
+    rule: 'The authtokens of an owner do not work while the owner is inactive',
     given: { ...inactive, off: patch('/bot_users/{owner.id}', { active: false }) },
     ask: ask(),
     answer: NOBODY,
@@ -83,7 +83,7 @@ const tokens: readonly Row[] = [
     ],
   },
   {
-    rule: 'Asking about an authtoken needs one, and a target that could be bound',
+    rule: 'Asking about an authtoken requires one, and the target must be valid',
     ask: post(`${path}/authenticate`, {}),
     answer: invalid({ '/token': 'is required' }),
     later: [
@@ -95,7 +95,7 @@ const tokens: readonly Row[] = [
 
 const owners: readonly Row[] = [
   {
-    rule: 'The owner of a credential is whoever creates it, unless they say otherwise',
+    rule: 'The owner of a credential defaults to its creator',
     ask: post(path, { description: 'mine' }),
     answer: created({ owner_id: '{admin.id}' }),
     later: [[post(path, { owner_id: null }, { as: 'bot' }), created({ owner_id: '{bot.id}' })]],
@@ -112,16 +112,16 @@ const owners: readonly Row[] = [
   {
     rule: 'The owner of a credential must exist',
     ask: post(path, { owner_id: 'bot_01k9zq3v5hf8svx2r4c6y7n0wd' }),
-    answer: invalid({ '/owner_id': /there is no user or bot/ }),
+    answer: invalid({ '/owner_id': /owner \w+ does not exist/ }),
   },
   {
-    rule: 'A credential stays with its owner',
+    rule: 'The owner of a credential cannot be changed',
     given: { made: post(path, {}) },
     ask: patch(`${path}/{made.id}`, { owner_id: '{bot.id}' }),
     answer: invalid({ '/owner_id': 'unknown field' }),
   },
   {
-    rule: "The owner of a credential may read, change and delete it, which is nobody else's but admins'",
+    rule: 'The owner of a credential may read, change and delete it; only admins may do so, too',
     given: { made: post(path, {}, { as: 'user' }) },
     ask: patch(`${path}/{made.id}`, { description: 'mine' }, { as: 'user' }),
     answer: ok({ description: 'mine' }),
@@ -134,7 +134,7 @@ const owners: readonly Row[] = [
     ],
   },
   {
-    rule: 'A list of credentials has only those of the caller, unless that is an admin',
+    rule: 'A list of credentials shows only those that the caller owns, unless the caller is an admin',
     given: {
       owner: post('/bot_users', { name: 'a bot' }),
       key: post('/api_keys', { owner_id: '{owner.id}' }),

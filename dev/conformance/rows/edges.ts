@@ -17,7 +17,7 @@ export const httpsEdges: Section = {
       otherPath: tls,
     }),
     {
-      rule: 'The routes of an HTTPS edge go with it, and their modules with them',
+      rule: 'Deleting an HTTPS edge deletes its routes and their modules',
       given: {
         edge: post(https, {}),
         route: post(`${https}/{edge.id}/routes`, { match: '/', match_type: 'path_prefix' }),
@@ -45,13 +45,13 @@ export const tlsEdges: Section = {
       otherPath: https,
     }),
     {
-      rule: 'A TLS edge begins without modules, and their names cannot be sent',
+      rule: 'A TLS edge starts without modules, and a request cannot set their names',
       ask: post(tls, {}),
       answer: created({ modules: [] }),
       later: [[post(tls, { modules: ['backend'] }), invalid({ '/modules': 'unknown field' })]],
     },
     {
-      rule: 'The modules of a TLS edge go with it, and let go of what they refer to',
+      rule: 'Deleting a TLS edge deletes its modules and their references',
       given: {
         edge: post(tls, {}),
         ca: post('/certificate_authorities', { ca_pem: '{pem.ca}' }),

@@ -21,19 +21,19 @@ export const endpointConfigurations: Section = {
   rows: [
     ...['http', 'https', 'tcp', 'tls'].map(typed),
     {
-      rule: 'An endpoint configuration has no other type, nor the same in capitals',
+      rule: 'An endpoint configuration may not have another type, nor one in capitals',
       ask: post(path, { type: 'udp' }),
       answer: invalid({ '/type': /http/ }),
       later: [[post(path, { type: 'HTTP' }), invalid({ '/type': 'must be "http", "https", "tcp" or "tls"' })]],
     },
     {
-      rule: 'An endpoint configuration keeps its type for life',
+      rule: 'The type of an endpoint configuration cannot be changed',
       given: { made: post(path, least) },
       ask: patch(`${path}/{made.id}`, { type: 'https' }),
       answer: invalid({ '/type': 'unknown field' }),
     },
     {
-      rule: 'An endpoint configuration has no IP policies unless they are given',
+      rule: 'An endpoint configuration has no IP policies by default',
       ask: post(path, least),
       answer: created({ ip_policies: [] }),
     },
@@ -44,7 +44,7 @@ export const endpointConfigurations: Section = {
       answer: created({ ip_policies: shown }),
     },
     {
-      rule: 'An update replaces the list of IP policies; null and an empty list empty it',
+      rule: 'An update replaces the list of IP policies; null or an empty list clears it',
       given: { ...policies, made: post(path, { ...least, ...both }) },
       ask: patch(`${path}/{made.id}`, { ip_policy_ids: ['{two.id}', '{one.id}'] }),
       answer: ok({ ip_policies: shown.toReversed() }),
@@ -55,18 +55,18 @@ export const endpointConfigurations: Section = {
       ],
     },
     {
-      rule: 'An id in a list that names nothing is refused, with its place',
+      rule: 'An id in a list that does not exist is refused, with its index',
       given: policies,
       ask: post(path, { ...least, ip_policy_ids: ['{one.id}', NOBODY] }),
-      answer: invalid({ '/ip_policy_ids/1': `there is no IP policy ${NOBODY}` }),
+      answer: invalid({ '/ip_policy_ids/1': `IP policy ${NOBODY} does not exist` }),
     },
     {
-      rule: 'An id in a list that is of another family is refused, with its place',
+      rule: 'An id of another family in a list is refused, with its index',
       ask: post(path, { ...least, ip_policy_ids: ['{user.id}'] }),
       answer: invalid({ '/ip_policy_ids/0': /ipp_/ }),
     },
     {
-      rule: 'The same id twice in a list is refused, with the place of the second',
+      rule: 'A repeated id in a list is refused, with the index of the second',
       given: policies,
       ask: post(path, { ...least, ip_policy_ids: ['{one.id}', '{two.id}', '{one.id}'] }),
       answer: invalid({ '/ip_policy_ids/2': 'is already at index 0' }),
@@ -77,7 +77,7 @@ export const endpointConfigurations: Section = {
       answer: invalid({ '/ip_policy_ids': /at most 50/ }),
     },
     {
-      rule: 'A deleted IP policy that is no longer in the list cannot come back to it',
+      rule: 'A deleted IP policy that was removed from the list cannot be added again',
       given: {
         ...policies,
         made: post(path, { ...least, ...both }),
@@ -85,10 +85,10 @@ export const endpointConfigurations: Section = {
         without: patch(`${path}/{made.id}`, { ip_policy_ids: ['{one.id}'] }),
       },
       ask: patch(`${path}/{made.id}`, both),
-      answer: invalid({ '/ip_policy_ids/1': 'there is no IP policy {two.id}' }),
+      answer: invalid({ '/ip_policy_ids/1': 'IP policy {two.id} does not exist' }),
     },
     {
-      rule: 'An endpoint configuration that a domain is bound to cannot be deleted, until the domain is gone',
+      rule: 'An endpoint configuration cannot be deleted while a domain is bound to it',
       given: {
         made: post(path, least),
         domain: post('/reserved_domains', { domain: '{unique}.example.net' }),

@@ -32,51 +32,51 @@ export const errors: Section = {
       },
     },
     {
-      rule: 'INVALID_REQUEST, 400: names what is wrong',
+      rule: 'INVALID_REQUEST, 400: details list what is wrong',
       ask: post('/ip_policies', { description: 7 }),
       answer: {
         status: 400,
         body: {
           error_code: 'INVALID_REQUEST',
           status_code: 400,
-          msg: '/description: must be a string, is a number',
-          details: { '/description': 'must be a string, is a number', request_id: /./ },
+          msg: '/description: must be a string, not a number',
+          details: { '/description': 'must be a string, not a number', request_id: /./ },
         },
       },
     },
     {
-      rule: 'INVALID_REQUEST, 400: an escape in a path that is none',
+      rule: 'INVALID_REQUEST, 400: a malformed escape in a path',
       ask: get('/ip_policies/%zz', { as: 'anonymous' }),
       answer: invalid({ path: /escape/ }),
     },
     {
-      rule: 'UNAUTHENTICATED, 401: the caller is not known',
+      rule: 'UNAUTHENTICATED, 401: the caller is unknown',
       ask: get('/ip_policies', { as: 'anonymous' }),
       answer: refused('UNAUTHENTICATED', { request_id: /./ }),
     },
     {
-      rule: 'PERMISSION_DENIED, 403: the caller is known, but may not',
+      rule: 'PERMISSION_DENIED, 403: the caller is known, but not allowed',
       ask: get('/users', { as: 'user' }),
       answer: refused('PERMISSION_DENIED', { request_id: /./ }),
     },
     {
-      rule: 'NOT_FOUND, 404: there is nothing under this id',
+      rule: 'NOT_FOUND, 404: the id does not exist',
       ask: get('/ip_policies/ipp_01k9zq3v5hf8svx2r4c6y7n0wd'),
       answer: refused('NOT_FOUND', { id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }),
     },
     {
-      rule: 'NOT_FOUND, 404: there is nothing that this caller may know of',
+      rule: 'NOT_FOUND, 404: the caller may not see the resource',
       given: { made: post('/credentials', {}) },
       ask: get('/credentials/{made.id}', { as: 'user' }),
       answer: refused('NOT_FOUND', { id: '{made.id}' }),
     },
     {
-      rule: 'NOT_FOUND, 404: there is no such path',
+      rule: 'NOT_FOUND, 404: the path does not exist',
       ask: get('/nothing', { as: 'anonymous' }),
       answer: refused('NOT_FOUND'),
     },
     {
-      rule: 'METHOD_NOT_ALLOWED, 405: the path takes other methods, which Allow has',
+      rule: 'METHOD_NOT_ALLOWED, 405: the path supports other methods, listed in Allow',
       ask: put('/ip_policies', {}, { as: 'anonymous' }),
       answer: {
         ...refused('METHOD_NOT_ALLOWED', { allow: 'GET, HEAD, POST' }),
@@ -84,19 +84,19 @@ export const errors: Section = {
       },
     },
     {
-      rule: 'CONFLICT, 409: something like it exists, which details name',
+      rule: 'CONFLICT, 409: it already exists; details name the existing one',
       given: { ...policy, made: rule('10.0.0.0/8') },
       ask: rule('10.0.0.0/8'),
       answer: refused('CONFLICT', { id: '{made.id}', '/cidr': /{made.id}/ }),
     },
     {
-      rule: 'RESOURCE_IN_USE, 409: others refer to it, whose ids details have by family',
+      rule: 'RESOURCE_IN_USE, 409: others refer to it; details list their ids by family',
       given: configured,
       ask: del('/endpoint_configurations/{configuration.id}'),
       answer: refused('RESOURCE_IN_USE', { reserved_domain: '{domain.id}' }),
     },
     {
-      rule: 'RESOURCE_IN_USE, 409: of many that refer to it details have five',
+      rule: 'RESOURCE_IN_USE, 409: details list at most five referrers of a family',
       given: {
         certificate: post('/tls_certificates', { certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' }),
         ...Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, certified(name)])),
@@ -105,18 +105,18 @@ export const errors: Section = {
       answer: refused('RESOURCE_IN_USE', { reserved_domain: /^{a.id}, {b.id}, {c.id}, {d.id}, {e.id}, …$/ }),
     },
     {
-      rule: 'PRECONDITION_FAILED, 412: the resource is at another revision, whose tag details have',
+      rule: 'PRECONDITION_FAILED, 412: the resource is at another revision; details have its tag',
       given: policy,
       ask: patch('/ip_policies/{policy.id}', {}, { headers: { 'if-match': '"99"' } }),
       answer: refused('PRECONDITION_FAILED', { etag: '"1"' }),
     },
     {
-      rule: 'PAYLOAD_TOO_LARGE, 413: a body has more than 1 MiB',
+      rule: 'PAYLOAD_TOO_LARGE, 413: the body has more than 1 MiB',
       ask: post('/ip_policies', { metadata: TOO_LARGE }),
       answer: refused('PAYLOAD_TOO_LARGE'),
     },
     {
-      rule: 'UNSUPPORTED_MEDIA_TYPE, 415: a body is not announced as JSON in UTF-8, or as compressed',
+      rule: 'UNSUPPORTED_MEDIA_TYPE, 415: the body is not declared as JSON in UTF-8, or is compressed',
       ask: post('/ip_policies', 'description=x', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
       answer: refused('UNSUPPORTED_MEDIA_TYPE'),
       later: [
@@ -131,7 +131,7 @@ export const errors: Section = {
       ],
     },
     {
-      rule: 'IDEMPOTENCY_KEY_REUSED, 422: the key made something else, which details name',
+      rule: 'IDEMPOTENCY_KEY_REUSED, 422: the key created something else; details name it',
       given: { made: post('/ip_policies', { description: 'one' }, under) },
       ask: post('/ip_policies', { description: 'another' }, under),
       answer: refused('IDEMPOTENCY_KEY_REUSED', { resource_id: '{made.id}' }),

@@ -19,7 +19,7 @@ const longest = `https://hooks.example.com/${'x'.repeat(2048 - 26)}`;
 
 const targets: Row[] = [
   {
-    rule: 'The target of a destination is a webhook: an https URL, perhaps with port, path and query',
+    rule: 'The target of a destination is a webhook: an https URL, optionally with port, path and query',
     ask: post(path, webhook('https://hooks.example.com:8443/a/b?c=d')),
     answer: created(webhook('https://hooks.example.com:8443/a/b?c=d')),
   },
@@ -29,19 +29,19 @@ const targets: Row[] = [
     ask: patch(address, webhook('https://hooks.example.org')),
     answer: ok(webhook('https://hooks.example.org')),
   },
-  wrong('A destination has no kind of target but a webhook', { target: {} }, { '/target/webhook': /./ }),
+  wrong('The target of a destination must be a webhook', { target: {} }, { '/target/webhook': /./ }),
   wrong(
-    'A kind of target that there is not is refused by name',
+    'An unknown kind of target is refused by name',
     { target: { ...least.target, queue: {} } },
     {
       '/target/queue': 'unknown field',
     },
   ),
-  wrongUrl('The URL of a webhook is not an http URL', 'http://hooks.example.com', /https/),
-  wrongUrl('A webhook is a whole URL', 'hooks.example.com', /https URL/),
-  wrongUrl('A webhook has no user and password', 'https://a:b@hooks.example.com', /password/),
-  wrongUrl('A webhook has no fragment', 'https://hooks.example.com/#x', /fragment/),
-  wrongUrl('The URL of a webhook is in ASCII', 'https://hooks.example.com/ä', /ASCII/),
+  wrongUrl('The URL of a webhook must not be an http URL', 'http://hooks.example.com', /https/),
+  wrongUrl('The URL of a webhook must be complete', 'hooks.example.com', /https URL/),
+  wrongUrl('The URL of a webhook must not have user and password', 'https://a:b@hooks.example.com', /password/),
+  wrongUrl('The URL of a webhook must not have a fragment', 'https://hooks.example.com/#x', /fragment/),
+  wrongUrl('The URL of a webhook must be in ASCII', 'https://hooks.example.com/ä', /ASCII/),
   {
     rule: 'The URL of a webhook has at most 2048 characters',
     ask: post(path, webhook(longest)),
@@ -49,7 +49,7 @@ const targets: Row[] = [
     later: [[post(path, webhook(`${longest}x`)), invalid({ '/target/webhook/url': /2048/ })]],
   },
   {
-    rule: 'The format of a destination is json unless that is said otherwise',
+    rule: 'The format of a destination is json by default',
     ask: post(path, least),
     answer: created({ format: 'json' }),
     later: [
@@ -58,7 +58,7 @@ const targets: Row[] = [
     ],
   },
   {
-    rule: 'There is no format of deliveries but json',
+    rule: 'Formats other than json are refused',
     given: { made: post(path, { ...least, format: 'json' }) },
     ask: patch(address, { format: 'json' }),
     answer: ok({ format: 'json' }),
@@ -68,13 +68,13 @@ const targets: Row[] = [
 
 const secrets: Row[] = [
   {
-    rule: 'A destination gets a signing secret of 32 bytes when it is created without one',
+    rule: 'A destination that is created without a signing secret gets one of 32 bytes',
     ask: post(path, least),
     answer: created({ signing_secret: /^whsec_[A-Za-z0-9+/]{43}=$/ }),
     later: [[post(path, { ...least, signing_secret: null }), created({ signing_secret: /^whsec_/ })]],
   },
   {
-    rule: 'A destination may bring its signing secret, of 24 to 64 bytes',
+    rule: 'A destination may be created with a signing secret of 24 to 64 bytes',
     ask: post(path, { ...least, signing_secret: secretOf(24) }),
     answer: created({ signing_secret: secretOf(24) }),
     later: [[post(path, { ...least, signing_secret: secretOf(64) }), created({ signing_secret: secretOf(64) })]],
@@ -90,7 +90,7 @@ const secrets: Row[] = [
     ],
   },
   {
-    rule: 'The signing secret of a destination stays as it is for life',
+    rule: 'The signing secret of a destination cannot be changed',
     given: { made: post(path, least) },
     ask: patch(address, { signing_secret: secretOf(32) }),
     answer: invalid({ '/signing_secret': 'unknown field' }),
@@ -98,11 +98,11 @@ const secrets: Row[] = [
   wrong('A signing secret has at least 24 bytes', { signing_secret: secretOf(23) }, { '/signing_secret': /24 to 64/ }),
   wrong('A signing secret has at most 64 bytes', { signing_secret: secretOf(65) }, { '/signing_secret': /24 to 64/ }),
   wrong(
-    'A signing secret begins with whsec_',
+    'A signing secret must start with whsec_',
     { signing_secret: secretOf(32).slice(6) },
     { '/signing_secret': /whsec_/ },
   ),
-  wrong('A signing secret is base64', { signing_secret: 'whsec_not-base-64' }, { '/signing_secret': /base64/ }),
+  wrong('A signing secret must be base64', { signing_secret: 'whsec_not-base-64' }, { '/signing_secret': /base64/ }),
 ];
 
 export const eventDestinations: Section = {

@@ -98,7 +98,7 @@ const rules: Row[] = [
     rule: 'A subscription has a source once: adding it again is a conflict',
     given,
     ask: add(CREATED),
-    answer: refused('CONFLICT', { '/type': /is a source/ }),
+    answer: refused('CONFLICT', { '/type': /is already a source/ }),
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },
   {
@@ -112,7 +112,8 @@ const rules: Row[] = [
     given,
     ask: add('ip_polices_created.v0'),
     answer: invalid({
-      '/type': /^"ip_polices_created\.v0" is no event type; the nearest are ip_policy_created\.v0, \w+\.v0, \w+\.v0$/,
+      '/type':
+        /^"ip_polices_created\.v0" is not an event type; the most similar ones are ip_policy_created\.v0, \w+\.v0, \w+\.v0$/,
     }),
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },

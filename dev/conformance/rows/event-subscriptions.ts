@@ -41,7 +41,7 @@ const sources: Row[] = [
     later: [[post(path, { sources: null, destination_ids: null }), created({ sources: [], destinations: [] })]],
   },
   {
-    rule: 'Sources in an update of an event subscription replace those that it had',
+    rule: 'Sources in an update of an event subscription replace the existing ones',
     given: { ...two, made: subscription },
     ask: patch(address, { sources: types('credential_deleted.v0', UPDATED) }),
     answer: ok({ sources: [source('credential_deleted.v0'), source(UPDATED)] }),
@@ -67,24 +67,24 @@ const sources: Row[] = [
     ],
   },
   {
-    rule: 'An event subscription asks for types that there are; the answer names the nearest of others',
+    rule: 'The types of an event subscription must exist; the error suggests similar ones',
     ask: post(path, { sources: types(CREATED, 'ip_policy_create.v0') }),
-    answer: invalid({ '/sources/1/type': /no event type; the nearest are ip_policy_created\.v0/ }),
+    answer: invalid({ '/sources/1/type': /not an event type; the most similar ones are ip_policy_created\.v0/ }),
   },
   {
-    rule: 'An update of an event subscription asks for types that there are, too',
+    rule: 'The types in an update of an event subscription must exist, too',
     given: { ...two, made: subscription },
     ask: patch(address, { sources: types('nonsense') }),
-    answer: invalid({ '/sources/0/type': /no event type; the nearest are \w+\.v0, \w+\.v0, \w+\.v0/ }),
+    answer: invalid({ '/sources/0/type': /not an event type; the most similar ones are \w+\.v0, \w+\.v0, \w+\.v0/ }),
     later: [[get(address), ok({ sources: [source(CREATED), source(UPDATED)] })]],
   },
   {
-    rule: 'A type of another version is not there',
+    rule: 'A type with another version does not exist',
     ask: post(path, { sources: types('ip_policy_created.v1', 'ip_policy_created') }),
     answer: invalid({ '/sources/0/type': /ip_policy_created\.v0/, '/sources/1/type': /ip_policy_created\.v0/ }),
   },
   {
-    rule: 'An event subscription has each type once',
+    rule: 'An event subscription must not repeat a type',
     ask: post(path, { sources: types(CREATED, UPDATED, CREATED) }),
     answer: invalid({ '/sources/2/type': /already/ }),
   },
@@ -108,7 +108,7 @@ const destined: Row[] = [
     answer: created({ destinations: [refTo(destinations, 'second'), refTo(destinations, 'first')] }),
   },
   {
-    rule: 'Destinations in an update of an event subscription replace those that it had',
+    rule: 'Destinations in an update of an event subscription replace the existing ones',
     given: { ...two, made: subscription },
     ask: patch(address, { destination_ids: ['{second.id}'] }),
     answer: ok({ destinations: [refTo(destinations, 'second')], sources: [source(CREATED), source(UPDATED)] }),
@@ -119,19 +119,19 @@ const destined: Row[] = [
     ],
   },
   {
-    rule: 'The destinations of an event subscription exist',
+    rule: 'The destinations of an event subscription must exist',
     given: two,
     ask: post(path, { destination_ids: ['{first.id}', nowhere] }),
-    answer: invalid({ '/destination_ids/1': /there is no/ }),
+    answer: invalid({ '/destination_ids/1': /does not exist/ }),
   },
   {
-    rule: 'The destinations of an event subscription are nothing else',
+    rule: 'The destinations of an event subscription must be event destinations',
     given: { policy: post('/ip_policies', {}) },
     ask: post(path, { destination_ids: ['{policy.id}'] }),
     answer: invalid({ '/destination_ids/0': /ed_/ }),
   },
   {
-    rule: 'An event subscription has each destination once',
+    rule: 'An event subscription must not repeat a destination',
     given: two,
     ask: post(path, { destination_ids: ['{first.id}', '{second.id}', '{first.id}'] }),
     answer: invalid({ '/destination_ids/2': /already/ }),
@@ -144,7 +144,7 @@ const destined: Row[] = [
     later: [[post(path, { destination_ids: [...ids(20), nowhere] }), invalid({ '/destination_ids': /at most 20/ })]],
   },
   {
-    rule: 'A destination cannot be deleted while a subscription has it; the answer names the subscription',
+    rule: 'A destination cannot be deleted while a subscription uses it; the error names the subscription',
     given: { ...two, made: subscription },
     ask: del(`${destinations}/{first.id}`),
     answer: refused('RESOURCE_IN_USE', { event_subscription: '{made.id}' }),
@@ -154,7 +154,7 @@ const destined: Row[] = [
     ],
   },
   {
-    rule: 'Of many subscriptions to a destination, the answer that refuses to delete it names five',
+    rule: 'If many subscriptions use a destination, the error on deleting it names five',
     given: {
       ...two,
       ...Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, subscription])),
@@ -179,7 +179,7 @@ export const eventSubscriptions: Section = {
   family: eventSubscription,
   rows: [
     {
-      rule: 'Texts of an event subscription count every character once, however many bytes it has',
+      rule: 'The limits of an event subscription count characters, not bytes',
       ask: post(path, { description: '\u{1f980}'.repeat(255), metadata: '\u{1f980}'.repeat(4096) }),
       answer: created({ description: '\u{1f980}'.repeat(255), metadata: '\u{1f980}'.repeat(4096) }),
       later: [[post(path, { description: '\u{1f980}'.repeat(256) }), invalid({ '/description': /255 characters/ })]],

@@ -12,7 +12,7 @@ const types = (...names: string[]) => names.map((type) => ({ type }));
 
 const rows: Row[] = [
   {
-    rule: 'A subscription ties types of events to the destinations that they are sent to',
+    rule: 'A subscription connects event types to destinations',
     given: { destination },
     ask: post(path, {
       sources: types('ip_policy_created.v0', 'ip_policy_updated.v0'),
@@ -39,7 +39,7 @@ const rows: Row[] = [
     ],
   },
   {
-    rule: 'A subscription may ask for everything that happens: each kind of change of each family',
+    rule: 'A subscription may have every event type as a source',
     ask: post(path, { sources: types(...TYPES) }),
     answer: created({ sources: types(...TYPES) }),
   },
@@ -51,7 +51,7 @@ export const eventTypes: Section = {
   title: 'Extension: event types',
   rows: [
     {
-      rule: 'The catalogue has three types for every family, each with its version and a description; it is never paged',
+      rule: 'The catalogue has three types for every family, each with its version and a description; it is not paged',
       ask: get('/event_types'),
       answer: ok({
         event_types: TYPES.map((type) => ({ type, description: /^An? .+ was (created|updated|deleted)\.$/ })),
@@ -60,7 +60,7 @@ export const eventTypes: Section = {
       }),
     },
     {
-      rule: 'Users and bots may read the catalogue of event types, nobody without a key',
+      rule: 'Users and bots may read the catalogue of event types; an API key is required',
       ask: get('/event_types', { as: 'user' }),
       answer: ok({ uri: '{base}/event_types' }),
       later: [

@@ -31,7 +31,7 @@ function identity(family: Resource): Row {
   const { one, path, least, given } = subjectOf(family);
   const prefix = PREFIXES[family.name] ?? family.prefix;
   return {
-    rule: `The id of ${one} begins with ${prefix}_, its address ends with the id, and its time is in RFC 3339`,
+    rule: `The id of ${one} starts with ${prefix}_, its address ends with the id, and its creation time is in RFC 3339`,
     given: { ...given, made: post(path, least) },
     ask: get(`${path}/{made.id}`),
     answer: ok({ id: idOf(prefix), uri: `{base}${path}/{made.id}`, created_at: TIMESTAMP }),
@@ -51,24 +51,24 @@ export const generalRules: Section = {
       answer: created({ id: not('{earlier.id}') }),
     },
     {
-      rule: 'The service chooses ids, addresses and times: no request may bring them',
+      rule: 'The service sets ids, addresses and creation times: a request may not contain them',
       ask: post('/ip_policies', { id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd', uri: 'x', created_at: '2026-01-01T00:00:00Z' }),
       answer: invalid({ '/id': 'unknown field', '/uri': 'unknown field', '/created_at': 'unknown field' }),
     },
     {
-      rule: 'An id, an address and a time stay for life',
+      rule: 'Id, address and creation time never change',
       given: { made: post('/ip_policies', {}) },
       ask: patch('/ip_policies/{made.id}', { description: 'changed' }),
       answer: ok({ id: '{made.id}', uri: '{made.uri}', created_at: '{made.created_at}' }),
     },
     {
-      rule: 'An id in a path may be of that family only: an id of another one names nothing',
+      rule: 'An id in a path must belong to that family: the id of another family is not found',
       given: { policy: post('/ip_policies', {}) },
       ask: get('/credentials/{policy.id}'),
       answer: { status: 404, body: { error_code: 'NOT_FOUND', details: { id: /cr_/ } } },
     },
     {
-      rule: 'A Ref has the id and the address of what it points at, where that can be read',
+      rule: 'A Ref has the id and address of the resource it points to, which can be read there',
       given: certificate,
       ask: post('/reserved_domains', { domain: '{unique}.example.net', certificate_id: '{certificate.id}' }),
       answer: created({ certificate: refTo('/tls_certificates', 'certificate') }),
@@ -89,12 +89,12 @@ export const generalRules: Section = {
       }),
     },
     {
-      rule: 'A text that is empty is not the same as one that was never set',
+      rule: 'An empty string is not the same as a value that was never set',
       ask: post('/ip_policies', { description: '' }),
       answer: created({ description: '', metadata: null }),
     },
     {
-      rule: 'A list with nothing in it has its named array, its address and a next page of null all the same',
+      rule: 'An empty list still has its named array, its address and a next page of null',
       ask: get('/ip_policies?before_id=ipp_00000000000000000000000000'),
       answer: ok({ ip_policies: [], uri: '{base}/ip_policies', next_page_uri: null }),
     },

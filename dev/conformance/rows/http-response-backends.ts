@@ -1,4 +1,5 @@
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
+import { longest } from '../description-rows.ts';
 import {
   created,
   del,
@@ -14,7 +15,6 @@ import {
   refused,
   type Section,
 } from '../row.ts';
-import { longest } from '../texts.ts';
 
 const path = '/backends/http_response';
 const answersWith = (status_code: number): Row => ({
@@ -68,12 +68,12 @@ export const httpResponseBackends: Section = {
       answer: ok(whole),
     },
     {
-      rule: 'A fixed response needs nothing: it is 200 without a body and headers then',
+      rule: 'Every field of a fixed response is optional: by default it is 200 without body and headers',
       ask: post(path, {}),
       answer: created({ body: '', headers: null, status_code: 200 }),
     },
     {
-      rule: 'Names of headers come back in lower case',
+      rule: 'Names of headers are returned in lower case',
       ask: post(path, { headers: { 'Content-Type': 'text/plain', 'X-TRACE': 'a b' } }),
       answer: created({ headers: { 'content-type': 'text/plain', 'x-trace': 'a b' } }),
       later: [
@@ -81,7 +81,7 @@ export const httpResponseBackends: Section = {
       ],
     },
     {
-      rule: 'Headers that were never set are null, and an empty set of them stays one',
+      rule: 'Headers that were never set are null; an empty map stays an empty map',
       given: { made: post(path, { headers: { 'x-a': 'b' } }) },
       ask: post(path, { headers: {} }),
       answer: created({ headers: {} }),
@@ -106,17 +106,22 @@ export const httpResponseBackends: Section = {
     refusedStatus(200.5, 'it is no whole number'),
     refusedStatus('200', 'it is a text'),
     ...[204, 205, 304].map(withoutContent),
-    refusedHeader('The name of a header is a token', 'bad name', 'v', /no header name/),
+    refusedHeader('The name of a header is a token', 'bad name', 'v', /not a header name/),
     refusedHeader('The value of a header has no line breaks', 'x-a', 'a\r\nset-cookie: b', /printable ASCII/),
     refusedHeader('The value of a header is in ASCII', 'x-a', 'smörgås', /printable ASCII/),
-    refusedHeader('The value of a header has no white space at its ends', 'x-a', ' a', /printable ASCII/),
+    refusedHeader('The value of a header must not have surrounding white space', 'x-a', ' a', /printable ASCII/),
     refusedHeader('The value of a header is a text', 'x-a', 1, /must be a string/),
     ...OF_THE_CONNECTION.map((name) =>
-      refusedHeader(`The header ${name} cannot be set: it is about the connection`, name, 'x', /whoever sends/),
+      refusedHeader(
+        `The header ${name} cannot be set: it belongs to the connection`,
+        name,
+        'x',
+        /reserved for the connection/,
+      ),
     ),
     refusedHeader('The header __proto__ cannot be set: readers of JSON drop it', '__PROTO__', 'x', /JSON/),
     {
-      rule: 'A header is set once, however its name is written',
+      rule: 'A header may be set only once, however its name is written',
       ask: post(path, { headers: { 'X-A': '1', 'x-a': '2' } }),
       answer: invalid({ '/headers/x-a': /same header as "X-A"/ }),
     },
@@ -127,7 +132,7 @@ export const httpResponseBackends: Section = {
       later: [[post(path, { headers: many(65) }), invalid({ '/headers': /at most 64/ })]],
     },
     {
-      rule: 'The names and values of all headers have at most 8192 bytes together',
+      rule: 'The names and values of all headers have at most 8192 bytes in total',
       ask: post(path, { headers: { x: 'v'.repeat(8191) } }),
       answer: created({ headers: { x: 'v'.repeat(8191) } }),
       later: [[post(path, { headers: { x: 'v'.repeat(8192) } }), invalid({ '/headers': /8192 bytes/ })]],

@@ -40,18 +40,18 @@ const wrong = (rule: string, match: unknown, reason: RegExp): Row => ({
 });
 
 const paths: Row[] = [
-  matches('A route may be for every path of its edge', '/'),
-  matches('The path of a route may have all characters of paths', "/~a/b;c=d,e:@!$&'()*+/%C3%A9/"),
+  matches('A route may match every path of its edge', '/'),
+  matches('The path of a route may contain all characters of paths', "/~a/b;c=d,e:@!$&'()*+/%C3%A9/"),
   matches('The path of a route may have 1024 bytes', `/${'x'.repeat(1023)}`),
   wrong('The path of a route has at most 1024 bytes', `/${'x'.repeat(1024)}`, /1024 bytes/),
-  wrong('The path of a route begins with a slash', 'api', /"\/" first/),
-  wrong('The path of a route is not empty', '', /"\/" first/),
-  wrong('The path of a route has no query', '/api?x=1', /no query/),
-  wrong('Other characters in the path of a route are percent-encoded', '/é', /percent-encoded/),
-  wrong('The path of a route has no dot segments', '/a/../b', /segment/),
-  wrong('Dots in the path of a route are dots in percent-encoding, too', '/%2e%2E/b', /segment/),
+  wrong('The path of a route must start with a slash', 'api', /starts with "\/"/),
+  wrong('The path of a route must not be empty', '', /starts with "\/"/),
+  wrong('The path of a route must not have a query', '/api?x=1', /without a query/),
+  wrong('Other characters in the path of a route must be percent-encoded', '/é', /percent-encoded/),
+  wrong('The path of a route must not contain dot segments', '/a/../b', /segment/),
+  wrong('Percent-encoded dots in the path of a route count as dots', '/%2e%2E/b', /segment/),
   {
-    rule: 'A route matches a whole path or the beginning of one',
+    rule: 'A route matches an exact path or a prefix',
     given,
     ask: post(path, { match: '/a', match_type: 'exact_path' }),
     answer: created({ match: '/a', match_type: 'exact_path' }),
@@ -64,20 +64,20 @@ const paths: Row[] = [
     ],
   },
   {
-    rule: 'Path and way of matching of a route can be changed',
+    rule: 'Path and match type of a route can be changed',
     given: made,
     ask: patch(address, { match: '/b', match_type: 'exact_path' }),
     answer: ok({ match: '/b', match_type: 'exact_path' }),
     later: [[patch(address, { match_type: 'path_prefix' }), ok({ match: '/b', match_type: 'path_prefix' })]],
   },
   {
-    rule: 'An edge has one route for a path and a way of matching; the answer names it',
+    rule: 'An edge has at most one route for each path and match type; the error names it',
     given: made,
     ask: post(path, least),
-    answer: refused('CONFLICT', { '/match': 'is that of {made.id}', id: '{made.id}' }),
+    answer: refused('CONFLICT', { '/match': 'is already used by {made.id}', id: '{made.id}' }),
   },
   {
-    rule: 'A change that would make two routes the same is a conflict',
+    rule: 'A change that would make two routes equal is a conflict',
     given: { ...made, other: post(path, { match: '/b', match_type: 'path_prefix' }) },
     ask: patch(`${path}/{other.id}`, { match: least.match }),
     answer: refused('CONFLICT', { id: '{made.id}' }),
@@ -92,7 +92,7 @@ const paths: Row[] = [
 
 const backing: Row[] = [
   {
-    rule: 'A route may be without a backend, which is null then',
+    rule: 'A route may have no backend, which is then null',
     given,
     ask: post(path, least),
     answer: created({ backend: null }),
@@ -111,20 +111,20 @@ const backing: Row[] = [
     ],
   },
   {
-    rule: 'The backend of a route can be changed and taken away',
+    rule: 'The backend of a route can be changed and removed',
     given: { ...made, ...backends },
     ask: patch(address, { backend_id: '{response.id}' }),
     answer: ok({ backend: refTo(responses, 'response') }),
     later: [[patch(address, { backend_id: null }), ok({ backend: null })]],
   },
   {
-    rule: 'The backend of a route exists',
+    rule: 'The backend of a route must exist',
     given,
     ask: post(path, { ...least, backend_id: 'bkdtg_01k9zq3v5hf8svx2r4c6y7n0wd' }),
-    answer: invalid({ '/backend_id': /there is no/ }),
+    answer: invalid({ '/backend_id': /does not exist/ }),
   },
   {
-    rule: 'A backend cannot be deleted while a route has it; the answer names the route',
+    rule: 'A backend cannot be deleted while a route uses it; the error names the route',
     given: { ...given, ...backends, made: post(path, { ...least, backend_id: '{tunnels.id}' }) },
     ask: del(`${tunnelGroups}/{tunnels.id}`),
     answer: refused('RESOURCE_IN_USE', { https_edge_route: '{made.id}' }),
@@ -137,14 +137,14 @@ const backing: Row[] = [
 
 const belonging: Row[] = [
   {
-    rule: 'A route says which edge it is of; the body may say the same, and nothing else',
+    rule: 'A route shows its edge; the body may repeat the id of the edge, but not name another',
     given: { ...given, other: post(edges, {}) },
     ask: post(path, { ...least, edge_id: '{edge.id}' }),
     answer: created({ edge_id: '{edge.id}' }),
     later: [[post(path, { ...least, edge_id: '{other.id}' }), invalid({ '/edge_id': /./ })]],
   },
   {
-    rule: 'A route is reached through its own edge only',
+    rule: 'A route can be reached only through its own edge',
     given: { ...made, other: post(edges, {}) },
     ask: get(`${edges}/{other.id}/routes/{made.id}`),
     answer: refused('NOT_FOUND'),
@@ -156,7 +156,7 @@ const belonging: Row[] = [
     ],
   },
   {
-    rule: 'A route begins without modules, and shows the names of those that it gets, in alphabetical order',
+    rule: 'A route starts without modules, and lists the names of those that are set in alphabetical order',
     given: {
       ...made,
       oidc: put(`${address}/oidc`, {

@@ -48,7 +48,7 @@ export const idempotencyKeys: Section = {
   title: 'Extension: idempotency keys',
   rows: [
     {
-      rule: 'The same request under the same key gets the same answer again, and is told so',
+      rule: 'The same request under the same key gets the same response, marked as a replay',
       given: { made: policy('same-{unique}', { description: 'a', metadata: 'b' }) },
       ask: policy('same-{unique}', { metadata: 'b', description: 'a' }),
       answer: {
@@ -63,7 +63,7 @@ export const idempotencyKeys: Section = {
       },
     },
     {
-      rule: 'The first answer to a key is not called a replay',
+      rule: 'The first response under a key is not marked as a replay',
       ask: policy('first-{unique}'),
       answer: { ...created({ description: null }), headers: { 'idempotency-replayed': undefined } },
     },
@@ -75,19 +75,19 @@ export const idempotencyKeys: Section = {
       later: [[post('/ip_policies', {}), created({ id: not('{made.id}') })]],
     },
     {
-      rule: 'Another body under the key is refused, and what the key made is named',
+      rule: 'A different body under the same key is refused; the error names what the key created',
       given: { made: policy('body-{unique}', { description: 'a' }) },
       ask: policy('body-{unique}', { description: 'b' }),
       answer: refused('IDEMPOTENCY_KEY_REUSED', { resource_id: '{made.id}' }),
     },
     {
-      rule: 'The key for a create of another family is refused, and what the key made is named',
+      rule: 'The same key for another family is refused; the error names what the key created',
       given: { made: policy('family-{unique}') },
       ask: post('/credentials', {}, under('family-{unique}')),
       answer: refused('IDEMPOTENCY_KEY_REUSED', { resource_id: '{made.id}' }),
     },
     {
-      rule: 'A key means something for one user or bot alone',
+      rule: 'A key belongs to one user or bot',
       given: { made: policy('alone-{unique}') },
       ask: { ...policy('alone-{unique}'), as: 'user' },
       answer: created({ id: not('{made.id}') }),
@@ -102,7 +102,7 @@ export const idempotencyKeys: Section = {
       answer: replay({ id: '{made.id}', description: 'a' }),
     },
     {
-      rule: 'A key is free again once what it made is deleted',
+      rule: 'A key is free again once the resource it created is deleted',
       given: { made: policy('free-{unique}'), gone: del('/ip_policies/{made.id}') },
       ask: policy('free-{unique}'),
       answer: created({ id: not('{made.id}') }),
@@ -120,13 +120,13 @@ export const idempotencyKeys: Section = {
       ],
     },
     {
-      rule: 'What could not be created a second time is replayed all the same',
+      rule: 'A create that would now conflict is still replayed',
       given: { policy: post('/ip_policies', {}), made: post('/ip_policy_rules', rule, under('once-more-{unique}')) },
       ask: post('/ip_policy_rules', rule, under('once-more-{unique}')),
       answer: replay({ id: '{made.id}' }),
     },
     {
-      rule: 'A replay to the same API key has the one-time token again',
+      rule: 'A replay to the same API key includes the one-time token',
       given: { ...owner, made: ofBot('key') },
       ask: ofBot('key'),
       answer: replay({ id: '{made.id}', token: '{made.token}' }),
@@ -144,9 +144,9 @@ export const idempotencyKeys: Section = {
     },
     refusedKey('A key may not have 256 characters', 'k'.repeat(256)),
     refusedKey('A key may not be empty', ''),
-    refusedKey('A key has no spaces', 'two words'),
+    refusedKey('A key must not contain spaces', 'two words'),
     {
-      rule: 'A request that creates nothing takes no notice of a key',
+      rule: 'A request that creates nothing ignores the key',
       given: { made: post('/ip_policies', {}) },
       ask: patch('/ip_policies/{made.id}', { description: 'a' }, under('patch-{unique}')),
       answer: ok({ description: 'a' }),
@@ -155,7 +155,7 @@ export const idempotencyKeys: Section = {
       ],
     },
     {
-      rule: 'Closing a key that made nothing says so, and nothing can be created under it from then on',
+      rule: 'Closing an unused key says so, and nothing can be created under it afterwards',
       ask: closing('never used'),
       answer: nothing,
       later: [[closing('never used'), nothing]],
@@ -178,7 +178,7 @@ export const idempotencyKeys: Section = {
       ],
     },
     {
-      rule: 'A closed key stays closed when what it made is deleted',
+      rule: 'A closed key stays closed when the resource it created is deleted',
       given: {
         made: policy('closed-and-gone'),
         closed: closing('closed-and-gone'),
@@ -189,7 +189,7 @@ export const idempotencyKeys: Section = {
       later: [[policy('closed-and-gone'), closed]],
     },
     {
-      rule: 'Closing a key closes it for the caller alone',
+      rule: 'Closing a key closes it only for the caller',
       given: { closed: closing('closed-by-one') },
       ask: { ...policy('closed-by-one'), as: 'user' },
       answer: created({ description: null }),

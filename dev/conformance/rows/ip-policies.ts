@@ -19,26 +19,26 @@ export const ipPolicies: Section = {
       later: [[del(`${path}/{made.id}`, { as: 'user' }), noContent]],
     },
     {
-      rule: 'A new IP policy says nothing about any address, and nothing refers to it',
+      rule: 'A new IP policy has no rules, and nothing refers to it',
       given: policy,
       ask: get(`${path}/{policy.id}/rules`),
       answer: ok({ ip_policy_rules: [] }),
       later: [[del(`${path}/{policy.id}`), noContent]],
     },
     {
-      rule: 'An IP policy becomes that of some traffic when an endpoint configuration names it',
+      rule: 'An IP policy takes effect when an endpoint configuration refers to it',
       given: policy,
       ask: post('/endpoint_configurations', { type: 'tcp', ip_policy_ids: ['{policy.id}'] }),
       answer: created({ id: idOf('ec'), ip_policies: [refTo(path, 'policy')] }),
     },
     {
-      rule: 'An IP policy becomes that of some traffic when the IP restriction of an edge names it',
+      rule: 'An IP policy takes effect when the IP restriction of an edge refers to it',
       given: { ...policy, ...edge },
       ask: put(restriction, { ip_policy_ids: ['{policy.id}'] }),
       answer: ok({ ip_policies: [refTo(path, 'policy')] }),
     },
     {
-      rule: 'Deleting an IP policy that an endpoint configuration names leaves the name, which then means no rules',
+      rule: 'Deleting an IP policy that an endpoint configuration refers to keeps the reference, which then means no rules',
       given: {
         ...policy,
         rule,
@@ -53,7 +53,7 @@ export const ipPolicies: Section = {
       ],
     },
     {
-      rule: 'Deleting an IP policy that an IP restriction names leaves the name, which then means no rules',
+      rule: 'Deleting an IP policy that an IP restriction refers to keeps the reference, which then means no rules',
       given: { ...policy, rule, ...edge, restricted: put(restriction, { ip_policy_ids: ['{policy.id}'] }) },
       ask: del(`${path}/{policy.id}`),
       answer: noContent,
@@ -63,7 +63,7 @@ export const ipPolicies: Section = {
       ],
     },
     {
-      rule: 'What refers to a deleted IP policy may be written back as it was read',
+      rule: 'A resource that refers to a deleted IP policy may be written back unchanged',
       given: {
         ...policy,
         configuration: post('/endpoint_configurations', { type: 'http', ip_policy_ids: ['{policy.id}'] }),

@@ -41,7 +41,7 @@ const blocks = (count: number) => Array.from({ length: count }, (_, n) => allow(
 
 const single: readonly Row[] = [
   {
-    rule: 'An IP policy rule has a block, what is done with it, and the policy that it belongs to',
+    rule: 'An IP policy rule has a block, an action and the policy that it belongs to',
     given: policy,
     ask: make({ action: 'deny', description: 'd', metadata: 'm' }),
     answer: created({ ...least, action: 'deny', description: 'd', metadata: 'm' }),
@@ -51,19 +51,19 @@ const single: readonly Row[] = [
   shown('2001:DB8:0:0::/32', '2001:db8::/32'),
   shown('0.0.0.0/0', '0.0.0.0/0'),
   wrong(
-    'Bits beyond the length of a block are refused',
+    'Bits set beyond the prefix length of a block are refused',
     { cidr: '10.0.0.1/8' },
     '/cidr',
     /did you mean 10\.0\.0\.0\/8/,
   ),
-  wrong('A block is one of IP addresses', { cidr: 'example.com' }, '/cidr', /is no IP address/),
-  wrong('The length of a block fits its addresses', { cidr: '10.0.0.0/33' }, '/cidr', /from 0 to 32/),
+  wrong('A block must consist of IP addresses', { cidr: 'example.com' }, '/cidr', /is not an IP address/),
+  wrong('The prefix length of a block must fit its address', { cidr: '10.0.0.0/33' }, '/cidr', /from 0 to 32/),
   wrong('A rule allows or denies, nothing else', { action: 'block' }, '/action', /allow/),
   wrong(
     'The policy of a rule must exist',
     { ip_policy_id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' },
     '/ip_policy_id',
-    /there is no IP policy/,
+    /IP policy \w+ does not exist/,
   ),
   {
     rule: 'Block and action of a rule can be changed',
@@ -73,13 +73,13 @@ const single: readonly Row[] = [
     later: [[patch(`${path}/{made.id}`, { action: 'allow' }), ok({ cidr: '10.1.0.0/16', action: 'allow' })]],
   },
   {
-    rule: 'A rule stays with its policy',
+    rule: 'A rule cannot move to another policy',
     given: { ...policy, made: make({}) },
     ask: patch(`${path}/{made.id}`, { ip_policy_id: '{policy.id}' }),
     answer: invalid({ '/ip_policy_id': 'unknown field' }),
   },
   {
-    rule: 'A policy has one rule for a block, however the block is written',
+    rule: 'A policy has at most one rule for a block, however the block is written',
     given: { ...policy, made: make({ cidr: '10.0.0.1' }), second: make({ cidr: '10.0.0.2' }) },
     ask: make({ cidr: '10.0.0.1/32', action: 'deny' }),
     answer: refused('CONFLICT', { id: '{made.id}' }),
@@ -102,7 +102,7 @@ const single: readonly Row[] = [
 
 const whole: readonly Row[] = [
   {
-    rule: 'The rule set of a policy has all its rules, in the order of their blocks, and is never paged',
+    rule: 'The rule set of a policy has all its rules, ordered by block, and is not paged',
     given: { ...policy, v6: make({ cidr: '2001:db8::/32' }), v4: make({ action: 'deny', description: 'd' }) },
     ask: get(set),
     answer: ok({
@@ -124,7 +124,7 @@ const whole: readonly Row[] = [
     }),
   },
   {
-    rule: 'Replacing the rule set makes the rules of a policy exactly those',
+    rule: 'Replacing the rule set sets exactly these rules',
     given: { ...policy, before: make({ cidr: '172.16.0.0/12' }) },
     ask: put(set, { rules: [allow('192.0.2.1', { description: 'd' }), allow('10.0.0.0/8', { metadata: 'm' })] }),
     answer: ok({
@@ -137,32 +137,32 @@ const whole: readonly Row[] = [
     later: [[get(`${path}/{before.id}`), refused('NOT_FOUND')]],
   },
   {
-    rule: 'Replacing the rule set leaves a rule whose block stays its id',
+    rule: 'Replacing the rule set keeps the id of a rule whose block stays',
     given: { ...policy, made: make({}) },
     ask: put(set, { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }),
     answer: ok({ ip_policy_rules: [{ id: '{made.id}', action: 'deny' }] }),
   },
   {
-    rule: 'Replacing the rule set with what it is changes nothing',
+    rule: 'Replacing the rule set with itself changes nothing',
     given: { ...policy, first: put(set, { rules: [allow('10.0.0.0/8')] }) },
     ask: put(set, { rules: [allow('10.0.0.0/8')] }, { headers: { 'if-match': '"2"' } }),
     answer: { ...ok({ ip_policy_rules: [{ cidr: '10.0.0.0/8' }] }), headers: { etag: '"2"' } },
   },
   {
-    rule: 'A wrong member of a rule set is named, and then nothing is stored',
+    rule: 'If a member of a rule set is invalid, the error names it and nothing is stored',
     given: { ...policy, made: make({ cidr: '172.16.0.0/12' }) },
     ask: put(set, { rules: [allow('10.0.0.0/8'), allow('10.0.0.9/8')] }),
     answer: invalid({ '/rules/1/cidr': /did you mean/ }),
     later: [[get(set), ok({ ip_policy_rules: [{ id: '{made.id}' }] })]],
   },
   {
-    rule: 'A rule set has a block once, however it is written',
+    rule: 'A rule set must not repeat a block, however it is written',
     given: policy,
     ask: put(set, { rules: [allow('10.0.0.1'), allow('10.0.0.1/32')] }),
     answer: invalid({ '/rules/1/cidr': /already in rules\[0\]/ }),
   },
   {
-    rule: 'Replacing the rule set needs the rules, if only an empty list',
+    rule: 'Replacing the rule set requires the rules, even if the list is empty',
     given: { ...policy, made: make({}) },
     ask: put(set, {}),
     answer: invalid({ '/rules': 'is required' }),

@@ -46,26 +46,26 @@ const providers: Row[] = [
     };
   }),
   {
-    rule: 'A PUT of OAuth may say null for the providers that it does not use',
+    rule: 'A PUT of OAuth may set the providers that it does not use to null',
     given,
     ask: take({ ...unused, gitlab: {} }),
     answer: ok({ provider: { ...unused, gitlab: managed } }),
   },
   {
-    rule: 'OAuth has a provider: none at all is refused',
+    rule: 'OAuth must have a provider',
     given,
     ask: take({}),
     answer: invalid({ '/provider': /exactly one of .*has none/ }),
     later: [[take(unused), invalid({ '/provider': /has none/ })]],
   },
   {
-    rule: 'OAuth has one provider, not two',
+    rule: 'OAuth cannot have two providers',
     given,
     ask: take({ github: {}, google: {} }),
     answer: invalid({ '/provider': /has github and google/ }),
   },
   {
-    rule: 'A provider that OAuth does not know is refused by name',
+    rule: 'An unknown OAuth provider is refused by name',
     given,
     ask: take({ nonsense: {} }),
     answer: invalid({ '/provider/nonsense': 'unknown field' }),
@@ -78,7 +78,7 @@ const providers: Row[] = [
   },
   ...GENERIC.map(
     (name): Row => ({
-      rule: `There are no teams and organizations at ${name}`,
+      rule: `Teams and organizations are refused for ${name}`,
       given,
       ask: take({ [name]: { teams: ['acme/admins'], organizations: ['acme'] } }),
       answer: invalid({
@@ -98,20 +98,20 @@ const credentials: Row[] = [
     later: [[ofGoogle({ client_id: null, client_secret: null }), shows('google', managed)]],
   },
   {
-    rule: 'A client id of OAuth needs its secret',
+    rule: 'A client id of OAuth requires a secret',
     given,
     ask: ofGoogle({ client_id: 'my-id' }),
     answer: invalid({ '/provider/google/client_secret': /required with a client_id/ }),
     later: [[ofGithub({ client_id: 'my-id' }), invalid({ '/provider/github/client_secret': /required/ })]],
   },
   {
-    rule: 'A client secret of OAuth needs its id',
+    rule: 'A client secret of OAuth requires an id',
     given,
     ask: ofGoogle({ client_secret: 'my-secret' }),
     answer: invalid({ '/provider/google/client_id': /required with a client_secret/ }),
   },
   {
-    rule: 'Scopes of OAuth need a client id and a secret',
+    rule: 'Scopes of OAuth require a client id and a secret',
     given,
     ask: ofGoogle({ scopes: ['email'] }),
     answer: invalid({ '/provider/google/scopes': /client_id and client_secret/ }),
@@ -121,7 +121,7 @@ const credentials: Row[] = [
     ],
   },
   {
-    rule: 'Scopes of OAuth are refused with half of the credentials, too',
+    rule: 'Scopes of OAuth are also refused with only one of client id and secret',
     given,
     ask: ofGoogle({ client_id: 'my-id', scopes: ['email'] }),
     answer: invalid({ '/provider/google/client_secret': /./, '/provider/google/scopes': /./ }),
@@ -140,7 +140,7 @@ const credentials: Row[] = [
     later: [
       [ofGoogle({ ...client, scopes: members(251, 'scope') }), invalid({ '/provider/google/scopes': /250/ })],
       [ofGoogle({ ...client, scopes: ['email', 'email'] }), invalid({ '/provider/google/scopes/1': /already/ })],
-      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /one scope/ })],
+      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /single scope/ })],
     ],
   },
   {
@@ -156,7 +156,7 @@ const credentials: Row[] = [
     ],
   },
   {
-    rule: 'Client id and secret of OAuth are not empty',
+    rule: 'Client id and secret of OAuth must not be empty',
     given,
     ask: ofGoogle({ client_id: '', client_secret: '' }),
     answer: invalid({ '/provider/google/client_id': /empty/, '/provider/google/client_secret': /empty/ }),
@@ -173,7 +173,7 @@ const LISTS: Readonly<Record<string, { good: string; bad: readonly string[]; rea
 
 const lists: Row[] = Object.entries(LISTS).flatMap(([list, { good, bad, reason }]): Row[] => [
   {
-    rule: `The ${list} whom OAuth lets in may be left out, null or empty, which is the same`,
+    rule: `The ${list} that OAuth lets in may be left out, null or empty; all mean the same`,
     given,
     ask: ofGithub({}),
     answer: shows('github', { [list]: [] }),
@@ -190,7 +190,7 @@ const lists: Row[] = Object.entries(LISTS).flatMap(([list, { good, bad, reason }
     later: [[ofGithub({ [list]: bad }), invalid(Object.fromEntries(bad.map((_, at) => [pointer(list, at), reason])))]],
   },
   {
-    rule: `The ${list} of OAuth have each member once`,
+    rule: `The ${list} of OAuth must not repeat a member`,
     given,
     ask: ofGithub({ [list]: [good, good] }),
     answer: invalid({ [pointer(list, 1)]: /already/ }),
@@ -205,7 +205,7 @@ const lists: Row[] = Object.entries(LISTS).flatMap(([list, { good, bad, reason }
 ]);
 
 lists.push({
-  rule: 'Email domains of OAuth are shown in lower case, and are the same in capitals',
+  rule: 'Email domains of OAuth are shown in lower case and compared without regard to case',
   given,
   ask: ofGoogle({ email_domains: ['Example.COM'] }),
   answer: shows('google', { email_domains: ['example.com'] }),

@@ -71,7 +71,7 @@ function bound(type: 'http' | 'https'): Row[] {
       rule: `An endpoint configuration for ${type} must exist`,
       given,
       ask: bind(NOBODY),
-      answer: invalid({ [`/${field}_id`]: `there is no endpoint configuration ${NOBODY}` }),
+      answer: invalid({ [`/${field}_id`]: `endpoint configuration ${NOBODY} does not exist` }),
       later: [[bind('{user.id}'), invalid({ [`/${field}_id`]: /ec_/ })]],
     },
     {
@@ -98,7 +98,7 @@ export const reservedDomains: Section = {
   family: reservedDomain,
   rows: [
     {
-      rule: 'A domain may be created with everything but a policy, and shows all of it',
+      rule: 'A domain may be created with every field but a policy, and shows all of them',
       given: {
         certificate: post('/tls_certificates', { certificate_pem: '{pem.leaf}', private_key_pem: '{pem.leaf_key}' }),
         made: post(path, {
@@ -128,7 +128,7 @@ export const reservedDomains: Section = {
       }),
     },
     {
-      rule: 'Users and bots may reserve, change and give up domains, too',
+      rule: 'Users and bots may reserve, change and delete domains, too',
       given: { made: post(path, least, { as: 'user' }) },
       ask: patch(one, { description: 'by a bot' }, { as: 'bot' }),
       answer: ok({ description: 'by a bot' }),
@@ -136,20 +136,20 @@ export const reservedDomains: Section = {
     },
     ...domainNames,
     {
-      rule: 'A domain is in no region unless said otherwise',
+      rule: 'The region of a domain is null by default',
       ask: post(path, least),
       answer: created({ region: null }),
       later: [[post(path, { domain: 'other-{unique}.example.com', region: null }), created({ region: null })]],
     },
     ...['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'].map(inRegion),
     {
-      rule: 'There are no other regions, nor those in capitals',
+      rule: 'Other regions, and regions in capitals, are refused',
       ask: post(path, { ...least, region: 'mars' }),
       answer: invalid({ '/region': /au/ }),
       later: [[post(path, { ...least, region: 'EU' }), invalid({ '/region': /au/ })]],
     },
     {
-      rule: 'A domain stays in its region',
+      rule: 'The region of a domain cannot be changed',
       given: made,
       ask: patch(one, { region: 'us' }),
       answer: invalid({ '/region': 'unknown field' }),
@@ -158,7 +158,7 @@ export const reservedDomains: Section = {
     ...bound('http'),
     ...bound('https'),
     {
-      rule: 'A domain may have an endpoint configuration for each of the two',
+      rule: 'A domain may have an endpoint configuration for each of http and https',
       given: {
         ...made,
         http: post('/endpoint_configurations', { type: 'http' }),
@@ -174,7 +174,7 @@ export const reservedDomains: Section = {
       }),
     },
     {
-      rule: 'A domain that a hostport of an edge is covered by cannot be deleted',
+      rule: 'A domain that covers a hostport of an edge cannot be deleted',
       given: { ...made, edge: post('/edges/tls', { hostports: ['{unique}.example.com:443'] }) },
       ask: del(one),
       answer: refused('RESOURCE_IN_USE', { tls_edge: '{edge.id}' }),

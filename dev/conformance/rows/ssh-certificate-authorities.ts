@@ -23,7 +23,7 @@ const ecdsa = (curve: string) => ({
 
 const keys: Row[] = [
   makes(
-    'The key pair of an SSH certificate authority is made by the service, Ed25519 unless something else is asked for',
+    'The service generates the key pair of an SSH certificate authority, Ed25519 by default',
     {},
     {
       private_key_type: 'ed25519',
@@ -38,7 +38,7 @@ const keys: Row[] = [
     { private_key_type: 'ed25519' },
   ),
   makes('The type of key may be ed25519', { private_key_type: 'ed25519' }, { key_type: 'ed25519' }),
-  makes('The type of key may be ecdsa, on nistp256 unless asked', { private_key_type: 'ecdsa' }, ecdsa('nistp256')),
+  makes('The type of key may be ecdsa, on nistp256 by default', { private_key_type: 'ecdsa' }, ecdsa('nistp256')),
   ...['nistp256', 'nistp384', 'nistp521'].map((curve) =>
     makes(`An ECDSA key may be on ${curve}`, { private_key_type: 'ecdsa', elliptic_curve: curve }, ecdsa(curve)),
   ),
@@ -48,15 +48,15 @@ const keys: Row[] = [
     // 512 bytes and what is around them, in base64.
     { private_key_type: 'rsa', key_type: 'rsa', elliptic_curve: null, public_key: /^ssh-rsa [A-Za-z0-9+/]{714}==$/ },
   ),
-  wrong('There are no other types of keys', { private_key_type: 'dsa' }, { '/private_key_type': /ed25519/ }),
+  wrong('Other types of keys are refused', { private_key_type: 'dsa' }, { '/private_key_type': /ed25519/ }),
   wrong(
-    'There are no other curves',
+    'Other curves are refused',
     { private_key_type: 'ecdsa', elliptic_curve: 'secp256k1' },
     { '/elliptic_curve': /nistp256/ },
   ),
   wrong('Only an ECDSA key has a curve', { elliptic_curve: 'nistp256' }, { '/elliptic_curve': /ecdsa/ }),
   wrong(
-    'A key pair of one’s own cannot be brought',
+    'A key pair cannot be uploaded',
     { private_key: 'mine', public_key: '{ssh.ed25519}', key_type: 'ed25519' },
     { '/private_key': 'unknown field', '/public_key': 'unknown field', '/key_type': 'unknown field' },
   ),
@@ -68,13 +68,13 @@ export const sshCertificateAuthorities: Section = {
   rows: [
     ...keys,
     {
-      rule: 'The private key of an SSH certificate authority is in no answer',
+      rule: 'No response contains the private key of an SSH certificate authority',
       given: { made: post(path, {}) },
       ask: get(`${path}/{made.id}`),
       answer: ok({ public_key: '{made.public_key}', private_key: undefined, private_key_pem: undefined }),
     },
     {
-      rule: 'The key of an SSH certificate authority stays as it is for life',
+      rule: 'The key of an SSH certificate authority cannot be changed',
       given: { made: post(path, {}) },
       ask: patch(`${path}/{made.id}`, { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' }),
       answer: invalid({ '/private_key_type': 'unknown field', '/elliptic_curve': 'unknown field' }),
@@ -92,7 +92,7 @@ export const sshCertificateAuthorities: Section = {
       }),
     ),
     {
-      rule: 'An SSH certificate authority cannot be deleted while there are certificates of it, which the answer names',
+      rule: 'An SSH certificate authority cannot be deleted while it has certificates; the error names them',
       given: {
         authority: post(path, {}),
         certificate: post('/ssh_host_certificates', {

@@ -44,7 +44,7 @@ const keys: Row[] = [
     { public_key: '{ssh.ed25519} root@web-1' },
   ),
   {
-    rule: 'An SSH host certificate is read again as it was created',
+    rule: 'Reading an SSH host certificate back returns the same',
     given: { ...given, made: make() },
     ask: get(`${path}/{made.id}`),
     answer: ok({
@@ -74,7 +74,7 @@ const principals: Row[] = [
     names('::ffff:192.0.2.1'),
   ),
   {
-    rule: 'A host certificate may have 256 principals and no more',
+    rule: 'A host certificate has at most 256 principals',
     given,
     ask: make({ principals: hosts(256) }),
     answer: created({ principals: hosts(256) }),
@@ -177,7 +177,7 @@ const refusals: Row[] = [
   wrongKey('A public key in PEM is refused', '{pem.ca}', /one line/),
   wrongKey('A public key that is not base64 is refused', 'ssh-ed25519 ????', /not base64/),
   wrongKey('A public key that is cut off is refused', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA', /./),
-  wrongKey('A public key of another type than it says is refused', '{ssh.mislabelled}', /another type/),
+  wrongKey('A public key of another type than it says is refused', '{ssh.mislabelled}', /not of the type/),
   wrongKey('Options before a public key are refused', 'no-pty {ssh.ed25519}', /without options/),
   wrongKey('Two public keys are not one', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
   wrongKey(
@@ -197,7 +197,7 @@ const refusals: Row[] = [
   wrong(
     'An SSH host certificate is signed by an authority that exists',
     { ssh_certificate_authority_id: 'sshca_01k9zq3v5hf8svx2r4c6y7n0wd' },
-    { '/ssh_certificate_authority_id': /there is no/ },
+    { '/ssh_certificate_authority_id': /does not exist/ },
   ),
   wrong(
     'An SSH host certificate is not signed by an authority of another kind',
@@ -219,7 +219,7 @@ export const sshHostCertificates: Section = {
     ...principals,
     ...validity,
     {
-      rule: 'What was signed stays as it is: only description and metadata of an SSH host certificate change',
+      rule: 'Only the description and metadata of an SSH host certificate can be changed',
       given: { ...given, made: make() },
       ask: patch(`${path}/{made.id}`, { public_key: '{ssh.rsa}', principals: [], valid_until: START }),
       answer: invalid({
@@ -237,7 +237,7 @@ export const sshHostCertificates: Section = {
     },
     ...refusals,
     {
-      rule: 'An authority whose last SSH host certificate is deleted may be deleted',
+      rule: 'An authority can be deleted once its last SSH host certificate is deleted',
       given: { ...given, made: make() },
       ask: del(`${path}/{made.id}`),
       answer: noContent,

@@ -34,7 +34,7 @@ const derived: Row[] = [
     private_key_type: 'ecdsa',
   }),
   takes(
-    'What the PEM of a TLS certificate does not say is null or empty',
+    'Fields that the PEM of a TLS certificate does not set are null or empty',
     pair('{pem.leaf_without_name}', '{pem.leaf_without_name_key}'),
     {
       subject_common_name: null,
@@ -44,7 +44,7 @@ const derived: Row[] = [
     },
   ),
   takes(
-    'The key usages of a TLS certificate have the names of RFC 5280',
+    'The key usages of a TLS certificate are named as in RFC 5280',
     pair('{pem.leaf_with_all_usages}', '{pem.leaf_with_all_usages_key}'),
     {
       key_usages: [
@@ -60,7 +60,7 @@ const derived: Row[] = [
       ],
     },
   ),
-  takes('A TLS certificate that was uploaded was not issued here: the time of that is null', least, {
+  takes('The issue time of an uploaded TLS certificate is null', least, {
     issued_at: null,
   }),
   takes('The key of a TLS certificate may be RSA', pair('{pem.rsa}', '{pem.rsa_key}'), { private_key_type: 'rsa' }),
@@ -78,15 +78,19 @@ const derived: Row[] = [
   takes('The key of a TLS certificate may be in SEC 1', pair('{pem.leaf}', '{pem.leaf_key_sec1}'), {
     private_key_type: 'ecdsa',
   }),
-  takes('A TLS certificate may come with its issuers; the first one counts', pair('{pem.chain}', '{pem.chain_key}'), {
-    certificate_pem: '{pem.chain}',
-    subject_common_name: 'below.example.com',
-  }),
-  takes('The chain of a TLS certificate may go up to the root', pair('{pem.chain_with_root}', '{pem.chain_key}'), {
+  takes(
+    'A TLS certificate may include its issuers; the fields show the first certificate',
+    pair('{pem.chain}', '{pem.chain_key}'),
+    {
+      certificate_pem: '{pem.chain}',
+      subject_common_name: 'below.example.com',
+    },
+  ),
+  takes('The chain of a TLS certificate may include the root', pair('{pem.chain_with_root}', '{pem.chain_key}'), {
     subject_common_name: 'below.example.com',
   }),
   {
-    rule: 'The private key of a TLS certificate is in no answer, not even as null',
+    rule: 'No response contains the private key of a TLS certificate, not even as null',
     given: { made: post(path, least) },
     ask: get(`${path}/{made.id}`),
     answer: ok({ private_key_pem: undefined, private_key: undefined }),
@@ -97,7 +101,7 @@ const derived: Row[] = [
     ],
   },
   {
-    rule: 'Certificate and key stay as they are for life: to renew, there is a new one',
+    rule: 'Certificate and key cannot be changed: a renewal is a new TLS certificate',
     given: { made: post(path, least) },
     ask: patch(`${path}/{made.id}`, least),
     answer: invalid({ '/certificate_pem': 'unknown field', '/private_key_pem': 'unknown field' }),
@@ -117,7 +121,7 @@ const refusals: Row[] = [
   wrongKey('A private key on another curve is refused', '{pem.secp256k1_key}', /secp256k1/),
   wrongKey('A private key of another type is refused', '{pem.ed448_key}', /ed448/),
   wrongKey('Two private keys are refused', '{pem.leaf_key}{pem.leaf_key}', /exactly one/),
-  wrongKey('What is not PEM is no private key', 'garbage', /not PEM/),
+  wrongKey('A private key that is not PEM is refused', 'garbage', /not PEM/),
   wrongKey(
     'An RSA key of a TLS certificate has at least 2048 bits',
     '{pem.short_rsa_key}',
@@ -132,16 +136,16 @@ const refusals: Row[] = [
   ),
   wrongChain('A chain with a gap is refused', '{pem.chain_with_gap}', /not signed by/, '{pem.chain_key}'),
   wrongChain(
-    'A chain with an issuer that is no CA is refused, also with a good signature of it',
+    'A chain with an issuer that is not a CA is refused, even if its signature is valid',
     '{pem.chain_by_no_authority}',
     /not signed by/,
     '{pem.chain_by_no_authority_key}',
   ),
   wrongChain('A private key in the chain is refused', '{pem.leaf}{pem.leaf_key}', /private key/),
   wrongChain('Text around the certificates of a chain is refused', '{pem.leaf}and more', /outside/),
-  wrongChain('What is not PEM is no chain', 'garbage', /not PEM/),
+  wrongChain('A chain that is not PEM is refused', 'garbage', /not PEM/),
   {
-    rule: 'Chain and key are both named when both are wrong',
+    rule: 'If both chain and key are wrong, the error lists both',
     ask: post(path, pair('garbage', 'garbage')),
     answer: invalid({ '/certificate_pem': /not PEM/, '/private_key_pem': /not PEM/ }),
   },
@@ -174,7 +178,7 @@ export const tlsCertificates: Section = {
     ...derived,
     ...refusals,
     {
-      rule: 'A TLS certificate cannot be deleted while a domain has it; the answer names the domain',
+      rule: 'A TLS certificate cannot be deleted while a domain uses it; the error names the domain',
       given: {
         made: post(path, least),
         domain: post('/reserved_domains', { domain: '{unique}.example.com', certificate_id: '{made.id}' }),

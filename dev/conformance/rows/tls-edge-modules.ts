@@ -49,13 +49,13 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
     ...moduleConventions(family),
     deletion(family),
     {
-      rule: `The list of ${one} is not empty, since that could mean everyone or nobody`,
+      rule: `The list of ${one} must not be empty, since that could mean everyone or nobody`,
       given,
       ask: put(address, { [ids]: [] }),
       answer: invalid({ [`/${ids}`]: /at least 1/ }),
     },
     {
-      rule: `The list of ${one} has each id once`,
+      rule: `The list of ${one} must not repeat an id`,
       given,
       ask: put(address, { [ids]: ['{first.id}', '{second.id}', '{first.id}'] }),
       answer: invalid({ [`/${ids}/2`]: /already/ }),
@@ -73,14 +73,14 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
       ],
     },
     {
-      rule: `The list of ${one} names what exists`,
+      rule: `The ids in the list of ${one} must exist`,
       given,
       ask: put(address, { [ids]: ['{first.id}', `${prefix}_${ID}`] }),
-      answer: invalid({ [`/${ids}/1`]: /there is no/ }),
+      answer: invalid({ [`/${ids}/1`]: /does not exist/ }),
       later: [[get(address), refused('NOT_FOUND')]],
     },
     {
-      rule: `The list of ${one} names nothing of another kind`,
+      rule: `The list of ${one} must not contain ids of another family`,
       given,
       ask: put(address, { [ids]: ['{edge.id}'] }),
       answer: invalid({ [`/${ids}/0`]: new RegExp(`${prefix}_`) }),
@@ -137,26 +137,26 @@ const restricted = {
 
 const referring: Row[] = [
   {
-    rule: 'An IP policy may be deleted while an edge is restricted by it; the edge goes on to name it, as one without rules',
+    rule: 'An IP policy may be deleted while an edge is restricted by it; the edge keeps the reference, which then means no rules',
     given: restricted,
     ask: del('/ip_policies/{policy.id}'),
     answer: noContent,
     later: [[get(`${owner}/ip_restriction`), ok({ enabled: true, ip_policies: [refTo('/ip_policies', 'policy')] })]],
   },
   {
-    rule: 'An edge may be put back with the deleted IP policy that it had; another edge cannot begin to name it',
+    rule: 'An edge may be written back with the deleted IP policy that it had; another edge cannot start to refer to it',
     given: { ...restricted, gone: del('/ip_policies/{policy.id}'), another: post('/edges/tls', {}) },
     ask: put(`${owner}/ip_restriction`, { enabled: false, ip_policy_ids: ['{policy.id}'] }),
     answer: ok({ enabled: false, ip_policies: [refTo('/ip_policies', 'policy')] }),
     later: [
       [
         put('/edges/tls/{another.id}/ip_restriction', { ip_policy_ids: ['{policy.id}'] }),
-        invalid({ '/ip_policy_ids/0': /there is no/ }),
+        invalid({ '/ip_policy_ids/0': /does not exist/ }),
       ],
     ],
   },
   {
-    rule: 'A backend that serves a TLS edge cannot be deleted; the answer names the edge',
+    rule: 'A backend that serves a TLS edge cannot be deleted; the error names the edge',
     given: { ...backend.given, made: put(`${owner}/backend`, backend.least) },
     ask: del(`${tunnelGroups}/{tunnels.id}`),
     answer: refused('RESOURCE_IN_USE', { tls_edge: '{edge.id}' }),
@@ -166,11 +166,11 @@ const referring: Row[] = [
     ],
   },
   {
-    rule: 'The backend of a TLS edge exists',
+    rule: 'The backend of a TLS edge must exist',
     given: edges,
     ask: put(`${owner}/backend`, { backend_id: `bkdtg_${ID}` }),
-    answer: invalid({ '/backend_id': /there is no/ }),
-    later: [[put(`${owner}/backend`, { backend_id: `bkdhr_${ID}` }), invalid({ '/backend_id': /there is no/ })]],
+    answer: invalid({ '/backend_id': /does not exist/ }),
+    later: [[put(`${owner}/backend`, { backend_id: `bkdhr_${ID}` }), invalid({ '/backend_id': /does not exist/ })]],
   },
   {
     rule: 'The backend of a TLS edge is a tunnel group or an HTTP response',

@@ -32,7 +32,7 @@ export const tunnelGroupBackends: Section = {
   family: tunnelGroupBackend,
   rows: [
     {
-      rule: 'A tunnel-group backend comes back with the labels that its tunnels must have',
+      rule: 'A tunnel-group backend is returned with its labels',
       given: { made: post(path, { labels: { app: 'web', 'example.com/tier': 'a:b_c.D-1' } }) },
       ask: get(`${path}/{made.id}`),
       answer: ok({ labels: { app: 'web', 'example.com/tier': 'a:b_c.D-1' } }),

@@ -1,6 +1,6 @@
 import { user } from '../../../src/resources/user.ts';
+import { longest } from '../description-rows.ts';
 import { by, created, del, get, invalid, noContent, ok, patch, post, refused, type Section } from '../row.ts';
-import { longest } from '../texts.ts';
 
 // Rows that make another admin take care that there is none afterwards: others are about the only one.
 const path = '/users';
@@ -17,7 +17,7 @@ export const users: Section = {
   family: user,
   rows: [
     {
-      rule: 'A user is active and no admin unless said otherwise',
+      rule: 'By default a user is active and not an admin',
       ask: post(path, { name: 'Ada' }),
       answer: created({ name: 'Ada', admin: false, active: true }),
     },
@@ -27,12 +27,12 @@ export const users: Section = {
       answer: created({ admin: true, active: false }),
     },
     {
-      rule: 'That a user is active and no admin may be said, too',
+      rule: 'A create may state explicitly that a user is active and not an admin',
       ask: post(path, { name: 'Ada', admin: false, active: true }),
       answer: created({ admin: false, active: true }),
     },
     {
-      rule: 'A user can be made an admin and a plain user again, which counts from the next request on',
+      rule: 'A user can become an admin and a plain user again, effective from the next request',
       given: { ...made, key: post('/api_keys', { owner_id: '{made.id}' }) },
       ask: patch(`${path}/{made.id}`, { admin: true }),
       answer: ok({ admin: true, active: true }),
@@ -54,7 +54,7 @@ export const users: Section = {
       ],
     },
     {
-      rule: 'The name of a user may have 255 bytes and no more, and is not empty',
+      rule: 'The name of a user has 1 to 255 bytes',
       ask: post(path, { name: longest(255, 'bytes') }),
       answer: created({ name: longest(255, 'bytes') }),
       later: [
@@ -78,18 +78,18 @@ export const users: Section = {
       answer: last,
     },
     {
-      rule: 'An admin who is inactive does not count as another one',
+      rule: 'An inactive admin does not count as another active admin',
       given: { inactive: post(path, { name: 'Grace', admin: true, active: false }) },
       ask: patch(`${path}/{admin.id}`, { admin: false }),
       answer: last,
     },
     {
-      rule: 'The last active admin may be changed otherwise',
+      rule: 'The last active admin may be changed in other ways',
       ask: patch(`${path}/{admin.id}`, { name: 'Ada' }),
       answer: ok({ name: 'Ada', admin: true, active: true }),
     },
     {
-      rule: 'With another active admin one may become a plain user',
+      rule: 'An admin may become a plain user if there is another active admin',
       given: second,
       ask: patch(`${path}/{admin.id}`, { admin: false }, by('key')),
       answer: ok({ admin: false }),

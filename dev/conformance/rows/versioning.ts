@@ -13,7 +13,7 @@ export const versioning: Section = {
   title: 'Versioning',
   rows: [
     {
-      rule: 'Service-Version is 2, and the answer says so, too',
+      rule: 'Service-Version is 2, and the response repeats it',
       ask: speaking('2'),
       answer: { ...ok({ uri: '{base}/ip_policies' }), headers: { 'service-version': '2' } },
     },

@@ -1,11 +1,11 @@
-/** What a certificate must be to validate others by it. */
+/** What a certificate must be so that others can be validated against it. */
 import { shortRsaKey } from './chain.ts';
 import type { Read } from './pem.ts';
 import { type Certificate, readCertificates } from './x509.ts';
 
 /**
- * The certificate of an authority, or why it is none. Expired ones are taken: they validate nothing, but the same
- * configuration must be appliable again tomorrow.
+ * The certificate of an authority, or why it is refused. Expired ones are accepted: they validate nothing, but the same
+ * configuration must still apply tomorrow.
  */
 export function readAuthority(pem: string): Read<Certificate> {
   const read = readCertificates(pem);
@@ -15,7 +15,7 @@ export function readAuthority(pem: string): Read<Certificate> {
   if (others.length > 0) {
     return { reason: `has ${read.value.length} certificates; create one certificate authority for each` };
   }
-  if (!certificate.isAuthority) return { reason: 'is not a CA: its basic constraints do not say so' };
+  if (!certificate.isAuthority) return { reason: 'is not a CA according to its basic constraints' };
   // RFC 5280, section 4.2.1.3; without the extension, every use is allowed, which is what openssl req makes.
   if (certificate.keyUsages && !certificate.keyUsages.includes('keyCertSign')) {
     return { reason: 'may not sign certificates: its key usage lacks keyCertSign' };

@@ -7,7 +7,7 @@ import { type Certificate, readCertificates } from './x509.ts';
 
 export type KeyType = z.output<typeof tlsKeyType>;
 
-/** The first certificate of a chain in which each is signed by the next, or what is wrong. */
+/** The first certificate of a chain, each signed by the next, or why the chain is refused. */
 export function readChain(pem: string): Read<Certificate> {
   const read = readCertificates(pem);
   if ('reason' in read) return read;
@@ -16,8 +16,8 @@ export function readChain(pem: string): Read<Certificate> {
   if (read.value.length > MAX_CHAIN_LENGTH) return { reason: `has more than ${MAX_CHAIN_LENGTH} certificates` };
   let signed = leaf;
   for (const [index, issuer] of issuers.entries()) {
-    const place = `certificate ${index + 1} is not signed by certificate ${index + 2}`;
-    if (!isSignedBy(signed, issuer)) return { reason: `${place}; the server's own comes first, then its issuers` };
+    const problem = `certificate ${index + 1} is not signed by certificate ${index + 2}`;
+    if (!isSignedBy(signed, issuer)) return { reason: `${problem}; the server's own comes first, then its issuers` };
     signed = issuer;
   }
   return { value: leaf };
@@ -36,7 +36,7 @@ export interface PrivateKey {
   type: KeyType;
 }
 
-/** The private key, or why it cannot serve. The reason never shows anything of it. */
+/** The private key, or why it is refused. The reason never reveals anything of the key. */
 export function readPrivateKey(pem: string): Read<PrivateKey> {
   const read = readPem(pem);
   if ('reason' in read) return read;
@@ -48,13 +48,13 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
   try {
     key = createPrivateKey(pem);
   } catch {
-    return { reason: 'holds no readable private key' };
+    return { reason: 'contains no readable private key' };
   }
   const type = typeOf(key);
   return 'reason' in type ? type : { value: { key, type: type.value } };
 }
 
-/** The shortest RSA keys and the curves that TLS libraries take by default. */
+/** The shortest RSA keys and the curves that TLS libraries accept by default. */
 const MIN_RSA_BITS = 2048;
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 

@@ -7,12 +7,12 @@ export interface PemBlock {
 
 export type Read<T> = { value: T } | { reason: string };
 
-/** What of a line's end OpenSSL does not see. */
+/** What OpenSSL ignores at the end of a line. */
 const LINE_END = /[ \t]*(?:\r?\n|$)/y;
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/y;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const OUTSIDE = 'has text outside of its PEM blocks';
-const OWN_LINES = 'must have each -----BEGIN and -----END on lines of their own, without white space before them';
+const OUTSIDE = 'has text outside its PEM blocks';
+const OWN_LINES = 'must have each -----BEGIN and -----END on its own line, without leading white space';
 
 /**
  * The blocks of a text, of which there is at least one, or why it has none. The reason never shows its contents. Lines
@@ -30,7 +30,7 @@ export function readPem(text: string): Read<PemBlock[]> {
     const end = `-----END ${label}-----`;
     const from = at + begin.length;
     const to = text.indexOf(end, from);
-    if (to === -1) return { reason: `is cut off: there is no "${end}"` };
+    if (to === -1) return { reason: `is truncated: it lacks "${end}"` };
     const content = text.slice(from, to);
     if (/^\s*Proc-Type:.*ENCRYPTED/.test(content)) return { reason: 'is encrypted with a passphrase' };
     const base64 = content.replaceAll(/\s+/g, '');

@@ -43,27 +43,27 @@ export function readCertificates(pem: string): Read<Certificate[]> {
 }
 
 function readCertificate(block: PemBlock): Read<Certificate> {
-  if (isPrivateKey(block)) return { reason: 'is a private key; this field takes certificates alone' };
+  if (isPrivateKey(block)) return { reason: 'is a private key; this field takes only certificates' };
   if (block.label !== 'CERTIFICATE') return { reason: `is a ${block.label}, not a CERTIFICATE` };
   try {
     const certificate = new X509Certificate(block.der);
     if (certificate.raw.length !== block.der.length) return { reason: 'has trailing data after the certificate' };
     const undated = DATES.find(({ printed }) => printed(certificate) === NO_DATE);
-    if (undated) return { reason: `has a validity whose ${undated.name} is no date` };
+    if (undated) return { reason: `has a ${undated.name} that is not a valid date` };
     const parsed = new x509.X509Certificate(block.der);
     const problem =
       datesProblem(certificate, parsed) ?? keyProblem(certificate) ?? signatureProblem(certificate, parsed);
     if (problem !== undefined) return { reason: problem };
     const value = describe(certificate, parsed);
     const names = [value.commonName ?? '', ...value.dnsNames];
-    if (names.some((name) => !text().safeParse(name).success)) return { reason: 'has a name that is no text' };
+    if (names.some((name) => !text().safeParse(name).success)) return { reason: 'has a name that is not valid text' };
     return { value };
   } catch {
-    return { reason: 'holds no readable X.509 certificate' };
+    return { reason: 'contains no readable X.509 certificate' };
   }
 }
 
-/** What OpenSSL prints for a date that is none; Node's `validFromDate` is then whatever the memory had. */
+/** What OpenSSL prints for an invalid date; Node's `validFromDate` is then uninitialised memory. */
 const NO_DATE = 'Bad time value';
 
 const DATES = [
@@ -86,7 +86,7 @@ function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate
   for (const date of DATES) {
     const [one, other] = [date.openssl(certificate), date.parsed(parsed)];
     if (one.getTime() !== other.getTime()) {
-      return `has a ${date.name} that readers take for different dates: ${shown(one)} and ${shown(other)}`;
+      return `has a ${date.name} that different parsers read as different dates: ${shown(one)} and ${shown(other)}`;
     }
   }
   return undefined;
@@ -104,7 +104,7 @@ function keyProblem(certificate: X509Certificate): string | undefined {
   }
 }
 
-/** Of one that is signed by itself, the signature is the one thing about it that can be checked here. */
+/** Only the signature of a self-signed certificate can be checked here. */
 function signatureProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
   if (certificate.subject !== certificate.issuer) return undefined;
   // A CA that changes its key signs its own name with the old one, and names that (RFC 5280, sections 3.2 and 4.2.1.1).
@@ -113,7 +113,7 @@ function signatureProblem(certificate: X509Certificate, parsed: x509.X509Certifi
   if (signer !== undefined && signer !== own) return undefined;
   return certificate.verify(certificate.publicKey)
     ? undefined
-    : 'is signed by itself, but the signature does not verify with its own key';
+    : 'is self-signed, but its signature does not verify with its own key';
 }
 
 function describe(openssl: X509Certificate, parsed: x509.X509Certificate): Certificate {

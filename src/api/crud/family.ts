@@ -3,11 +3,11 @@ import { type Fields, isShown, type Resource, type View } from '../../resources/
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
-import type { Answer, Api, Call, Operation, PathParameter } from '../http/operation.ts';
+import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
-import { changed } from '../store/outbox.ts';
+import { changeEvent } from '../store/outbox.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
-import type { Change, Hooks } from './hooks.ts';
+import type { Hooks, WriteContext } from './hooks.ts';
 import { dropReferences, referringFields } from './references.ts';
 import { type ViewOfRow, viewer } from './view.ts';
 
@@ -23,10 +23,10 @@ export function singleParameters(resource: Resource): Record<'id', PathParameter
   return { ...above, id: idParameter(resource) };
 }
 
-/** Who may use the operations of a family. Of what has owners, others see what is theirs. */
+/** Who may use the operations of a family. In families with owners, callers who are not admins see only their own. */
 export const accessOf = ({ access }: Resource) => (access === 'admin' ? 'admin' : 'anyone');
 
-/** What fields are that a request leaves out. */
+/** The values of fields that a request leaves out. */
 export function initialFields(fields: Fields): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial]));
 }
@@ -34,7 +34,7 @@ export function initialFields(fields: Fields): Readonly<Record<string, unknown>>
 export interface Family<R extends Resource = Resource> {
   resource: R;
   hooks: Hooks<R>;
-  /** What clients may do with it, in the order of the documentation. */
+  /** Its operations, in the order of the documentation. */
   operations: readonly Operation[];
   /** Adds an operation of the family's own. */
   add(operation: Operation): void;
@@ -46,15 +46,15 @@ export interface Family<R extends Resource = Resource> {
   show(row: Row, base: string): ViewOfRow;
   /** The view as the hooks see it, with the types of the definition. */
   typed(view: ViewOfRow): View<R>;
-  /** What the columns of a row must be for this call to reach it: its owner, and the resource that it lives in. */
+  /** The column values that a row must have to be visible to this call: its owner, and its parent. */
   scope(call: Reach): Readonly<Record<string, string>>;
-  /** Throws NOT_FOUND for a missing row, and for one that is out of this call's reach. */
+  /** Throws NOT_FOUND for a missing row, and for one that is not visible to this call. */
   require(row: Row | undefined, id: string, call: Reach): Row;
   /** Fields that refer to other resources. */
   referring: readonly string[];
-  /** Forgets what hangs on deleted resources: references from them, and what `onRemoval` has added. */
+  /** Deletes what belongs to deleted resources: references from them, and what `onRemoval` has registered. */
   detach(tx: Executor, ids: readonly string[]): Promise<void>;
-  /** Adds something that hangs on the family's resources. */
+  /** Registers work to do when resources of the family are deleted. */
   onRemoval(work: (tx: Executor, ids: readonly string[]) => Promise<void>): void;
 }
 
@@ -94,7 +94,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     onRemoval: (work) => void attached.push(work),
     require(row, id, call) {
       if (row && Object.entries(scope(call)).every(([column, value]) => row[column] === value)) return row;
-      throw notFound(`There is no ${words(resource.name)} ${id}.`, { id });
+      throw notFound(`The ${words(resource.name)} ${id} does not exist.`, { id });
     },
   };
 }
@@ -103,45 +103,45 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
 export type SingleCall<Body = unknown> = Call<'id', unknown, Body>;
 
 /** Runs a change of one existing resource: locked, visible to the caller, and at a revision that they accept. */
-export function changeLocked<R extends Resource>(
+export function writeLocked<R extends Resource>(
   api: Api,
   family: Family<R>,
   call: SingleCall,
-  work: (change: Change, row: Row) => Promise<Answer>,
-): Promise<Answer> {
-  return api.db.transaction((tx) => changeLockedIn(api, tx, family, call, work));
+  work: (context: WriteContext, row: Row) => Promise<OperationResult>,
+): Promise<OperationResult> {
+  return api.db.transaction((tx) => writeLockedIn(api, tx, family, call, work));
 }
 
 /** The same, as part of a transaction. */
-export async function changeLockedIn<R extends Resource>(
+export async function writeLockedIn<R extends Resource>(
   api: Api,
   tx: Executor,
   family: Family<R>,
   call: SingleCall,
-  work: (change: Change, row: Row) => Promise<Answer>,
-): Promise<Answer> {
+  work: (context: WriteContext, row: Row) => Promise<OperationResult>,
+): Promise<OperationResult> {
   const { id } = call.params;
-  const change = { api, tx, caller: call.caller, base: call.base };
-  await family.hooks.lockFirst?.(change, id);
+  const context = { api, tx, caller: call.caller, base: call.base };
+  await family.hooks.lockFirst?.(context, id);
   const row = family.require(await family.rows.lock(tx, id), id, call);
   checkIfMatch(call.ifMatch, row.revision);
-  return work(change, row);
+  return work(context, row);
 }
 
 /** Writes a locked row with its event; returns the new revision. */
-export function writeRow<R extends Resource>({ tx, caller, base }: Change, family: Family<R>, next: Row) {
-  const event = changed(family.resource.name, 'updated', caller.id, family.show(next, base));
+export function writeRow<R extends Resource>({ tx, caller, base }: WriteContext, family: Family<R>, next: Row) {
+  const event = changeEvent(family.resource.name, 'updated', caller.id, family.show(next, base));
   return family.rows.update(tx, next, event);
 }
 
-/** Deletes all resources with this value in one column, with what hangs on them and an event for each. */
+/** Deletes all resources with this value in one column, with what belongs to them and an event for each. */
 export async function removeWhere<R extends Resource>(
-  { tx, caller, base }: Change,
+  { tx, caller, base }: WriteContext,
   { resource, rows, show, detach }: Family<R>,
   column: string,
   value: string,
 ): Promise<void> {
-  // Whoever changes one of them now hangs something on it that would stay behind.
+  // Otherwise a concurrent change could attach something to one of them that would stay behind.
   await tx.query({
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
     values: [value],
@@ -153,6 +153,6 @@ export async function removeWhere<R extends Resource>(
   await rows.removeMany(
     tx,
     ids,
-    gone.map((row) => changed(resource.name, 'deleted', caller.id, show(row, base))),
+    gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, base))),
   );
 }

@@ -1,4 +1,4 @@
-/** What a family may add to the generic operations; everything special hangs here. */
+/** What a family may add to the generic operations. */
 import type { z } from 'zod';
 import type { Resource, View } from '../../resources/definition/resource.ts';
 import type { ApiError } from '../errors/errors.ts';
@@ -9,7 +9,7 @@ import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
 /** A write under way: its transaction, who asked for it, and what `uri` members start with. */
-export interface Change {
+export interface WriteContext {
   api: Api;
   tx: Executor;
   caller: Caller;
@@ -27,7 +27,7 @@ export interface Draft {
 }
 
 export interface Hooks<R extends Resource = Resource> {
-  /** Columns beside the fields', which no response shows. */
+  /** Columns besides those of the fields, which no response shows. */
   columns?: readonly string[];
   /** Those of the columns that hold sealed secrets, bound to their table, row and column (sealing.ts). */
   sealed?: readonly string[];
@@ -42,12 +42,12 @@ export interface Hooks<R extends Resource = Resource> {
   prepare?(input: z.output<R['create']>, id: string, api: Api): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
-  /** Locks what other writes lock before the resource itself, so that no two wait for each other. */
-  lockFirst?(change: Change, id: string): Promise<void>;
-  beforeCreate?(change: Change, created: View<R>): Promise<void>;
+  /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
+  lockFirst?(context: WriteContext, id: string): Promise<void>;
+  beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
-  beforeUpdate?(change: Change, before: View<R>, after: View<R>): Promise<void>;
-  beforeDelete?(change: Change, deleted: View<R>): Promise<void>;
-  /** Says in the family's words which rule of the schema a write broke. What is `unique` needs no words of its own. */
+  beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
+  beforeDelete?(context: WriteContext, deleted: View<R>): Promise<void>;
+  /** The error for a schema rule that a write broke. Fields that are `unique` need none. */
   explain?(broken: Violation, written: Row): ApiError | undefined;
 }

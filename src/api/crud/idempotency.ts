@@ -14,7 +14,7 @@ import type { Database, Executor } from '../store/database.ts';
 
 /** How long a replay can still show the one-time token. */
 export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
-/** How long a closed key is remembered: far longer than any request can be on its way. */
+/** How long a closed key is remembered: far longer than any request can be in flight. */
 export const CLOSED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 export interface Attempt {
@@ -26,8 +26,8 @@ export interface Attempt {
   sealingKey: () => Buffer;
 }
 
-/** The answer to a create, as it is kept and given again. */
-export interface Answer {
+/** The response to a create, as it is stored and replayed. */
+export interface StoredResponse {
   resourceId: string;
   /** From the root of the API. */
   path: string;
@@ -37,7 +37,7 @@ export interface Answer {
   token: string | null;
 }
 
-export type Replay = Pick<Answer, 'status' | 'body' | 'token'>;
+export type Replay = Pick<StoredResponse, 'status' | 'body' | 'token'>;
 
 /**
  * What a request under an idempotency key stands for.
@@ -88,7 +88,7 @@ export async function claim(tx: Executor, tried: Attempt): Promise<Replay | unde
   throw unavailable('The resource of this idempotency key is being created and deleted; try again.');
 }
 
-/** The answer that was given under a key, if there is one by now; throws as `claim` does. */
+/** The response that was stored under a key, if any; throws as `claim` does. */
 export async function recall(db: Executor, tried: Attempt): Promise<Replay | undefined> {
   const { principal, digest, fingerprint, sealingKey } = tried;
   const [found] = await db.query({ name: 'key.read', text: READ, values: [principal, digest] });
@@ -98,14 +98,14 @@ export async function recall(db: Executor, tried: Attempt): Promise<Replay | und
 function replay(found: z.output<typeof record>, fingerprint: string, sealingKey: () => Buffer): Replay {
   const { resource_id: resourceId, body, status } = found;
   if (found.closed_at !== null) {
-    throw conflict('This idempotency key was closed: nothing can be created under it any more.', {
+    throw conflict('This idempotency key is closed; nothing can be created with it.', {
       idempotency_key: 'closed',
       ...(resourceId === null ? {} : { resource_id: resourceId }),
     });
   }
   if (resourceId === null || body === null || status === null) throw new Error('an open record without its answer');
   if (found.fingerprint !== fingerprint) {
-    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was used for another request.', {
+    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This idempotency key was already used for a different request.', {
       resource_id: resourceId,
     });
   }
@@ -118,15 +118,15 @@ const COMPLETE = `
   update idempotency_keys set resource_id = $3, resource_path = $4, status = $5, body = $6, sealed_token = $7
    where principal = $1 and digest = $2`;
 
-/** Keeps the answer, in the transaction that claimed the key. */
-export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, answer: Answer) {
-  const { resourceId, path, status, body, token } = answer;
+/** Stores the response, in the transaction that claimed the key. */
+export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, response: StoredResponse) {
+  const { resourceId, path, status, body, token } = response;
   const sealed = token === null ? null : encrypt(token, sealingKey(), resourceId);
   const values = [principal, digest, resourceId, path, status, JSON.stringify(body), sealed];
   await tx.query({ name: 'key.complete', text: COMPLETE, values });
 }
 
-/** Drops the records of keys under which these were made, so that nobody is answered with what is gone. */
+/** Deletes the records of keys that created these resources, so that no replay shows a deleted resource. */
 export async function forget(tx: Executor, resourceIds: readonly string[]): Promise<void> {
   const text = 'delete from idempotency_keys where resource_id = any($1) and closed_at is null';
   if (resourceIds.length > 0) await tx.query({ name: 'key.forget', text, values: [resourceIds] });
@@ -150,7 +150,7 @@ export async function close(db: Executor, principal: string, digest: string) {
   return resource_id === null || resource_path === null ? undefined : { id: resource_id, path: resource_path };
 }
 
-/** Drops what has had its time: sealed tokens, and closed keys that no request can still be under way for. */
+/** Deletes expired records: sealed tokens, and closed keys that no request in flight can still use. */
 export async function sweep(db: Database, now = Date.now()): Promise<void> {
   const before = (age: number) => new Date(now - age).toISOString();
   await db.query({
@@ -163,7 +163,7 @@ export async function sweep(db: Database, now = Date.now()): Promise<void> {
   });
 }
 
-/** Null when the key does not fit, because another API key of the same owner asks. */
+/** Null if the key does not match, because another API key of the same owner asks. */
 function unseal(sealed: Buffer, key: Buffer, resourceId: string): string | null {
   try {
     // Bound to the resource's id, so that records cannot be swapped.

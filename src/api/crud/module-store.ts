@@ -26,7 +26,7 @@ const PUT = {
 const REMOVE = { name: 'modules.remove', text: `delete from ${TABLE} where id = $1` };
 const REMOVE_ALL = { name: 'modules.remove_all', text: `delete from ${TABLE} where owner_id = any($1)` };
 
-const placeOf = (id: string) => ({ table: TABLE, id, field: COLUMN });
+const locationOf = (id: string) => ({ table: TABLE, id, field: COLUMN });
 
 /** The settings of a module; undefined when the resource lacks it. @throws UNAVAILABLE when it has secrets and there is no key */
 export async function getModule(
@@ -40,7 +40,7 @@ export async function getModule(
   if (!found) return undefined;
   const { settings, sealed_secrets: sealed } = stored.parse(found);
   if (sealed === null) return settings;
-  return { ...settings, ...json.parse(JSON.parse(secrets.open(sealed, placeOf(id)))) };
+  return { ...settings, ...json.parse(JSON.parse(secrets.open(sealed, locationOf(id)))) };
 }
 
 /** @throws UNAVAILABLE for a module with secrets when the service has no key */
@@ -56,7 +56,7 @@ export async function putModule(
     Object.fromEntries(Object.entries(settings).filter(([name]) => (module.fields[name]?.sealed === true) === wanted)),
   );
   const hasSecrets = Object.values(module.fields).some(({ sealed }) => sealed);
-  const sealed = hasSecrets ? secrets.seal(JSON.stringify(secret), placeOf(id)) : null;
+  const sealed = hasSecrets ? secrets.seal(JSON.stringify(secret), locationOf(id)) : null;
   const values = [id, ownerId, JSON.stringify(plain), sealed, new Date().toISOString()];
   await tx.query({ ...PUT, values });
 }

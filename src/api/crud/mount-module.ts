@@ -1,18 +1,18 @@
 /**
- * The three operations of a module: replace, get, delete. Each change is one of the resource that it hangs on: its
- * revision, its ETag, and an event that says that it was updated.
+ * The three operations of a module: replace, get, delete. Each change counts as a change of the resource that the
+ * module belongs to: it has a new revision and ETag, and an update event.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Module } from '../../resources/definition/module.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
-import { camel, words } from '../errors/naming.ts';
+import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { operation } from '../http/operation.ts';
 import type { Row } from '../store/repository.ts';
-import { accessOf, changeLocked, type Family, initialFields, singleParameters, writeRow } from './family.ts';
-import type { Change } from './hooks.ts';
+import { accessOf, type Family, initialFields, singleParameters, writeLocked, writeRow } from './family.ts';
+import type { WriteContext } from './hooks.ts';
 import { getModule, putModule, removeModule, removeModules, type Settings } from './module-store.ts';
 import { given } from './operations.ts';
 import { dropReferences, pointersOf, referringFields, setReferences } from './references.ts';
@@ -20,7 +20,7 @@ import { fieldsViewer } from './view.ts';
 
 const moduleNames = z.array(z.string());
 
-/** Adds the operations of a module to the family on whose resources it hangs. */
+/** Adds the operations of a module to the family that it belongs to. */
 export function mountModule<R extends Resource, F extends Fields>(family: Family<R>, module: Module<F>): void {
   const { resource } = family;
   const showFields = fieldsViewer(module.fields);
@@ -29,7 +29,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
   family.onRemoval(removeModules);
   if (referring.length > 0) family.onRemoval(dropReferences);
 
-  const said = `the ${words(module.name)} module of ${words(resource.name)}s`;
+  const said = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
   const nameOf = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
   const common = {
     path: `${resource.path}/{id}/${module.name}`,
@@ -49,15 +49,15 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
     if (found !== undefined) return found;
     throw notFound(`The ${words(resource.name)} has no ${words(module.name)} module.`, { id, module: module.name });
   }
-  const refer = async ({ tx }: Change, row: Row, settings: Settings | undefined) => {
+  const refer = async ({ tx }: WriteContext, row: Row, settings: Settings | undefined) => {
     for (const name of referring) {
-      const from = { referrer: resource, referrerId: row.id, place: `${module.name}/${name}` };
+      const from = { referrer: resource, referrerId: row.id, field: `${module.name}/${name}` };
       await setReferences(tx, from, settings ? pointersOf(module.fields, name, settings[name]) : []);
     }
   };
-  const touch = (change: Change, row: Row, has: boolean) => {
+  const touch = (context: WriteContext, row: Row, has: boolean) => {
     const others = moduleNames.parse(row.modules).filter((name) => name !== module.name);
-    return writeRow(change, family, { ...row, modules: has ? [...others, module.name].sort() : others });
+    return writeRow(context, family, { ...row, modules: has ? [...others, module.name].sort() : others });
   };
 
   family.add(
@@ -66,19 +66,20 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       method: 'PUT',
       operationId: nameOf('replace'),
       summary: `Replace ${said}`,
-      description: 'All of it: what is left out gets its default. The ETag is that of the resource it hangs on.',
+      description:
+        'Replaces the whole module: settings that are left out get their default. The ETag is the resource’s.',
       body: module.input as z.ZodType<Record<string, unknown>>,
       success,
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
-        changeLocked(api, family, call, async (change, row) => {
+        writeLocked(api, family, call, async (context, row) => {
           const settings = { ...initial, ...given(module.fields, call.body) };
-          const before = await getModule(api.secrets, change.tx, row.id, module);
+          const before = await getModule(api.secrets, context.tx, row.id, module);
           const body = show(settings, call.base);
           if (isDeepStrictEqual(before, settings)) return { body, revision: row.revision };
-          await refer(change, row, settings);
-          await putModule(api.secrets, change.tx, row.id, module, settings);
-          return { body, revision: await touch(change, row, true) };
+          await refer(context, row, settings);
+          await putModule(api.secrets, context.tx, row.id, module, settings);
+          return { body, revision: await touch(context, row, true) };
         }),
     }),
   );
@@ -104,14 +105,14 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       method: 'DELETE',
       operationId: nameOf('delete'),
       summary: `Delete ${said}`,
-      success: { status: 204, description: 'It is gone.' },
+      success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
-        changeLocked(api, family, call, async (change, row) => {
-          require(await getModule(api.secrets, change.tx, row.id, module), row.id);
-          await refer(change, row, undefined);
-          await removeModule(change.tx, row.id, module);
-          await touch(change, row, false);
+        writeLocked(api, family, call, async (context, row) => {
+          require(await getModule(api.secrets, context.tx, row.id, module), row.id);
+          await refer(context, row, undefined);
+          await removeModule(context.tx, row.id, module);
+          await touch(context, row, false);
           return {};
         }),
     }),

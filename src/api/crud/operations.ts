@@ -8,12 +8,12 @@ import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import type { Answer, Api, Call } from '../http/operation.ts';
+import type { Api, Call, OperationResult } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import { violation } from '../store/database-errors.ts';
-import { changed } from '../store/outbox.ts';
+import { changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
-import { changeLocked, type Family, type SingleCall } from './family.ts';
+import { type Family, type SingleCall, writeLocked } from './family.ts';
 import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
 import { MAX_LIMIT, pageOf } from './paging.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
@@ -22,12 +22,16 @@ import { fillPath } from './view.ts';
 
 type CreateCall = Call<string, unknown, Record<string, unknown>>;
 
-export async function create<R extends Resource>(api: Api, family: Family<R>, call: CreateCall): Promise<Answer> {
+export async function create<R extends Resource>(
+  api: Api,
+  family: Family<R>,
+  call: CreateCall,
+): Promise<OperationResult> {
   const { resource, hooks, rows, shownOnce: once } = family;
   const { caller, base } = call;
   const key = call.idempotencyKey;
   const tried = key === undefined ? undefined : attempt(caller, key, call.method, call.path, call.sent);
-  const answer = (status: number, body: object, shownToken: string | null, headers = {}): Answer => {
+  const answer = (status: number, body: object, shownToken: string | null, headers = {}): OperationResult => {
     const shown = once === undefined ? body : { ...body, [once]: shownToken };
     return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
   };
@@ -41,7 +45,7 @@ export async function create<R extends Resource>(api: Api, family: Family<R>, ca
   const id = newId(resource.prefix);
   const { row, token } = await drafted(api, family, call, id);
   const view = family.show(row, base);
-  const event = changed(resource.name, 'created', caller.id, view);
+  const event = changeEvent(resource.name, 'created', caller.id, view);
   // A new resource has no references to forget.
   const referring = family.referring.filter((name) => idsOf(row[name]).length > 0);
 
@@ -104,7 +108,7 @@ export async function list<R extends Resource>(
   api: Api,
   family: Family<R>,
   call: Call<string, { limit?: number | undefined; before_id?: string | undefined }, unknown>,
-): Promise<Answer> {
+): Promise<OperationResult> {
   const { limit = MAX_LIMIT, before_id: before } = call.query;
   const { resource, rows, show } = family;
   await requireParent(api.db, family, call.params);
@@ -113,7 +117,7 @@ export async function list<R extends Resource>(
   return { body: { [resource.collection]: items.map((row) => show(row, call.base)), uri, next_page_uri } };
 }
 
-export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<Answer> {
+export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<OperationResult> {
   const { id } = call.params;
   const row = family.require(await family.rows.get(api.db, id), id, call);
   const { revision } = row;
@@ -126,20 +130,24 @@ export async function update<R extends Resource>(
   api: Api,
   family: Family<R>,
   call: SingleCall<Record<string, unknown>>,
-): Promise<Answer> {
+): Promise<OperationResult> {
   const { resource, hooks, rows } = family;
   let written: Row | undefined;
   try {
-    return await changeLocked(api, family, call, async (change, row) => {
+    return await writeLocked(api, family, call, async (context, row) => {
       const asked: Row = { ...row, ...given(resource.fields, call.body) };
       const next: Row = { ...asked, ...hooks.derive?.(asked, row, api) };
       const after = family.show(next, call.base);
       written = next;
       if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
       const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
-      await setFieldReferences(change.tx, family, next, moved);
-      await hooks.beforeUpdate?.(change, family.typed(family.show(row, call.base)), family.typed(after));
-      const revision = await rows.update(change.tx, next, changed(resource.name, 'updated', call.caller.id, after));
+      await setFieldReferences(context.tx, family, next, moved);
+      await hooks.beforeUpdate?.(context, family.typed(family.show(row, call.base)), family.typed(after));
+      const revision = await rows.update(
+        context.tx,
+        next,
+        changeEvent(resource.name, 'updated', call.caller.id, after),
+      );
       return { body: after, revision };
     });
   } catch (error) {
@@ -147,19 +155,19 @@ export async function update<R extends Resource>(
   }
 }
 
-export function remove<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<Answer> {
+export function remove<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<OperationResult> {
   const { resource, hooks, rows } = family;
-  return changeLocked(api, family, call, async (change, row) => {
+  return writeLocked(api, family, call, async (context, row) => {
     const view = family.show(row, call.base);
-    if (!resource.deletableWhileReferenced) await refuseWhileReferenced(change.tx, row.id);
-    await hooks.beforeDelete?.(change, family.typed(view));
-    await family.detach(change.tx, [row.id]);
-    await rows.remove(change.tx, row.id, changed(resource.name, 'deleted', call.caller.id, view));
+    if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
+    await hooks.beforeDelete?.(context, family.typed(view));
+    await family.detach(context.tx, [row.id]);
+    await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, view));
     return {};
   });
 }
 
-/** The rule of the schema that a write broke, in words of the API; after its transaction is gone. */
+/** The API's error for the schema rule that a write broke; runs after the transaction has ended. */
 async function explained<R extends Resource>({ db }: Api, family: Family<R>, error: unknown, row: Row) {
   const broken = violation(error);
   if (!broken) return error;
@@ -183,7 +191,8 @@ async function requireParent<R extends Resource>(
   const id = params[parent.parameter] ?? '';
   const name = `${parent.of.table}.${lock ? 'hold' : 'exists'}`;
   const found = await db.query({ name, text: `select 1 from ${parent.of.table} where id = $1 ${lock}`, values: [id] });
-  if (found.length === 0) throw notFound(`There is no ${words(parent.of.name)} ${id}.`, { [parent.parameter]: id });
+  if (found.length === 0)
+    throw notFound(`The ${words(parent.of.name)} ${id} does not exist.`, { [parent.parameter]: id });
 }
 
 async function setFieldReferences<R extends Resource>(
@@ -192,11 +201,11 @@ async function setFieldReferences<R extends Resource>(
   row: Row,
   names: readonly string[],
 ): Promise<void> {
-  for (const place of names) {
+  for (const field of names) {
     await setReferences(
       tx,
-      { referrer: resource, referrerId: row.id, place },
-      pointersOf(resource.fields, place, row[place]),
+      { referrer: resource, referrerId: row.id, field },
+      pointersOf(resource.fields, field, row[field]),
     );
   }
 }

@@ -20,7 +20,7 @@ export function pageQuery(resource: Resource) {
   });
 }
 
-/** The page that one row more than `limit` tells of: that row only says that there is a next page. */
+/** A page, from up to one row more than `limit`; the extra row only shows that there is a next page. */
 export function pageOf<T extends { id: string }>(rows: readonly T[], limit: number, address: string) {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
@@ -33,8 +33,8 @@ export function listView(resource: Resource) {
   return z
     .object({
       [resource.collection]: z.array(resource.view),
-      uri: z.url().meta({ description: 'The address of the list.' }),
-      next_page_uri: z.url().nullable().meta({ description: 'The next page; null at the end.' }),
+      uri: z.url().meta({ description: 'Address of the list.' }),
+      next_page_uri: z.url().nullable().meta({ description: 'Address of the next page; null on the last page.' }),
     })
     .meta({ id: `${resource.title}List` });
 }

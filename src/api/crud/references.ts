@@ -1,16 +1,16 @@
-/** Which resource refers to which: one table for every family, so that nothing is deleted from under its referrer. */
+/** Which resource refers to which: one table for all families, so that no resource is deleted while others refer to it. */
 import { idsOf } from '../../resources/definition/reference.ts';
-import type { Fields, Resource, Target } from '../../resources/definition/resource.ts';
+import type { Fields, ReferencedFamily, Resource } from '../../resources/definition/resource.ts';
 import { invalidRequest, resourceInUse } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import type { Executor } from '../store/database.ts';
 
-/** Who refers, and from where. */
-export interface Place {
+/** The resource that refers to others, and the field that does. */
+export interface ReferenceSource {
   referrer: Pick<Resource, 'name'>;
   referrerId: string;
-  /** Name of the field, with that of its module before it. */
-  place: string;
+  /** For a module's field, prefixed with the module: `ip_restriction/ip_policy_ids`. */
+  field: string;
 }
 
 /** An id that a request named, and where. */
@@ -19,7 +19,7 @@ export interface Pointer {
   /** JSON pointer in the body. */
   at: string;
   /** Families that it may belong to. */
-  to: readonly Target[];
+  to: readonly ReferencedFamily[];
 }
 
 /** The fields of a family or module that refer to others. */
@@ -27,7 +27,7 @@ export function referringFields(fields: Fields): string[] {
   return Object.entries(fields).flatMap(([name, { refersTo }]) => (refersTo ? [name] : []));
 }
 
-/** What a reference field of a body points at. */
+/** The pointers in a reference field of a body. */
 export function pointersOf(fields: Fields, name: string, value: unknown): Pointer[] {
   const to = fields[name]?.refersTo ?? [];
   const many = Array.isArray(value);
@@ -35,36 +35,36 @@ export function pointersOf(fields: Fields, name: string, value: unknown): Pointe
 }
 
 /**
- * Makes the references from one place exactly these. New targets are locked against deletion until the transaction
- * ends. Throws INVALID_REQUEST for an id of nothing, unless it was there before: a policy may be deleted while others
- * refer to it, and what was read must be good for writing back.
+ * Replaces the references of one field. New targets are locked against deletion until the transaction
+ * ends. Throws INVALID_REQUEST for an id that does not exist, unless it was there before: a policy may be deleted while
+ * others refer to it, and what was read must be accepted when it is written back.
  */
-export async function setReferences(tx: Executor, from: Place, pointers: readonly Pointer[]): Promise<void> {
-  const { referrer, referrerId, place } = from;
+export async function setReferences(tx: Executor, from: ReferenceSource, pointers: readonly Pointer[]): Promise<void> {
+  const { referrer, referrerId, field } = from;
   const ids = [...new Set(pointers.map(({ id }) => id))];
   if (ids.length === 0) {
-    await tx.query({ ...FORGET, values: [referrerId, place] });
+    await tx.query({ ...FORGET, values: [referrerId, field] });
     return;
   }
-  const statement = replacing(targetsOf(pointers));
-  const found = await tx.query({ ...statement, values: [referrerId, place, referrer.name, ids] });
+  const statement = replacing(referencedFamilies(pointers));
+  const found = await tx.query({ ...statement, values: [referrerId, field, referrer.name, ids] });
   const known = new Set(found.map(({ id }) => id));
   const missing = pointers.filter(({ id }) => !known.has(id));
   if (missing.length === 0) return;
-  throw invalidRequest(Object.fromEntries(missing.map(({ id, at, to }) => [at, nothingThere(id, to)])));
+  throw invalidRequest(Object.fromEntries(missing.map(({ id, at, to }) => [at, missingTarget(id, to)])));
 }
 
-/** The families that are pointed at. */
-function targetsOf(pointers: readonly Pointer[]): Target[] {
+/** The families that the pointers refer to. */
+function referencedFamilies(pointers: readonly Pointer[]): ReferencedFamily[] {
   const targets = new Map(pointers.flatMap(({ to }) => to.map((target) => [target.prefix, target])));
   return [...targets.values()].filter((target) => pointers.some(({ id }) => isOf(target, id)));
 }
 
-const isOf = ({ prefix }: Target, id: string) => id.startsWith(`${prefix}_`);
+const isOf = ({ prefix }: ReferencedFamily, id: string) => id.startsWith(`${prefix}_`);
 
-function nothingThere(id: string, to: readonly Target[]): string {
+function missingTarget(id: string, to: readonly ReferencedFamily[]): string {
   const target = to.find((each) => isOf(each, id));
-  return `there is no ${words(target?.name ?? 'resource')} ${id}`;
+  return `${words(target?.name ?? 'resource')} ${id} does not exist`;
 }
 
 const FORGET = {
@@ -75,14 +75,14 @@ const FORGET = {
 const statements = new Map<string, { name: string; text: string }>();
 
 /**
- * One statement for whatever there is to forget, to look up and to add: each of its own would be a round trip. Returns
- * the ids that were there before, and those of the new targets that exist.
+ * One statement deletes, looks up and inserts, to save round trips. Returns the ids that were there before, and those of
+ * the new targets that exist.
  */
-function replacing(targets: readonly Target[]): { name: string; text: string } {
+function replacing(targets: readonly ReferencedFamily[]): { name: string; text: string } {
   const name = ['references.set', ...targets.map(({ prefix }) => prefix)].join('_');
   let statement = statements.get(name);
   if (!statement) {
-    // In order, so that two requests never wait for each other.
+    // In order, so that two requests cannot deadlock.
     const found = targets.map(
       ({ table }) => `${table}_found as (
         select id from ${table} where id = any($4) and id not in (select id from kept) order by id for key share)`,
@@ -129,7 +129,7 @@ export async function refuseWhileReferenced(tx: Executor, id: string): Promise<v
   throw resourceInUse(`Still in use by ${said.join(' and ')}; change those first.`, details);
 }
 
-/** Forgets the references from resources that are deleted. */
+/** Deletes the references from deleted resources. */
 export async function dropReferences(tx: Executor, referrerIds: readonly string[]): Promise<void> {
   const text = 'delete from resource_references where referrer_id = any($1)';
   await tx.query({ name: 'references.drop', text, values: [referrerIds] });

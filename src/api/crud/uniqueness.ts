@@ -1,4 +1,4 @@
-/** What is said when two resources would have what only one may have. */
+/** The error for a value that must be unique and already exists. */
 import type { Resource, Unique } from '../../resources/definition/resource.ts';
 import { type ApiError, conflict } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
@@ -13,7 +13,7 @@ export const uniqueIndex = (resource: Pick<Resource, 'table'>, field: string) =>
 export const uniqueColumns = (field: string, unique: Unique): readonly string[] =>
   unique === true ? [field] : [...unique.within, field];
 
-/** CONFLICT naming the field and who has its value, if that is the rule of the schema that a write broke. */
+/** CONFLICT naming the field and the resource that has its value, if the write broke a unique index. */
 export async function explainUniqueness(
   resource: Resource,
   broken: Violation,
@@ -28,7 +28,7 @@ export async function explainUniqueness(
     const [existing] = await db.query({ text, values: columns.map((name) => row[name]) });
     // Deleted in the meantime: the same request would succeed now.
     const id = String(existing?.id ?? 'unknown');
-    return conflict(`The ${words(field)} is taken.`, { [`/${field}`]: `is that of ${id}`, id });
+    return conflict(`The ${words(field)} is already taken.`, { [`/${field}`]: `is already used by ${id}`, id });
   }
   return undefined;
 }

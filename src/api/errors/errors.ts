@@ -1,9 +1,9 @@
-/** Errors as values: made where the fact is known, rendered in one place (error-handler.ts). */
+/** Errors as values: created where the fact is known, rendered in one place (error-handler.ts). */
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../../resources/definition/errors.ts';
 
 export type Details = Readonly<Record<string, string>>;
 
-/** An answer of the error catalogue. */
+/** An error of the catalogue. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -43,17 +43,17 @@ export const rateLimited = (seconds: number) =>
   new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {}, { 'retry-after': String(seconds) });
 
 export const internalError = () =>
-  new ApiError('INTERNAL_ERROR', 'Something went wrong on our side; the request id identifies it in the logs.');
+  new ApiError('INTERNAL_ERROR', 'Internal error; the request id identifies it in the logs of the service.');
 
 /**
- * @param problems what is wrong, by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
+ * @param problems reasons by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
  * name of the header; `body` for the body as a whole
  */
 export function invalidRequest(problems: Details): ApiError {
-  const places = Object.entries(problems);
-  const [place, reason] = places[0] ?? ['', ''];
-  const rest = places.length > 1 ? ` (and ${places.length - 1} more, see details)` : '';
-  return new ApiError('INVALID_REQUEST', `${place}: ${reason}${rest}`, problems);
+  const entries = Object.entries(problems);
+  const [name, reason] = entries[0] ?? ['', ''];
+  const rest = entries.length > 1 ? ` (and ${entries.length - 1} more, see details)` : '';
+  return new ApiError('INVALID_REQUEST', `${name}: ${reason}${rest}`, problems);
 }
 
 export const unauthenticated = (message: string) =>

@@ -1,4 +1,4 @@
-/** Names of families in prose: `ip_policy_rule` becomes "IP policy rule". */
+/** Names of families in sentences: `ip_policy_rule` becomes "IP policy rule". */
 
 const UPPER = new Set(['ip', 'dns', 'api', 'tls', 'ssh', 'http', 'https', 'oidc']);
 const SPELT: Readonly<Record<string, string>> = { oauth: 'OAuth', cidr: 'CIDR block' };
@@ -10,7 +10,7 @@ export function words(name: string): string {
     .join(' ');
 }
 
-/** With the article that its sound asks for. */
+/** With its indefinite article. */
 export function withArticle(name: string): string {
   const said = words(name);
   return /^(?:[aeio]|OAuth|OIDC|API|IP|SSH|HTTP)/.test(said) ? `an ${said}` : `a ${said}`;

@@ -7,7 +7,7 @@ import { withArticle } from '../errors/naming.ts';
 
 export interface Catalogue {
   readonly types: readonly EventType[];
-  /** Why there is no such type, with what was probably meant; undefined when there is. */
+  /** Why a type is unknown, with suggestions; undefined if it is known. */
   problem(type: string): string | undefined;
 }
 
@@ -26,7 +26,7 @@ function catalogue(families: readonly Resource[]): Catalogue {
     problem: (type) =>
       known.has(type)
         ? undefined
-        : `"${type.slice(0, 64)}" is no event type; the nearest are ${nearest(type, [...known]).join(', ')}`,
+        : `"${type.slice(0, 64)}" is not an event type; the most similar ones are ${nearest(type, [...known]).join(', ')}`,
   };
 }
 

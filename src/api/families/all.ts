@@ -1,4 +1,4 @@
-/** What clients may do: the operations of every family, and those of none. */
+/** Every operation of the API: those of the families, and those that belong to none. */
 import type { Resource } from '../../resources/definition/resource.ts';
 import { FAMILIES } from '../../resources/families.ts';
 import type { Family } from '../crud/family.ts';
@@ -26,7 +26,7 @@ import { tlsCertificates } from './tls-certificate.ts';
 import { tlsEdges } from './tls-edge.ts';
 import { users } from './user.ts';
 
-/** Families with something of their own; every other one has the five operations and nothing else. */
+/** Families with hooks or further operations; every other one has just the five operations. */
 const SPECIAL = [
   ipPolicies,
   ipPolicyRules,
@@ -62,7 +62,7 @@ export const OPERATIONS: readonly Operation[] = [
   closeIdempotencyKey,
 ];
 
-/** Where secrets are kept: what changing the encryption key has to seal anew. */
+/** The columns with secrets: what a rotation of the encryption key has to re-encrypt. */
 export const SEALED: readonly SealedColumn[] = [
   MODULE_SECRETS,
   ...MOUNTED.flatMap(({ resource: { table }, hooks }) => (hooks.sealed ?? []).map((column) => ({ table, column }))),

@@ -2,6 +2,6 @@
 import { apiKey } from '../../resources/api-key.ts';
 import { mount } from '../crud/mount.ts';
 import { API_KEY_PREFIX } from '../secrets/tokens.ts';
-import { issued } from './one-time-token.ts';
+import { tokenHooks } from './one-time-token.ts';
 
-export const apiKeys = mount(apiKey, issued(API_KEY_PREFIX));
+export const apiKeys = mount(apiKey, tokenHooks(API_KEY_PREFIX));

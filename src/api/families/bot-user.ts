@@ -1,4 +1,4 @@
-/** Bots: what they own goes before them. */
+/** Bots: they cannot be deleted while they own something. */
 import { botUser } from '../../resources/bot-user.ts';
 import { mount } from '../crud/mount.ts';
 import { refuseIfOwning } from './owned-resources.ts';

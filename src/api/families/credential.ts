@@ -6,11 +6,11 @@ import { mount } from '../crud/mount.ts';
 import { operation } from '../http/operation.ts';
 import { AUTHTOKEN_PREFIX, tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
-import { issued } from './one-time-token.ts';
+import { tokenHooks } from './one-time-token.ts';
 
 type Decision = z.output<typeof authentication>;
 
-export const credentials = mount(credential, issued(AUTHTOKEN_PREFIX));
+export const credentials = mount(credential, tokenHooks(AUTHTOKEN_PREFIX));
 
 credentials.add(
   operation({
@@ -18,7 +18,7 @@ credentials.add(
     path: `${credential.path}/authenticate`,
     operationId: 'authenticateCredential',
     summary: 'Decide whether an authtoken may bind a target',
-    description: 'For the data plane: what a tunnel agent presents goes in, the decision comes out. Nothing is stored.',
+    description: 'For the data plane: decides on the token that a tunnel agent presents. Stores nothing.',
     tag: credential.tag,
     access: 'admin',
     params: {},

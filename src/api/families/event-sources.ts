@@ -12,12 +12,12 @@ import {
   type eventSubscription,
   showSource,
 } from '../../resources/event-subscription.ts';
-import { accessOf, changeLocked, changeLockedIn, type Family, idParameter, writeRow } from '../crud/family.ts';
+import { accessOf, type Family, idParameter, writeLocked, writeLockedIn, writeRow } from '../crud/family.ts';
 import { attempt, claim, complete, forget } from '../crud/idempotency.ts';
 import { conflict, invalidRequest, notFound } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { type Answer, type Api, type Call, operation } from '../http/operation.ts';
+import { type Api, type Call, type OperationResult, operation } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -60,13 +60,19 @@ export function addSources(subscriptions: Subscriptions): void {
     if (typesOf(row).includes(wanted)) return;
     throw notFound(`The event subscription has no source ${wanted}.`, { id: row.id, type: wanted });
   }
-  async function add(api: Api, tx: Executor, call: Call<typeof PARAMETER, unknown, { type: string }>): Promise<Answer> {
+  async function add(
+    api: Api,
+    tx: Executor,
+    call: Call<typeof PARAMETER, unknown, { type: string }>,
+  ): Promise<OperationResult> {
     const { type: added } = call.body;
-    return changeLockedIn(api, tx, subscriptions, ofSubscription(call), async (change, row) => {
+    return writeLockedIn(api, tx, subscriptions, ofSubscription(call), async (context, row) => {
       if (typesOf(row).includes(added)) {
-        throw conflict('The event subscription has this source already.', { '/type': `is a source of ${row.id}` });
+        throw conflict('The event subscription already has this source.', {
+          '/type': `is already a source of ${row.id}`,
+        });
       }
-      const revision = await writeRow(change, subscriptions, { ...row, sources: [...typesOf(row), added] });
+      const revision = await writeRow(context, subscriptions, { ...row, sources: [...typesOf(row), added] });
       const body = showSource(added, addressOf(row, call.base));
       return { status: 201, body, revision, headers: { location: body.uri } };
     });
@@ -78,7 +84,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'POST',
       operationId: 'createEventSource',
       summary: 'Add a source to an event subscription',
-      description: 'The last of its sources. The ETag is the subscription’s.',
+      description: 'Appends the source to the list. The ETag is the subscription’s.',
       body: eventSourceCreate,
       success: { status: 201, description: 'The new source.', schema: eventSource },
       creates: true,
@@ -114,7 +120,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'GET',
       operationId: 'listEventSources',
       summary: 'List the sources of an event subscription',
-      description: 'All of them, in the order in which they were added. The ETag is the subscription’s.',
+      description: 'All sources, in the order they were added. The ETag is the subscription’s.',
       success: { status: 200, description: 'The sources.', schema: eventSources },
       async handle(call, api) {
         const row = await read(api.db, call);
@@ -146,12 +152,12 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'PATCH',
       operationId: 'updateEventSource',
       summary: 'Update a source of an event subscription',
-      description: 'There is nothing to change: the body is an empty object.',
+      description: 'A source has nothing to context, so the body is an empty object.',
       body: eventSourceUpdate,
-      success: { status: 200, description: 'The source, as it was.', schema: eventSource },
+      success: { status: 200, description: 'The unchanged source.', schema: eventSource },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
-        changeLocked(api, subscriptions, ofSubscription(call), async (_, row) => {
+        writeLocked(api, subscriptions, ofSubscription(call), async (_, row) => {
           requireSource(row, call.params.type);
           return { body: showSource(call.params.type, addressOf(row, call.base)), revision: row.revision };
         }),
@@ -163,14 +169,14 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'DELETE',
       operationId: 'deleteEventSource',
       summary: 'Remove a source from an event subscription',
-      success: { status: 204, description: 'It is gone.' },
+      success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
-        changeLocked(api, subscriptions, ofSubscription(call), async (change, row) => {
+        writeLocked(api, subscriptions, ofSubscription(call), async (context, row) => {
           const { type: removed } = call.params;
           requireSource(row, removed);
-          await forget(change.tx, [sourceId(row.id, removed)]);
-          await writeRow(change, subscriptions, { ...row, sources: typesOf(row).filter((each) => each !== removed) });
+          await forget(context.tx, [sourceId(row.id, removed)]);
+          await writeRow(context, subscriptions, { ...row, sources: typesOf(row).filter((each) => each !== removed) });
           return {};
         }),
     }),

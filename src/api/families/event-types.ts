@@ -9,7 +9,7 @@ export const listEventTypes = operation({
   path: '/event_types',
   operationId: 'listEventTypes',
   summary: 'List event types',
-  description: 'All types that a subscription may have as sources; never paged.',
+  description: 'All event types that a subscription may have as sources; not paged.',
   tag: eventSubscription.tag,
   access: 'anyone',
   params: {},

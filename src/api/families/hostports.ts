@@ -4,13 +4,13 @@ import type { Resource } from '../../resources/definition/resource.ts';
 import { coveringNames } from '../../resources/formats/domain-name.ts';
 import { hostOf } from '../../resources/formats/hostport.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
-import type { Change } from '../crud/hooks.ts';
+import type { WriteContext } from '../crud/hooks.ts';
 import { setReferences } from '../crud/references.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
 import { HOSTPORT_LOCKS } from '../store/locks.ts';
-import { isReservable, reservedByService } from './domain-targets.ts';
+import { isReservable, reservedByService } from './service-domains.ts';
 
 interface Edge {
   id: string;
@@ -21,17 +21,17 @@ interface Edge {
 export function listening(resource: Pick<Resource, 'name'>) {
   return {
     refers: true,
-    async beforeCreate(change: Change, edge: Edge) {
+    async beforeCreate(context: WriteContext, edge: Edge) {
       if (edge.hostports.length === 0) return;
-      await takeTurn(change.tx, edge.hostports);
-      await listen(change, resource, edge);
+      await takeTurn(context.tx, edge.hostports);
+      await listen(context, resource, edge);
     },
-    async beforeUpdate(change: Change, before: Edge, after: Edge) {
+    async beforeUpdate(context: WriteContext, before: Edge, after: Edge) {
       if (before.hostports.join() === after.hostports.join()) return;
-      await takeTurn(change.tx, moving(before.hostports, after.hostports));
+      await takeTurn(context.tx, moving(before.hostports, after.hostports));
       const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
-      await change.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
-      await listen(change, resource, after);
+      await context.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
+      await listen(context, resource, after);
     },
   };
 }
@@ -59,14 +59,18 @@ async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<voi
   await tx.query({ name: 'edge_hostports.take_turn', text, values: [HOSTPORT_LOCKS, hostports] });
 }
 
-async function listen({ tx, api }: Change, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
+async function listen(
+  { tx, api }: WriteContext,
+  referrer: Pick<Resource, 'name'>,
+  { id, hostports }: Edge,
+): Promise<void> {
   const domains = await coveringDomains(tx, hostports, api.platform);
   const pointers = hostports.map((_, index) => ({
     id: domains[index] ?? '',
     at: `/hostports/${index}`,
     to: [reservedDomain],
   }));
-  await setReferences(tx, { referrer, referrerId: id, place: 'hostports' }, pointers);
+  await setReferences(tx, { referrer, referrerId: id, field: 'hostports' }, pointers);
   await claim(tx, id, hostports);
 }
 
@@ -82,7 +86,7 @@ async function coveringDomains(tx: Executor, hostports: readonly string[], platf
   const covering = names.map((candidates) => candidates.map((name) => byDomain.get(name)).find(Boolean));
   const problems = covering.flatMap((id, index) => {
     if (id !== undefined) return [];
-    const reason = `is below no reserved domain; ${remedyFor(names[index] ?? [], platform)}`;
+    const reason = `is not covered by a reserved domain; ${remedyFor(names[index] ?? [], platform)}`;
     return [[`/hostports/${index}`, reason] as const];
   });
   if (problems.length > 0) throw invalidRequest(Object.fromEntries(problems));
@@ -109,7 +113,7 @@ async function claim(tx: Executor, id: string, hostports: readonly string[]): Pr
   if (taken.length === 0) return;
   const details = taken.map(({ hostport, edge_id }) => [
     `/hostports/${hostports.indexOf(String(hostport))}`,
-    `is that of ${edge_id}`,
+    `is already used by ${edge_id}`,
   ]);
-  throw conflict('Another edge listens there.', Object.fromEntries(details));
+  throw conflict('Another edge already listens there.', Object.fromEntries(details));
 }

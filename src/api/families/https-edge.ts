@@ -7,6 +7,6 @@ import { httpsEdgeRoutes } from './https-edge-route.ts';
 
 export const httpsEdges = mount(httpsEdge, {
   ...listening(httpsEdge),
-  beforeDelete: (change, { id }) => removeWhere(change, httpsEdgeRoutes, 'edge_id', id),
+  beforeDelete: (context, { id }) => removeWhere(context, httpsEdgeRoutes, 'edge_id', id),
 });
 httpsEdges.onRemoval(freeHostports);

@@ -11,7 +11,7 @@ export const closeIdempotencyKey = operation({
   operationId: 'closeIdempotencyKey',
   summary: 'Close an idempotency key',
   description:
-    'From now on no create under the key takes effect, also not one that is still on its way. The answer names what ' +
+    'From now on no create under the key takes effect, not even one that is in flight. The response names what ' +
     'was created under it and still exists. Keys belong to the calling user or bot. Closing again changes nothing.',
   tag: 'Idempotency keys',
   access: 'anyone',

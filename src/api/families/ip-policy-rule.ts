@@ -3,7 +3,7 @@
  * change one after the other and an ETag of the policy protects its rules.
  */
 import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../resources/ip-policy-rule.ts';
-import type { Change } from '../crud/hooks.ts';
+import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidRequest } from '../errors/errors.ts';
 
@@ -11,7 +11,7 @@ export const ipPolicyRules = mount(ipPolicyRule, {
   lockFirst: async ({ tx }, id) => void (await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] })),
   async beforeCreate({ tx }, { ip_policy_id }) {
     if (!(await touch(tx, ip_policy_id))) {
-      throw invalidRequest({ '/ip_policy_id': `there is no IP policy ${ip_policy_id}` });
+      throw invalidRequest({ '/ip_policy_id': `IP policy ${ip_policy_id} does not exist` });
     }
     const [counted] = await tx.query({
       text: 'select count(*) as rules from ip_policy_rules where ip_policy_id = $1',
@@ -19,7 +19,7 @@ export const ipPolicyRules = mount(ipPolicyRule, {
     });
     if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
       throw invalidRequest({
-        '/ip_policy_id': `this policy has the most rules that one may have, ${MAX_RULES_PER_POLICY}`,
+        '/ip_policy_id': `this policy already has the maximum of ${MAX_RULES_PER_POLICY} rules`,
       });
     }
   },
@@ -31,7 +31,7 @@ const LOCK_POLICY_OF_RULE = `
   select 1 from ip_policies where id = (select ip_policy_id from ip_policy_rules where id = $1) for update`;
 
 /** Locks a policy and counts a change of its rules; false when there is no such policy. */
-async function touch(tx: Change['tx'], id: string): Promise<boolean> {
+async function touch(tx: WriteContext['tx'], id: string): Promise<boolean> {
   const text = 'update ip_policies set revision = revision + 1 where id = $1 returning 1';
   return (await tx.query({ name: 'ip_policies.touch', text, values: [id] })).length > 0;
 }

@@ -6,7 +6,7 @@ import { ipPolicyRules } from './ip-policy-rule.ts';
 import { getRuleSet, replaceRuleSet } from './rule-set.ts';
 
 export const ipPolicies = mount(ipPolicy, {
-  beforeDelete: (change, { id }) => removeWhere(change, ipPolicyRules, 'ip_policy_id', id),
+  beforeDelete: (context, { id }) => removeWhere(context, ipPolicyRules, 'ip_policy_id', id),
 });
 ipPolicies.add(getRuleSet(ipPolicies, ipPolicyRules));
 ipPolicies.add(replaceRuleSet(ipPolicies, ipPolicyRules));

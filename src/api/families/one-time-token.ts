@@ -7,7 +7,7 @@ import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
 /** Hooks of a family whose members are tokens with this prefix. */
-export function issued(prefix: string) {
+export function tokenHooks(prefix: string) {
   return {
     columns: ['token_hash'],
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {
@@ -20,7 +20,7 @@ export function issued(prefix: string) {
     },
     explain(broken: Violation, { owner_id }: Row) {
       return broken.kind === 'missing'
-        ? invalidRequest({ '/owner_id': `there is no user or bot ${owner_id}` })
+        ? invalidRequest({ '/owner_id': `owner ${owner_id} does not exist` })
         : undefined;
     },
   };

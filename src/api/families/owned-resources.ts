@@ -1,7 +1,7 @@
 /** What users and bots own, without which they cannot be deleted. */
 import { apiKey } from '../../resources/api-key.ts';
 import { credential } from '../../resources/credential.ts';
-import type { Change } from '../crud/hooks.ts';
+import type { WriteContext } from '../crud/hooks.ts';
 import { resourceInUse } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import { repository } from '../store/repository.ts';
@@ -12,7 +12,7 @@ const NAMED = 5;
 const OWNED = [credential, apiKey].map((family) => ({ collection: family.collection, rows: repository(family) }));
 
 /** Throws RESOURCE_IN_USE naming what a user or bot owns. */
-export async function refuseIfOwning(tx: Change['tx'], owner: string): Promise<void> {
+export async function refuseIfOwning(tx: WriteContext['tx'], owner: string): Promise<void> {
   const details: Record<string, string> = {};
   for (const { collection, rows } of OWNED) {
     const ids = (await rows.page(tx, { limit: NAMED + 1, only: { owner_id: owner } })).map(({ id }) => id);

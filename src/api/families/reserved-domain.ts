@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
 import { certificatePolicy, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';
 import { accessOf, idParameter } from '../crud/family.ts';
-import type { Change } from '../crud/hooks.ts';
+import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { update } from '../crud/operations.ts';
 import { invalidRequest } from '../errors/errors.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Row } from '../store/repository.ts';
-import { cnameTargets, reservedByService } from './domain-targets.ts';
+import { cnameTargets, reservedByService } from './service-domains.ts';
 
 export const reservedDomains = mount(reservedDomain, {
   derive(after, before, { platform }) {
@@ -20,10 +20,10 @@ export const reservedDomains = mount(reservedDomain, {
       certificate_management_status: statusOf(platform, after, before),
     };
   },
-  async beforeUpdate(change, before, after) {
+  async beforeUpdate(context, before, after) {
     for (const scheme of ['http', 'https'] as const) {
       const id = after[`${scheme}_endpoint_configuration`]?.id;
-      if (id !== before[`${scheme}_endpoint_configuration`]?.id) await requireType(change, scheme, id);
+      if (id !== before[`${scheme}_endpoint_configuration`]?.id) await requireType(context, scheme, id);
     }
   },
 });
@@ -41,10 +41,10 @@ function refuseBothCertificates(after: Row, before: Row | undefined): void {
   const manages = (before?.certificate_management_policy ?? null) === null;
   const problems = {
     ...(attaches
-      ? { '/certificate_id': 'excludes a certificate_management_policy; detach that, or set it to null' }
+      ? { '/certificate_id': 'cannot be combined with a certificate_management_policy; detach that or set it to null' }
       : {}),
     ...(manages
-      ? { '/certificate_management_policy': 'excludes a certificate_id; detach that, or set it to null' }
+      ? { '/certificate_management_policy': 'cannot be combined with a certificate_id; detach that or set it to null' }
       : {}),
   };
   if (Object.keys(problems).length > 0) throw invalidRequest(problems);
@@ -63,13 +63,13 @@ function statusOf({ acmeAuthority }: Platform, after: Row, before: Row | undefin
     return before.certificate_management_status;
   }
   if (policy.authority !== acmeAuthority) {
-    const problem = `must be "${acmeAuthority}", the only authority here`;
+    const problem = `must be "${acmeAuthority}", the only authority available`;
     throw invalidRequest({ '/certificate_management_policy/authority': problem });
   }
   return NOT_STARTED;
 }
 
-async function requireType({ tx }: Change, scheme: 'http' | 'https', id: string | undefined): Promise<void> {
+async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: string | undefined): Promise<void> {
   if (id === undefined) return;
   const text = `select type from ${endpointConfiguration.table} where id = $1`;
   const [found] = await tx.query({ name: 'endpoint_configurations.type', text, values: [id] });

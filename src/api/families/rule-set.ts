@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
-import { accessOf, changeLocked, type Family, idParameter } from '../crud/family.ts';
+import { accessOf, type Family, idParameter, writeLocked } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { type Answer, type Operation, operation } from '../http/operation.ts';
-import { type ChangeKind, changed } from '../store/outbox.ts';
+import { type Operation, type OperationResult, operation } from '../http/operation.ts';
+import { type ChangeKind, changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 
 type Policies = Family<typeof ipPolicy>;
@@ -16,7 +16,7 @@ type Rules = Family<typeof ipPolicyRule>;
 const ruleSetView = z
   .object({
     ip_policy_rules: z.array(ipPolicyRule.view),
-    uri: z.url().meta({ description: 'The address of the rule set.' }),
+    uri: z.url().meta({ description: 'Address of the rule set.' }),
   })
   .meta({ id: 'IPPolicyRules' });
 
@@ -28,7 +28,12 @@ const common = {
   tagged: true,
 } as const;
 
-function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string): Answer {
+function answer(
+  { show }: Rules,
+  policy: Pick<Row, 'id' | 'revision'>,
+  rows: readonly Row[],
+  base: string,
+): OperationResult {
   const shown = rows.toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1)).map((row) => show(row, base));
   const uri = `${base}${ipPolicy.path}/${policy.id}/rules`;
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
@@ -40,7 +45,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'GET',
     operationId: 'getIpPolicyRuleSet',
     summary: 'Get all rules of an IP policy',
-    description: 'Ordered by CIDR block, as text; never paged. The ETag is the policy’s.',
+    description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND'],
     async handle(call, { db }) {
@@ -58,12 +63,12 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'PUT',
     operationId: 'replaceIpPolicyRuleSet',
     summary: 'Replace all rules of an IP policy',
-    description: 'In one transaction. A rule whose CIDR block stays keeps its id. What does not change is not written.',
+    description: 'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written.',
     body: ruleSet,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
-      changeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
+      writeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
         const { created, updated, deleted, kept } = plan(
           await rules.rows.where(tx, 'ip_policy_id', policy.id),
           call.body.rules,
@@ -72,7 +77,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const rows = [...kept, ...updated, ...created];
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
         const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
-          changedRows.map((row) => changed(rules.resource.name, kind, caller.id, rules.show(row, base)));
+          changedRows.map((row) => changeEvent(rules.resource.name, kind, caller.id, rules.show(row, base)));
         await rules.rows.removeMany(
           tx,
           deleted.map(({ id }) => id),

@@ -11,7 +11,7 @@ import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
 const PRIVATE_KEY = 'private_key';
 
 const { table } = sshCertificateAuthority;
-const placeOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
+const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
 
 export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
   columns: [PRIVATE_KEY],
@@ -19,17 +19,17 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
   async prepare({ private_key_type, elliptic_curve }, id, { secrets }) {
     const type = private_key_type ?? DEFAULT_KEY_TYPE;
     if (type !== 'ecdsa' && elliptic_curve != null) {
-      throw invalidRequest({ '/elliptic_curve': `is for private_key_type ecdsa, not for ${type}` });
+      throw invalidRequest({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
     }
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
     // Before the key is made: without an encryption key, nothing is made in vain.
-    secrets.seal('', placeOf(id));
+    secrets.seal('', locationOf(id));
     const key = await generatePrivateKey(type, curve);
     const { algorithm, blob } = sshPublicOf(key);
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
     return {
       fields: { private_key_type: type, elliptic_curve: curve, public_key: lineOf(algorithm, blob), key_type: type },
-      columns: { [PRIVATE_KEY]: secrets.seal(pem, placeOf(id)) },
+      columns: { [PRIVATE_KEY]: secrets.seal(pem, locationOf(id)) },
     };
   },
 });
@@ -40,6 +40,6 @@ const sealed = z.object({ private_key: z.string() });
 export async function signingKey({ db, secrets }: Api, id: string): Promise<KeyObject> {
   const text = `select ${PRIVATE_KEY} from ${table} where id = $1`;
   const [row] = await db.query({ name: `${table}.signing_key`, text, values: [id] });
-  if (!row) throw invalidRequest({ '/ssh_certificate_authority_id': `there is no SSH certificate authority ${id}` });
-  return createPrivateKey(secrets.open(sealed.parse(row).private_key, placeOf(id)));
+  if (!row) throw invalidRequest({ '/ssh_certificate_authority_id': `SSH certificate authority ${id} does not exist` });
+  return createPrivateKey(secrets.open(sealed.parse(row).private_key, locationOf(id)));
 }

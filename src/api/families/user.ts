@@ -1,6 +1,6 @@
 /** Users: the last active admin stays one. */
 import { user } from '../../resources/user.ts';
-import type { Change } from '../crud/hooks.ts';
+import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { conflict } from '../errors/errors.ts';
 import { LOCKS, lockUntilCommit } from '../store/locks.ts';
@@ -8,17 +8,17 @@ import { refuseIfOwning } from './owned-resources.ts';
 
 export const users = mount(user, {
   lockFirst: ({ tx }) => lockUntilCommit(tx, LOCKS.users),
-  async beforeUpdate(change, before, after) {
-    if (before.admin && before.active && !(after.admin && after.active)) await refuseIfLastAdmin(change, before.id);
+  async beforeUpdate(context, before, after) {
+    if (before.admin && before.active && !(after.admin && after.active)) await refuseIfLastAdmin(context, before.id);
   },
-  async beforeDelete(change, { id, admin, active }) {
-    if (admin && active) await refuseIfLastAdmin(change, id);
-    await refuseIfOwning(change.tx, id);
+  async beforeDelete(context, { id, admin, active }) {
+    if (admin && active) await refuseIfLastAdmin(context, id);
+    await refuseIfOwning(context.tx, id);
   },
 });
 
-async function refuseIfLastAdmin({ tx }: Change, id: string): Promise<void> {
+async function refuseIfLastAdmin({ tx }: WriteContext, id: string): Promise<void> {
   const text = 'select 1 from users where admin and active and id <> $1 limit 1';
   const others = await tx.query({ text, values: [id] });
-  if (others.length === 0) throw conflict('This is the last active admin; make another one first.', { id });
+  if (others.length === 0) throw conflict('This is the last active admin; make another user an admin first.', { id });
 }

@@ -1,7 +1,7 @@
 /** One line per request, of chosen members only: a header or a body can hold a secret. */
 import type { FastifyInstance } from 'fastify';
 
-/** Asked every few seconds by machines; logged at debug. */
+/** Requested every few seconds by machines; logged at debug. */
 const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
 export function addAccessLog(app: FastifyInstance): void {

@@ -1,4 +1,4 @@
-/** Which methods the paths of an instance take. */
+/** The methods that the paths of an instance support. */
 import type { FastifyInstance } from 'fastify';
 
 export interface KnownMethods {

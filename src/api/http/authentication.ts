@@ -1,4 +1,4 @@
-/** Who calls: a user or a bot, known by the SHA-256 of their API key. */
+/** The caller: a user or a bot, identified by the SHA-256 of their API key. */
 import { z } from 'zod';
 import { permissionDenied, unauthenticated } from '../errors/errors.ts';
 import { tokenHash } from '../secrets/tokens.ts';
@@ -30,9 +30,9 @@ const row = z.object({
   expired: z.boolean().nullable(),
 });
 
-/** What a request brings along to be known by, before anybody has looked whose it is. */
+/** The credentials of a request, before they are looked up. */
 export interface Credentials {
-  /** Tells keys apart, and says nothing about them; undefined when there is none. */
+  /** Distinguishes keys without revealing them; undefined if there is none. */
   fingerprint: string | undefined;
   /**
    * One query, and nothing is remembered: a deleted key, an expired one or one of an inactive owner stops working at
@@ -53,7 +53,7 @@ export function credentialsOf(header: string | undefined): Credentials {
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
-const MISSING = 'An API key is needed: "Authorization: Bearer <key>".';
+const MISSING = 'An API key is required: "Authorization: Bearer <key>".';
 const MALFORMED = 'The Authorization header must have the form "Bearer <key>".';
 
 async function authenticate(db: Executor, secret: string, hash: string): Promise<Caller> {

@@ -25,12 +25,12 @@ export function parseTags(header: string, value: string | undefined): Tags | und
 }
 
 const malformed = (header: string) =>
-  invalidRequest({ [header]: 'must be "*" or entity tags in double quotes, as the ETag header had them' });
+  invalidRequest({ [header]: 'must be "*" or entity tags in double quotes, as in the ETag header' });
 
 /** Throws PRECONDITION_FAILED when the resource is not at a revision that the caller accepts (strong comparison). */
 export function checkIfMatch(tags: Tags | undefined, revision: number): void {
   if (tags === undefined || tags === '*' || tags.includes(etagOf(revision))) return;
-  throw new ApiError('PRECONDITION_FAILED', 'The resource has changed since; read it again.', {
+  throw new ApiError('PRECONDITION_FAILED', 'The resource has changed in the meantime; read it again.', {
     etag: etagOf(revision),
   });
 }

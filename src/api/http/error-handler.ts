@@ -1,4 +1,4 @@
-/** Every failure, whoever noticed it, as an answer of the catalogue. */
+/** Renders every failure, wherever it was noticed, as an error of the catalogue. */
 
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,12 +15,12 @@ import {
 import { isTransient, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
 import { newRequestId } from './request-id.ts';
-import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = toApiError(error);
-  // What we refuse for a known reason is no error of ours, and there may be very much of it.
+  // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError || isHandlerTimeout(error);
   if (answer.status >= 500) request.log[isKnown ? 'warn' : 'error']({ err: error }, answer.message);
   sendError(answer, request, reply);
@@ -39,13 +39,13 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isFastifyError(error)) return fromFastify(error) ?? internalError();
-  if (isTransient(error)) return unavailable('The database does not answer at the moment; try again.');
+  if (isTransient(error)) return unavailable('The database is not available at the moment; try again.');
   const broken = violation(error);
   // Rules that an operation checks itself have better messages; these are for changes that raced past the check.
   if (broken?.kind === 'referenced') {
     return resourceInUse('Other resources refer to this one.', { referrers: broken.table });
   }
-  if (broken) return new ApiError('CONFLICT', 'The change conflicts with another one.', { rule: broken.constraint });
+  if (broken) return new ApiError('CONFLICT', 'The change conflicts with another change.', { rule: broken.constraint });
   return internalError();
 }
 
@@ -58,7 +58,7 @@ const isHandlerTimeout = (error: unknown) => isFastifyError(error) && error.code
 function fromFastify(error: FastifyError): ApiError | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than this service reads.');
+      return new ApiError('PAYLOAD_TOO_LARGE', 'The request body is too large.');
     case 'FST_ERR_HANDLER_TIMEOUT':
       return unavailable('The request took too long; whether it took effect is unknown.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
@@ -68,7 +68,7 @@ function fromFastify(error: FastifyError): ApiError | undefined {
     case 'FST_ERR_BAD_URL':
       return invalidRequest({ path: 'has a malformed percent escape' });
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return notFound('There is nothing at this path.');
+      return notFound('This path does not exist.');
     default:
       return error.statusCode !== undefined && error.statusCode < 500
         ? invalidRequest({ request: error.message })
@@ -77,13 +77,13 @@ function fromFastify(error: FastifyError): ApiError | undefined {
 }
 
 export const unsupportedMediaType = () =>
-  new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Bodies are JSON in UTF-8: "Content-Type: application/json".');
+  new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Request bodies must be JSON in UTF-8: "Content-Type: application/json".');
 
 /** RFC 9110, sections 12.5.3 and 15.5.16: the header tells apart what was wrong. */
 export const unsupportedCoding = () =>
   new ApiError(
     'UNSUPPORTED_MEDIA_TYPE',
-    'Bodies are read as they are: without a Content-Encoding, or with "identity".',
+    'Encoded request bodies are not supported: send no Content-Encoding, or "identity".',
     {},
     { 'accept-encoding': 'identity' },
   );
@@ -95,8 +95,8 @@ export function answerUnrouted(known: KnownMethods) {
     const allow = methods.join(', ');
     const error =
       methods.length === 0
-        ? notFound('There is nothing at this path.')
-        : new ApiError('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, { allow }, { allow });
+        ? notFound('This path does not exist.')
+        : new ApiError('METHOD_NOT_ALLOWED', `This path supports only ${allow}.`, { allow }, { allow });
     sendError(error, request, reply);
   };
 }
@@ -145,8 +145,8 @@ function clientError(code: string | undefined): ApiError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return unavailable('The request did not arrive in time; try again.');
     case 'HPE_HEADER_OVERFLOW':
-      return invalidRequest({ headers: 'are larger than this service reads' });
+      return invalidRequest({ headers: 'are too large' });
     default:
-      return invalidRequest({ request: 'is not HTTP/1.1' });
+      return invalidRequest({ request: 'is not valid HTTP/1.1' });
   }
 }

@@ -1,4 +1,4 @@
-/** Refuses requests while the process is busier than it can bear, so that those it has taken on are answered. */
+/** Refuses requests while the process is overloaded, so that those it has accepted are answered. */
 import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
 import { unavailable } from '../errors/errors.ts';
@@ -8,7 +8,7 @@ export interface LoadLimits {
   eventLoopDelayMs: number;
   /** Resident memory of the process; 0 for no limit. */
   rssBytes: number;
-  /** How often both are looked at. */
+  /** How often both are sampled. */
   sampleMs: number;
 }
 
@@ -18,7 +18,7 @@ export interface LoadLimits {
  */
 export const LOAD_LIMITS: LoadLimits = { eventLoopDelayMs: 1000, rssBytes: 0, sampleMs: 5000 };
 
-/** For the routes of this instance, so not for probes and metrics: a kubelet would kill who is only busy. */
+/** Applies to the routes of this instance, not to probes and metrics: the kubelet would kill a process that is merely busy. */
 export async function shedLoad(app: FastifyInstance, limits: LoadLimits): Promise<void> {
   await app.register(underPressure, {
     maxEventLoopDelay: limits.eventLoopDelayMs,

@@ -25,7 +25,7 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
   });
   new Gauge({
     name: 'db_pool_connections',
-    help: 'Connections to the database, by state; "waiting" are requests without one.',
+    help: 'Connections to the database, by state; "waiting" counts requests for one.',
     labelNames: ['state'] as const,
     registers: [register],
     collect() {

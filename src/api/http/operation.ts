@@ -8,7 +8,7 @@ import type { Tags } from './entity-tags.ts';
 import type { Platform } from './platform.ts';
 
 export interface PathParameter {
-  /** A path that does not fit is a path to nothing: 404, with the schema's message. */
+  /** A value that does not match gives 404, with the schema's message. */
   schema: z.ZodType<string>;
   description: string;
 }
@@ -31,7 +31,7 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   path: string;
 }
 
-export interface Answer {
+export interface OperationResult {
   /** Default: the operation's own status. */
   status?: number;
   body?: unknown;
@@ -58,9 +58,9 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   creates?: boolean;
   /** Answers with an ETag. */
   tagged?: boolean;
-  /** Beside those that every operation may answer with. */
+  /** In addition to those that every operation may return. */
   errors?: readonly ErrorCode[];
-  handle(call: Call<P, z.output<Query>, z.output<Body>>, api: Api): Promise<Answer>;
+  handle(call: Call<P, z.output<Query>, z.output<Body>>, api: Api): Promise<OperationResult>;
 }
 
 /** An operation of any shape: what the server mounts and the OpenAPI document describes. */
@@ -73,7 +73,7 @@ export function operation<P extends string, Query extends z.ZodType, Body extend
   return declared;
 }
 
-/** What operations work on. */
+/** What handlers have access to. */
 export interface Api {
   readonly db: Database;
   readonly platform: Platform;

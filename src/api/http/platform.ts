@@ -1,4 +1,4 @@
-/** What this installation is: the domains that are its own, and who issues certificates for those of its users. */
+/** The installation: its own domains, and the authority that issues certificates for its users' domains. */
 import { z } from 'zod';
 import { canonicalDomain } from '../../resources/formats/domain-name.ts';
 
@@ -12,13 +12,14 @@ export interface Platform {
 /** `.internal` is kept out of the public DNS for private use. */
 export const DEFAULT_PLATFORM: Platform = { serviceDomains: ['tunnels.internal'], acmeAuthority: 'letsencrypt' };
 
-/** The domains in a list with commas, or why they are none. */
+/** The domains in a comma-separated list, or why it is invalid. */
 function parseServiceDomains(list: string): { domains: Platform['serviceDomains'] } | { reason: string } {
   const domains: string[] = [];
   for (const part of list.split(',').map((each) => each.trim())) {
     const result = canonicalDomain(part);
     if ('reason' in result) return { reason: `"${part}": ${result.reason}` };
-    if (result.domain.startsWith('*.')) return { reason: `"${part}": name the domain itself; all below it are meant` };
+    if (result.domain.startsWith('*.'))
+      return { reason: `"${part}": name the domain itself; that includes all names below it` };
     domains.push(result.domain);
   }
   const [first, ...others] = domains;
@@ -34,4 +35,4 @@ export const serviceDomains = z.string().transform((list, context) => {
 
 export const acmeAuthority = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a name in lower case, as in letsencrypt');
+  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a name in lower case, such as letsencrypt');

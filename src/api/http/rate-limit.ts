@@ -1,4 +1,4 @@
-/** How often one may call: limits for each API key, and for each address that comes without a valid one. */
+/** Rate limits for each API key, and for each address that has no valid one. */
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, rateLimited } from '../errors/errors.ts';
@@ -13,7 +13,7 @@ export interface RateLimits {
   windowMs: number;
 }
 
-/** Above what an operator with thousands of objects sends; short, so that who is refused need not wait for long. */
+/** Above what an operator with thousands of objects sends. The window is short, so that refused clients wait briefly. */
 export const RATE_LIMITS: RateLimits = { perKey: 1000, perAddress: 100, windowMs: 1000 };
 
 export interface RateLimiter {
@@ -26,7 +26,7 @@ export interface RateLimiter {
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
 
-/** Of more keys than these, the one that has been known longest is forgotten. */
+/** Beyond this number the oldest key is forgotten. */
 const KNOWN_KEYS = 5000;
 
 /** The counters are in memory: every process has its own. */
@@ -39,7 +39,7 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
   const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
   const failuresOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   const known = new Set<string>();
-  /** Where nobody has failed there is nothing to look up, which is nearly always. */
+  /** Skips the lookup if nobody has failed recently, which is nearly always. */
   let lastFailure = Number.NEGATIVE_INFINITY;
 
   return {

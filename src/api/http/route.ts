@@ -1,4 +1,4 @@
-/** From an operation to a Fastify route: the one way in which requests are authenticated, parsed and answered. */
+/** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and answered. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../../resources/definition/idempotency.ts';
@@ -6,10 +6,17 @@ import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
-import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
+import {
+  type Api,
+  type Call,
+  conditionOf,
+  type Operation,
+  type OperationResult,
+  type PathParameter,
+} from './operation.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
-import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -102,7 +109,7 @@ function addRoute(
   });
 }
 
-function send(reply: FastifyReply, defaultStatus: number, answer: Answer): FastifyReply {
+function send(reply: FastifyReply, defaultStatus: number, answer: OperationResult): FastifyReply {
   reply.code(answer.status ?? defaultStatus);
   if (answer.revision !== undefined) reply.header('etag', etagOf(answer.revision));
   if (answer.headers) reply.headers(answer.headers);
@@ -111,7 +118,7 @@ function send(reply: FastifyReply, defaultStatus: number, answer: Answer): Fasti
 
 function checkVersion(version: string | undefined): void {
   if (version !== undefined && version !== SERVICE_VERSION) {
-    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only version that is served)` });
+    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
   }
 }
 
@@ -120,7 +127,7 @@ function checkParams(expected: readonly [string, PathParameter][], given: Record
     const result = schema.safeParse(given[name], IN_OUR_WORDS);
     if (result.success) continue;
     const reason = result.error.issues[0]?.message ?? 'does not fit';
-    throw notFound(`There is nothing here: the "${name}" in the path ${reason}.`, { [name]: reason });
+    throw notFound(`This path does not exist: its "${name}" ${reason}.`, { [name]: reason });
   }
 }
 
@@ -131,7 +138,7 @@ function parseKey(value: string | undefined): string | undefined {
   throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
 }
 
-/** The only value of a header; of one that was sent twice, Node joins or drops. */
+/** The value of a header; if it was sent twice, Node joins the values or drops one. */
 function header({ headers }: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value;

@@ -1,23 +1,23 @@
-/** From zod's issues to `details`: each problem under the place where the client finds it. */
+/** From zod's issues to `details`: each problem under the pointer, parameter or header that has it. */
 import type { z } from 'zod';
 import { type Details, invalidRequest } from '../errors/errors.ts';
 
-/** A client that sends garbage gets this many reasons, not an answer as long as its request. */
+/** A client that sends garbage gets at most this many reasons, so that the response cannot grow with the request. */
 const MAX_PROBLEMS = 50;
 
-/** Where a value came from, which decides how its members are named. */
-type Place = 'body' | 'query';
+/** Where a value came from; decides how its members are named. */
+type RequestPart = 'body' | 'query';
 
 /** The parsed value. Throws INVALID_REQUEST naming every bad field. */
-export function parse<T extends z.ZodType>(schema: T, value: unknown, place: Place): z.output<T> {
+export function parse<T extends z.ZodType>(schema: T, value: unknown, part: RequestPart): z.output<T> {
   const result = schema.safeParse(value, IN_OUR_WORDS);
   if (result.success) return result.data;
-  throw invalidRequest(problems(result.error.issues, place));
+  throw invalidRequest(problems(result.error.issues, part));
 }
 
 /**
- * The parsed body of a request whose path has `params`. A body may repeat them; what differs is refused, since one of
- * the two would be ignored.
+ * The parsed body of a request whose path has `params`. A body may repeat them; a different value is refused, since one
+ * of the two would be ignored.
  */
 export function parseBody<T extends z.ZodType>(
   schema: T,
@@ -26,7 +26,7 @@ export function parseBody<T extends z.ZodType>(
 ): z.output<T> {
   const own = body === undefined ? {} : body;
   if (own === null || typeof own !== 'object' || Array.isArray(own)) {
-    throw invalidRequest({ body: `must be a JSON object, is ${kindOf(own)}` });
+    throw invalidRequest({ body: `must be a JSON object, not ${kindOf(own)}` });
   }
   const repeated = Object.entries(params).filter(([name]) => Object.hasOwn(own, name));
   if (repeated.length === 0) return parse(schema, own, 'body');
@@ -38,30 +38,30 @@ export function parseBody<T extends z.ZodType>(
   return parse(schema, Object.fromEntries(members), 'body');
 }
 
-function problems(issues: readonly z.core.$ZodIssue[], place: Place): Details {
+function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): Details {
   const found: Record<string, string> = {};
   const add = (path: readonly PropertyKey[], reason: string) => {
-    const name = nameOf(path, place);
+    const name = nameOf(path, part);
     if (Object.keys(found).length < MAX_PROBLEMS) found[name] ??= reason;
   };
   for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[place]);
-    // All values of a parameter that a query has more than once.
-    else add(issue.path, place === 'query' && Array.isArray(issue.input) ? 'must be given once' : issue.message);
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[part]);
+    // A repeated query parameter arrives as an array.
+    else add(issue.path, part === 'query' && Array.isArray(issue.input) ? 'must be given only once' : issue.message);
   }
   return found;
 }
 
 const unknown = { body: 'unknown field', query: 'unknown query parameter' } as const;
 
-function nameOf(path: readonly PropertyKey[], place: Place): string {
-  if (place === 'query') return `?${path.map(String).join('.')}`;
+function nameOf(path: readonly PropertyKey[], part: RequestPart): string {
+  if (part === 'query') return `?${path.map(String).join('.')}`;
   if (path.length === 0) return 'body';
   // RFC 6901, section 3
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** What to parse with, so that no issue has a message of zod's: those of our schemas come first, then these. */
+/** Parse options that replace zod's own messages; messages of our schemas take precedence. */
 export const IN_OUR_WORDS = { error: reasonOf, reportInput: true } satisfies z.core.ParseContext<z.core.$ZodIssue>;
 
 function reasonOf(issue: z.core.$ZodRawIssue): string {
@@ -87,7 +87,7 @@ function reasonOf(issue: z.core.$ZodRawIssue): string {
     case 'invalid_element':
       return innerReason(issue.issues);
     case 'invalid_union':
-      return 'fits none of the forms that are possible here';
+      return 'matches none of the allowed forms';
     case 'unrecognized_keys':
       return `unknown fields: ${issue.keys.join(', ')}`;
     case 'custom':
@@ -102,7 +102,7 @@ function typeProblem(expected: string, input: unknown): string {
   if (expected === 'never') return 'is set by the service';
   if (expected === 'int' && typeof input === 'number') return 'must be a whole number';
   if (expected === 'number' && typeof input === 'number') return 'must be a finite number';
-  return `must be ${article(expected === 'record' ? 'object' : expected)}, is ${kindOf(input)}`;
+  return `must be ${article(expected === 'record' ? 'object' : expected)}, not ${kindOf(input)}`;
 }
 
 function valueProblem(values: readonly unknown[], input: unknown): string {
@@ -111,7 +111,7 @@ function valueProblem(values: readonly unknown[], input: unknown): string {
   const choices = [said.slice(0, -1).join(', '), ...said.slice(-1)].filter(Boolean).join(' or ');
   return values.some((value) => typeof value === typeof input)
     ? `must be ${choices}`
-    : `must be ${choices}, is ${kindOf(input)}`;
+    : `must be ${choices}, not ${kindOf(input)}`;
 }
 
 function sizeProblem(origin: string, bound: number, relation: string): string {
@@ -119,7 +119,7 @@ function sizeProblem(origin: string, bound: number, relation: string): string {
   return `must ${origin === 'number' || origin === 'int' ? 'be' : 'have'} ${relation} ${bound}`;
 }
 
-/** What is wrong inside, which has been put in our words already. */
+/** The reason of an inner issue, whose message has already been replaced. */
 const innerReason = (issues: readonly { message?: string | undefined }[]) => issues[0]?.message ?? 'is not valid';
 
 const article = (type: string) => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);

@@ -4,20 +4,20 @@ import { idempotencyKey } from '../../resources/definition/idempotency.ts';
 import { inline, type Json, nameOf, ref } from './schemas.ts';
 
 const MEANING: Record<ErrorCode, string> = {
-  INVALID_REQUEST: 'The request is malformed; `details` name every bad field, parameter or header.',
+  INVALID_REQUEST: 'The request is malformed; `details` lists every bad field, parameter or header.',
   UNAUTHENTICATED: 'The API key is missing, unknown, expired, or its owner is inactive.',
   PERMISSION_DENIED: 'The caller may not do this.',
-  NOT_FOUND: 'There is no such resource, or the caller may not know of it.',
-  METHOD_NOT_ALLOWED: 'The path exists, but not for this method.',
-  CONFLICT: 'The change conflicts with what exists, or the idempotency key is closed.',
-  RESOURCE_IN_USE: 'Other resources, which `details` name, refer to this one.',
+  NOT_FOUND: 'The resource does not exist, or the caller may not see it.',
+  METHOD_NOT_ALLOWED: 'The path does not support this method.',
+  CONFLICT: 'The change conflicts with an existing resource, or the idempotency key is closed.',
+  RESOURCE_IN_USE: 'Other resources refer to this one; `details` lists them.',
   PRECONDITION_FAILED: 'The resource has changed since the revision in If-Match.',
   PAYLOAD_TOO_LARGE: 'The body is too large.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON in UTF-8, or is compressed.',
-  IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for another request; `details.resource_id` is what that made.',
-  RATE_LIMITED: 'Too many requests; ask again after the time in Retry-After.',
-  INTERNAL_ERROR: 'A fault of the service; `details.request_id` identifies it.',
-  UNAVAILABLE: 'A passing condition; ask again after the time in Retry-After.',
+  IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for a different request, which created `details.resource_id`.',
+  RATE_LIMITED: 'Too many requests; retry after the time in Retry-After.',
+  INTERNAL_ERROR: 'Internal error; `details.request_id` identifies it in the logs.',
+  UNAVAILABLE: 'Temporarily unavailable; retry after the time in Retry-After.',
 };
 
 /** The error responses that these paths refer to. */
@@ -46,7 +46,7 @@ export function errorResponses(paths: Json): Json {
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.includes(`"${ref('responses', name).$ref}"`)));
 }
 
-/** Of every answer to a request that is counted: with a valid key, or one too many. */
+/** On every response to a counted request: one with a valid key, or one too many. */
 export const RATE_LIMIT_HEADERS = {
   'RateLimit-Limit': ref('headers', 'RateLimitLimit'),
   'RateLimit-Remaining': ref('headers', 'RateLimitRemaining'),
@@ -71,28 +71,28 @@ export const PARAMETERS = {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      'Identifies the request in logs and errors; made up when it is absent, or anything but up to 128 letters, digits ' +
-      'and `. _ : / + = -`.',
+      'Identifies the request in logs and errors: up to 128 letters, digits and `. _ : / + = -`. Generated if it is ' +
+      'absent or has another form.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes the create safe to repeat: same key and body, same answer.',
+    description: 'Makes the create safe to repeat: same key and body, same response.',
     schema: inline(idempotencyKey),
     example: '0b0f6c1e-6f0b-4c0c-9f57-6a3a3f0f6b1d',
   },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'ETags; the change is made only if the resource is at one of them.',
+    description: 'ETags; the change is made only if the resource still matches one of them.',
     schema: { type: 'string' },
     example: '"1"',
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'ETags; the answer is 304 if the resource is still at one of them.',
+    description: 'ETags; the response is 304 if the resource still matches one of them.',
     schema: { type: 'string' },
     example: '"1"',
   },
@@ -101,16 +101,16 @@ export const PARAMETERS = {
 export const HEADERS = {
   RequestId: { description: 'Identifies the request.', schema: { type: 'string' } },
   ETag: { description: 'The revision of the resource, for If-Match and If-None-Match.', schema: { type: 'string' } },
-  Location: { description: 'The address of the new resource.', schema: { type: 'string', format: 'uri' } },
+  Location: { description: 'Address of the new resource.', schema: { type: 'string', format: 'uri' } },
   IdempotencyReplayed: {
-    description: '`true` when the answer is that of an earlier request under the same key.',
+    description: '`true` if this is the response to an earlier request with the same key.',
     schema: { type: 'string', enum: ['true'] },
   },
   RateLimitLimit: {
-    description: 'Requests that one API key may make in a second; absent when there is no limit.',
+    description: 'Requests that one API key may make per second; absent if there is no limit.',
     schema: { type: 'integer', minimum: 1 },
   },
-  RateLimitRemaining: { description: 'How many of these are left.', schema: { type: 'integer', minimum: 0 } },
-  RateLimitReset: { description: 'Seconds until all are there again.', schema: { type: 'integer', minimum: 0 } },
+  RateLimitRemaining: { description: 'Requests left in the current window.', schema: { type: 'integer', minimum: 0 } },
+  RateLimitReset: { description: 'Seconds until the window resets.', schema: { type: 'integer', minimum: 0 } },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'string' } },
 };

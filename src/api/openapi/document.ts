@@ -10,18 +10,18 @@ import { components, inline, type Json, nameOf, ref } from './schemas.ts';
 
 const TAGS: Record<string, string> = {
   'IP policies': 'Named sets of rules about source addresses.',
-  'Tunnel credentials': 'Authtokens with which tunnel agents authenticate, and what each may bind.',
+  'Tunnel credentials': 'Authtokens that tunnel agents authenticate with, and what each may bind.',
   Backends: 'What serves an endpoint.',
-  'Endpoint configurations': 'What applies to the traffic of endpoints of one type.',
-  'Reserved domains': 'Names on which endpoints are served, and their certificates.',
-  'HTTPS edges': 'Where HTTPS is served, by routes and their modules.',
-  'TLS edges': 'Where TLS is served, and the modules of that.',
-  Events: 'What happens here, who asked for it, and where it is sent.',
-  'Certificate authorities': 'By which client certificates are validated.',
-  'TLS certificates': 'With which endpoints are served.',
-  'SSH certificates': 'By which SSH clients know their hosts.',
+  'Endpoint configurations': 'Settings for the traffic of endpoints of one type.',
+  'Reserved domains': 'Host names for endpoints, and their certificates.',
+  'HTTPS edges': 'Where HTTPS is served, with routes and their modules.',
+  'TLS edges': 'Where TLS is served, with modules.',
+  Events: 'Event types, and where events are sent.',
+  'Certificate authorities': 'Authorities that client certificates are validated against.',
+  'TLS certificates': 'Certificates that endpoints are served with.',
+  'SSH certificates': 'Certificates that identify hosts to SSH clients.',
   'Users and keys': 'Who may call this API, and with which keys.',
-  'Idempotency keys': 'Certainty about creates whose answer was lost.',
+  'Idempotency keys': 'For finding out what a create has made whose response was lost.',
 };
 
 /** Errors that every operation may answer with. */
@@ -52,13 +52,13 @@ function documentOf(operations: readonly Operation[], version: string): Json {
     info: {
       title: 'Tunnel management API',
       version,
-      summary: 'What tunnels, edges and domains there are, and who may use them.',
+      summary: 'Manages tunnels, edges and domains, and who may use them.',
       description:
         'Requests carry `Authorization: Bearer <API key>`. Lists are newest first and paged by `before_id`. ' +
-        'Every error has the same body, whose `details` name what is wrong.',
+        'Every error has the same form; its `details` say what is wrong.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'The server that this document came from.' }],
+    servers: [{ url: '/', description: 'The server that this document comes from.' }],
     security: [{ apiKey: [] }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
@@ -112,7 +112,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
         ...(success.schema ? { content: json(success.schema) } : {}),
         ...(creates ? { links: linksOf(operation, all) } : {}),
       },
-      ...(tagged && method === 'GET' ? { 304: { description: 'The caller has this revision already.' } } : {}),
+      ...(tagged && method === 'GET' ? { 304: { description: 'The caller already has this revision.' } } : {}),
       ...responsesOf(errors),
     },
   };
@@ -158,8 +158,8 @@ function queryParameters(query: z.ZodType | undefined): Json[] {
 }
 
 const QUERY: Record<string, Json> = {
-  limit: { description: 'Most items of the page.' },
-  before_id: { description: 'Only items after this one, which need not exist any more.' },
+  limit: { description: 'Maximum number of items on the page.' },
+  before_id: { description: 'Id that the page starts after; the resource may have been deleted.' },
 };
 /** A query is text, of which the schema can only give the pattern; to readers it is a number. */
 const QUERY_SCHEMA: Record<string, Json> = {

@@ -1,4 +1,4 @@
-/** Links of the OpenAPI document: what a client may do with the thing that it has just created. */
+/** Links of the OpenAPI document: what a client may do with a resource that it has just created. */
 import { z } from 'zod';
 import type { Operation } from '../http/operation.ts';
 import type { Json } from './schemas.ts';

@@ -10,26 +10,26 @@ export interface EncryptionKey {
   readonly bytes: Buffer;
 }
 
-/** The encryption key is not the one that is needed, or none; the message is for whoever sets it. */
+/** The encryption key is missing or wrong; the message is for whoever sets it. */
 export class BadEncryptionKey extends Error {
   override readonly name = 'BadEncryptionKey';
 }
 
-/** At least one key: the first seals, all open. */
+/** At least one key: the first one seals, any of them opens. */
 export type Keyring = readonly [EncryptionKey, ...EncryptionKey[]];
 
 /** Part of an envelope, so without the dot that separates its parts. */
 const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 
-/** The keyring that a text spells, or why it spells none; the reason never shows a key. */
+/** Parses a keyring, or says why it is invalid; the reason never contains a key. */
 export function parseKeyring(text: string): { keys: Keyring } | { reason: string } {
   const keys: EncryptionKey[] = [];
   for (const [index, part] of text.split(',').entries()) {
     const key = parseKey(part.trim());
-    const place = `key ${index + 1}`;
-    if (typeof key === 'string') return { reason: `${place} ${key}` };
-    if (keys.some(({ id }) => id === key.id)) return { reason: `${place} has the id "${key.id}" of an earlier one` };
+    const name = `key ${index + 1}`;
+    if (typeof key === 'string') return { reason: `${name} ${key}` };
+    if (keys.some(({ id }) => id === key.id)) return { reason: `${name} repeats the id "${key.id}"` };
     keys.push(key);
   }
   const [first, ...others] = keys;
@@ -40,15 +40,15 @@ function parseKey(part: string): EncryptionKey | string {
   const colon = part.indexOf(':');
   const encoded = part.slice(colon + 1);
   if (!BASE64.test(encoded)) {
-    return `must be ${KEY_BYTES} bytes in base64, as "openssl rand -base64 ${KEY_BYTES}" prints, with "id:" before it if you like`;
+    return `must be ${KEY_BYTES} bytes in base64, as printed by "openssl rand -base64 ${KEY_BYTES}", optionally with "id:" before it`;
   }
   const bytes = Buffer.from(encoded, 'base64');
   if (colon === -1) return { id: derivedId(encoded), bytes };
   const id = part.slice(0, colon);
-  return KEY_ID.test(id) ? { id, bytes } : 'has an id with other characters than letters, digits, - and _ (at most 32)';
+  return KEY_ID.test(id) ? { id, bytes } : 'has an id that is not 1 to 32 letters, digits, - and _';
 }
 
-/** A key that was given without an id has this one wherever it stands in the list. */
+/** The id of a key that was given without one; it does not depend on the position in the list. */
 function derivedId(encoded: string): string {
   return `k${sha256Hex(`tunnel-operator encryption key ${encoded}`).slice(0, 12)}`;
 }

@@ -1,4 +1,4 @@
-/** Encryption keys over time: which ones a database needs, where the default one is kept, and how to change them. */
+/** Rotation of encryption keys: which ones a database needs, where the default one is stored, and how to change them. */
 import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -41,14 +41,12 @@ function check(
 ): void {
   if (!keys?.some((key) => key.id === id)) {
     const remedy = keys ? 'list it too, or run "tunnel-operator rotate-encryption" while both are listed' : 'set it';
-    throw new BadEncryptionKey(`${source} lacks the key "${id}", under which this database keeps secrets; ${remedy}`);
+    throw new BadEncryptionKey(`${source} lacks the key "${id}", which seals secrets in this database; ${remedy}`);
   }
   try {
     secrets.open(proof, proofOf(id));
   } catch {
-    throw new BadEncryptionKey(
-      `ENCRYPTION_KEY has another key "${id}" than the one under which this database keeps secrets`,
-    );
+    throw new BadEncryptionKey(`the key "${id}" in ENCRYPTION_KEY is not the one that seals secrets in this database`);
   }
 }
 
@@ -120,8 +118,8 @@ async function resealSome(tx: Executor, secrets: Secrets, { table, column }: Sea
     .array(z.object({ id: z.string(), sealed: z.string() }))
     .parse(await tx.query({ text, values: [first] }));
   for (const { id, sealed } of found) {
-    const place = { table, id, field: column };
-    const values = [id, secrets.seal(secrets.open(sealed, place), place)];
+    const location = { table, id, field: column };
+    const values = [id, secrets.seal(secrets.open(sealed, location), location)];
     await tx.query({ text: `update ${table} set ${column} = $2 where id = $1`, values });
   }
   return found.length;

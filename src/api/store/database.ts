@@ -1,4 +1,4 @@
-/** The connection pool: every wait has an end, and a transaction is a function. */
+/** The connection pool: every wait has a timeout, and a transaction is a function. */
 import pg from 'pg';
 import { mustRetry } from './database-errors.ts';
 import { createDeadlines } from './deadlines.ts';
@@ -66,7 +66,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     client.query(run, (failure: Error | null, result) => {
       if (!deadlines.end(deadline)) return;
       const error = failure ?? run.unreadable;
-      // The stack of the server's errors says nothing of where they come from.
+      // The stack of a server error does not show which statement caused it.
       if (error) outcome.reject(Object.assign(error, { statement: statement.name ?? statement.text }));
       else outcome.resolve({ command: result.command, rows: run.found });
     });
@@ -119,12 +119,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (command !== 'COMMIT') throw new Error('a statement failed unnoticed, so the transaction was rolled back');
       return result;
     } catch (error) {
-      // On a connection in an unknown state it would wait for as long again.
+      // On a connection in an unknown state, the rollback would time out as well.
       if (!broken) await run(ROLLBACK).catch(onError);
       throw error;
     } finally {
       client.off('error', onError);
-      // One that is broken does not go back to the pool.
+      // A broken connection does not return to the pool.
       client.release(broken);
     }
   }
@@ -158,13 +158,13 @@ interface Result {
   rows: ResultRow[];
 }
 
-/** Takes how a statement ended: one of both, once. */
+/** Receives the outcome of a statement: exactly one call. */
 interface Outcome {
   resolve(result: Result): void;
   reject(error: Error): void;
 }
 
-/** After these a connection would refuse the same statement again and again, where a new one need not. */
+/** After these errors a connection would keep refusing the statement, while a new connection may accept it. */
 const SPOILS = new Set([
   '0A000', // what a prepared statement returns has changed
   '25006', // read-only, as after a failover

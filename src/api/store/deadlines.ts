@@ -4,9 +4,9 @@
  * timers.
  */
 export interface Deadlines<T> {
-  /** From now on it has as long as the limit says. */
+  /** Starts the deadline of an item. */
   begin(what: T): Deadline<T>;
-  /** It has come to its end by itself. Returns whether that was in time, and the first one. */
+  /** Ends the deadline; returns false if it had passed or ended before. */
   end(deadline: Deadline<T>): boolean;
   stop(): void;
 }

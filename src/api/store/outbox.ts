@@ -1,4 +1,4 @@
-/** The outbox: what happened, written by the statement that makes it happen. Delivery reads it. */
+/** The outbox: events, written by the statement that makes the change, and read for delivery. */
 import { newId } from '../../resources/definition/id.ts';
 import { eventTypes } from '../../resources/definition/resource.ts';
 
@@ -16,7 +16,7 @@ export interface OutboxEvent {
 export type ChangeKind = keyof ReturnType<typeof eventTypes>;
 
 /** The event of one change. */
-export function changed(name: string, kind: ChangeKind, actor: string, payload: { id: string }): OutboxEvent {
+export function changeEvent(name: string, kind: ChangeKind, actor: string, payload: { id: string }): OutboxEvent {
   return {
     id: newId('ev'),
     type: eventTypes(name)[kind],

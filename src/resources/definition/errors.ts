@@ -27,7 +27,7 @@ export const errorBody = z
     msg: z.string(),
     details: z
       .record(z.string(), z.string())
-      .meta({ description: 'JSON pointers of bad fields, ids, the request id.' }),
+      .meta({ description: 'Reasons by JSON pointer of the bad field, related ids, and the request id.' }),
   })
   .meta({ id: 'Error' });
 

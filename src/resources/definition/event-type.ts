@@ -1,4 +1,4 @@
-/** The types of events that there are, as `GET /event_types` lists them. */
+/** The event types, as `GET /event_types` lists them. */
 import { z } from 'zod';
 
 const eventType = z.object({

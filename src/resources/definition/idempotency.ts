@@ -1,4 +1,4 @@
-/** Idempotent create (extension): what a client may ask about a key that it used. */
+/** Idempotent creates (extension): what a client may ask about a key that it used. */
 import { z } from 'zod';
 import { sha256Hex } from '../formats/sha256.ts';
 import { text } from '../formats/text.ts';

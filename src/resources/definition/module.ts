@@ -1,4 +1,4 @@
-/** Modules: settings that hang on a resource, without an id of their own. A PUT sets all of them at once. */
+/** Modules: settings that belong to a resource and have no id. A PUT replaces all of them at once. */
 import { z } from 'zod';
 import { type CreateShape, type Fields, field, membersOf, type Resource, type ShownShape } from './resource.ts';
 
@@ -8,13 +8,13 @@ export interface ModuleDefinition<F extends Fields, Name extends string = string
   /** Schema name in the OpenAPI document. */
   readonly title: string;
   readonly description: string;
-  /** The family on whose resources it hangs. */
+  /** The family whose resources it belongs to. */
   readonly of: Resource;
   readonly fields: F;
 }
 
 export interface Module<F extends Fields = Fields, Name extends string = string> extends ModuleDefinition<F, Name> {
-  /** The whole module as a PUT carries it; what is left out has its default. */
+  /** The whole module as a PUT carries it; settings that are left out get their default. */
   readonly input: z.ZodObject<CreateShape<F>, z.core.$strict>;
   readonly view: z.ZodObject<ShownShape<F>>;
 }
@@ -33,7 +33,7 @@ export function module<const F extends Fields, const Name extends string>(
   return { ...definition, ...shapes };
 }
 
-/** A setting that may be left out or null, and then has its default. */
+/** A setting that defaults to `initial` when left out or null. */
 export function setting<T extends z.ZodType>(schema: T, initial: z.output<T>) {
   return field(schema, z.nullable(schema), 'optional', true, initial);
 }

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { distinct } from '../formats/distinct.ts';
 import { idOf } from './id.ts';
-import { type Address, type Field, field, type Presence, ref, type Target } from './resource.ts';
+import { type Address, type Field, field, type Presence, type ReferencedFamily, ref } from './resource.ts';
 
 type Ref = z.output<typeof ref>;
 
-/** The Ref of a resource, whose family its prefix tells. */
-export function refOf(targets: readonly Target[], id: string, base: string): Ref {
+/** The Ref of a resource; the prefix of its id identifies the family. */
+export function refOf(targets: readonly ReferencedFamily[], id: string, base: string): Ref {
   const prefix = id.slice(0, id.lastIndexOf('_'));
   const target = targets.find((each) => each.prefix === prefix);
   return { id, uri: `${base}${target?.path ?? ''}/${id}` };
@@ -15,18 +15,18 @@ export function refOf(targets: readonly Target[], id: string, base: string): Ref
 
 type Pointing<F extends Field, As extends string> = F & {
   readonly as: As;
-  readonly refersTo: readonly Target[];
+  readonly refersTo: readonly ReferencedFamily[];
   readonly show: NonNullable<Field['show']>;
 };
 
-const about = (targets: readonly Target[]) =>
-  `With the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
+const about = (targets: readonly ReferencedFamily[]) =>
+  `Id with the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
 
 type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>;
 
 /** An id that may be left out; shows as a Ref or null. */
 export function optionalReference<const As extends string>(
-  refersTo: readonly Target[],
+  refersTo: readonly ReferencedFamily[],
   as: As,
   description?: string,
 ): Pointing<OptionalRef<'optional'>, As> {
@@ -35,14 +35,14 @@ export function optionalReference<const As extends string>(
 
 /** An id that only an update sets; shows as a Ref or null. */
 export function laterReference<const As extends string>(
-  refersTo: readonly Target[],
+  refersTo: readonly ReferencedFamily[],
   as: As,
   description?: string,
 ): Pointing<OptionalRef<'derived'>, As> {
   return { ...nullableRef(refersTo, as, description), onCreate: 'derived' };
 }
 
-function nullableRef<As extends string>(refersTo: readonly Target[], as: As, description = about(refersTo)) {
+function nullableRef<As extends string>(refersTo: readonly ReferencedFamily[], as: As, description = about(refersTo)) {
   const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
   const show = (stored: unknown, { base }: Address) =>
     typeof stored === 'string' ? refOf(refersTo, stored, base) : null;
@@ -51,7 +51,7 @@ function nullableRef<As extends string>(refersTo: readonly Target[], as: As, des
 
 /** An id that must be given; shows as a Ref. */
 export function requiredReference<const As extends string>(
-  refersTo: readonly Target[],
+  refersTo: readonly ReferencedFamily[],
   as: As,
 ): Pointing<Field<typeof ref, z.ZodString, 'required', true>, As> {
   const id = idOf(...refersTo.map(({ prefix }) => prefix));
@@ -70,7 +70,7 @@ interface Bounds {
 
 /** Ids without repetition, none when left out; show as Refs, in the given order. */
 export function references<const As extends string>(
-  refersTo: readonly Target[],
+  refersTo: readonly ReferencedFamily[],
   as: As,
   bounds: Bounds,
 ): Pointing<RefList<z.ZodNullable<Ids>, 'optional'>, As> {
@@ -80,7 +80,7 @@ export function references<const As extends string>(
 
 /** The same, but the list must be given. */
 export function requiredReferences<const As extends string>(
-  refersTo: readonly Target[],
+  refersTo: readonly ReferencedFamily[],
   as: As,
   bounds: Bounds,
 ): Pointing<RefList<Ids, 'required'>, As> {
@@ -88,7 +88,7 @@ export function requiredReferences<const As extends string>(
   return { ...spec, as, refersTo, show: showAll(refersTo) };
 }
 
-function idList(refersTo: readonly Target[], { min = 0, max }: Bounds): Ids {
+function idList(refersTo: readonly ReferencedFamily[], { min = 0, max }: Bounds): Ids {
   const ids = z.array(idOf(...refersTo.map(({ prefix }) => prefix))).max(max, `must have at most ${max} ids`);
   return distinct(ids)
     .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
@@ -96,7 +96,7 @@ function idList(refersTo: readonly Target[], { min = 0, max }: Bounds): Ids {
 }
 
 const showAll =
-  (refersTo: readonly Target[]) =>
+  (refersTo: readonly ReferencedFamily[]) =>
   (value: unknown, { base }: Address) =>
     idsOf(value).map((id) => refOf(refersTo, id, base));
 

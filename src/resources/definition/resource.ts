@@ -20,7 +20,7 @@ export interface Address {
 }
 
 /** A family that others refer to by id. */
-export type Target = Pick<Definition<Fields>, 'name' | 'prefix' | 'path'> & { readonly table: string };
+export type ReferencedFamily = Pick<Definition<Fields>, 'name' | 'prefix' | 'path'> & { readonly table: string };
 
 export interface Field<
   View extends z.ZodType = z.ZodType,
@@ -37,14 +37,14 @@ export interface Field<
   /** Stored when a create request leaves the field out, or an update sets it to null. */
   readonly initial: unknown;
   readonly storage: Storage;
-  /** Name in responses when it is another one than in requests: `certificate_id` shows as `certificate`. */
+  /** Name in responses if it differs from that in requests: `certificate_id` shows as `certificate`. */
   readonly as?: string;
-  /** How the stored value shows; default: as it is. */
+  /** How the stored value is shown; by default as it is. */
   readonly show?: (stored: unknown, at: Address) => unknown;
   /** Kept sealed; for fields of modules. */
   readonly sealed?: true;
   /** The families of the stored id or ids. */
-  readonly refersTo?: readonly Target[];
+  readonly refersTo?: readonly ReferencedFamily[];
   /**
    * No two resources have the same value, all of them or those that are equal in the fields `within`. The table has a
    * unique index of the name `<table>_<field>`; a request that breaks it is answered CONFLICT.
@@ -77,7 +77,7 @@ export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'colu
   return field(schema, z.never(), 'derived', false, null, storage);
 }
 
-/** A field that creates a resource and that no response shows, such as a private key; the family keeps what it needs. */
+/** A field of create requests that no response shows, such as a private key; the family stores what it needs. */
 export function writeOnly<T extends z.ZodType>(schema: T) {
   return field(z.never(), schema, 'required', false, null, 'none');
 }
@@ -119,11 +119,11 @@ type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at:
 
 /** The family inside whose resources another one lives; the other's path has `{parameter}`, and a derived field its name. */
 export interface Parent {
-  readonly of: Target & { readonly id: z.ZodString };
+  readonly of: ReferencedFamily & { readonly id: z.ZodString };
   readonly parameter: string;
 }
 
-/** `admin`: 403 to others. `owner`: to others than admins, what has another `owner_id` does not exist. */
+/** `admin`: 403 to others. `owner`: except for admins, resources with another `owner_id` do not exist. */
 export type Access = 'anyone' | 'owner' | 'admin';
 
 export interface Definition<F extends Fields, Name extends string = string> {
@@ -143,12 +143,12 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly description: string;
   readonly fields: F;
   readonly samples: Samples;
-  /** The contract refers to such resources without defining them, or does not know them: their form is ours. */
+  /** The contract refers to such resources without defining them, or lacks them: their form is our decision. */
   readonly extension?: true;
   /** Who may use the family. Default `anyone`. */
   readonly access?: Access;
   readonly parent?: Parent;
-  /** Whether it may be deleted while others refer to it; their references then stay. Default: it may not. */
+  /** Whether it may be deleted while others refer to it; their references then stay. Default: false. */
   readonly deletableWhileReferenced?: boolean;
 }
 
@@ -218,17 +218,17 @@ export function described(about: string, limits = { description: 255, metadata: 
     description: optional(bytes(limits.description).meta({ description: about, examples: ['for the Berlin office'] })),
     metadata: optional(
       bytes(limits.metadata).meta({
-        description: 'Machine-readable data of yours; never read.',
+        description: 'Arbitrary data for your own use; the service does not interpret it.',
         examples: ['{"team":"platform"}'],
       }),
     ),
   };
 }
 
-/** A pointer at another resource. */
+/** A reference to another resource. */
 export const ref = z.object({ id: z.string(), uri: z.url() }).meta({ id: 'Ref' });
 
-/** The types of events that a change to this family makes. */
+/** The event types of this family. */
 export function eventTypes(name: string) {
   return {
     created: `${name}_created.v0`,

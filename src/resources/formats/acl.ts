@@ -51,7 +51,7 @@ export function parseRule(rule: string): Parsed<Rule> {
  * With `wildcards`, a label's key or value may be `*` (a rule, not a request).
  */
 export function parseTarget(target: string, { wildcards = false } = {}): Parsed<Target> {
-  if (target === '') return { reason: 'names nothing to bind after "bind:"' };
+  if (target === '') return { reason: 'has nothing to bind after "bind:"' };
   if (/\s/.test(target)) return { reason: 'must not contain white space' };
   if (target.includes('=')) return parseLabel(target, wildcards);
   if (target.includes(':')) return parseAddress(target);
@@ -60,7 +60,7 @@ export function parseTarget(target: string, { wildcards = false } = {}): Parsed<
 
 function parseLabel(target: string, wildcards: boolean): Parsed<Target> {
   const [key = '', value = '', ...rest] = target.split('=');
-  if (rest.length > 0) return { reason: 'a label rule has exactly one "=", as in key=value' };
+  if (rest.length > 0) return { reason: 'a label rule must have exactly one "=", as in key=value' };
   for (const [name, token] of [
     ['key', key],
     ['value', value],
@@ -68,25 +68,27 @@ function parseLabel(target: string, wildcards: boolean): Parsed<Target> {
     if (token === '') return { reason: `the label's ${name} is empty` };
     if (token === '*' && wildcards) continue;
     if (token.includes('*')) {
-      return { reason: `the label's ${name} ${wildcards ? 'may be "*" only as a whole' : 'must not be a wildcard'}` };
+      return {
+        reason: `the label's ${name} ${wildcards ? 'may be "*", but must not contain it' : 'must not be a wildcard'}`,
+      };
     }
-    if (!LABEL_TOKEN.test(token)) return { reason: `the label's ${name} may have only letters, digits and . _ / : -` };
+    if (!LABEL_TOKEN.test(token))
+      return { reason: `the label's ${name} may contain only letters, digits and . _ / : -` };
   }
   return { value: { form: 'label', key, value } };
 }
 
 function parseAddress(target: string): Parsed<Target> {
   const match = /^(?:\[([^\]]*)\]|([^:]*)):([^:]*)$/.exec(target);
-  if (!match)
-    return { reason: 'must have the form host:port; an IPv6 host stands in brackets, as in [2001:db8::1]:443' };
+  if (!match) return { reason: 'must have the form host:port; put an IPv6 host in brackets, as in [2001:db8::1]:443' };
   const [, v6, name, portText = ''] = match;
   if (!/^[1-9]\d{0,4}$/.test(portText) || Number(portText) > 65535) {
-    return { reason: `the port must be a number from 1 to 65535, is "${portText}"` };
+    return { reason: `the port must be a number from 1 to 65535, not "${portText}"` };
   }
   const port = Number(portText);
   if (v6 !== undefined) {
     const parsed = parseIpv6(v6);
-    if (!parsed) return { reason: `"${v6}" is no IPv6 address` };
+    if (!parsed) return { reason: `"${v6}" is not an IPv6 address` };
     return { value: { form: 'address', host: parsed.toRFC5952String(), port } };
   }
   const host = lowerCase(name ?? '');
@@ -101,7 +103,7 @@ function parseDomain(target: string): Parsed<Target> {
   const host = wildcard ? target.slice(2) : target;
   if (target === '*')
     return { reason: 'a domain rule needs a domain after "*."; use the rule "*" to permit everything' };
-  if (host.includes('*')) return { reason: '"*" may stand only once, as the leftmost label, as in *.example.com' };
+  if (host.includes('*')) return { reason: '"*" may appear only once, as the leftmost label, as in *.example.com' };
   const problem = hostnameProblem(host);
   return problem ? { reason: problem } : { value: { form: 'domain', host, wildcard } };
 }

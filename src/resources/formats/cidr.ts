@@ -14,13 +14,13 @@ export function canonicalCidr(input: string): CidrResult {
   if (rest.length > 0) return { reason: 'must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32' };
   const parsed = parseAddress(address);
   if (!parsed)
-    return { reason: `must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32; "${clip(address)}" is no IP address` };
+    return { reason: `must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32; "${clip(address)}" is not an IP address` };
   const width = parsed.kind() === 'ipv4' ? 32 : 128;
   if (prefix !== undefined && !/^(0|[1-9]\d{0,2})$/.test(prefix)) {
     return { reason: `prefix length must be a number from 0 to ${width}` };
   }
   const length = prefix === undefined ? width : Number(prefix);
-  if (length > width) return { reason: `prefix length must be from 0 to ${width} for this address, is ${length}` };
+  if (length > width) return { reason: `prefix length must be from 0 to ${width} for this address, but is ${length}` };
   const network = mask(parsed.toByteArray(), length);
   const canonical = `${format(network)}/${length}`;
   if (network.some((byte, index) => byte !== parsed.toByteArray()[index])) {

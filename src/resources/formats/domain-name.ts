@@ -11,9 +11,9 @@ export type DomainResult = { domain: string } | { reason: string };
 export function canonicalDomain(input: string): DomainResult {
   const wildcard = input.startsWith('*.');
   const host = wildcard ? input.slice(2) : input;
-  if (host.includes('*')) return { reason: '"*" may stand only once, as the leftmost label, as in *.example.com' };
+  if (host.includes('*')) return { reason: '"*" may appear only once, as the leftmost label, as in *.example.com' };
   const ascii = toAscii(host);
-  if (ascii === undefined) return { reason: 'is no valid internationalised domain name' };
+  if (ascii === undefined) return { reason: 'is not a valid internationalised domain name' };
   const problem = hostnameProblem(ascii);
   if (problem) return { reason: problem };
   const labels = ascii.split('.');

@@ -21,5 +21,5 @@ export function hostnameProblem(host: string): string | undefined {
   const wrong = host.split('.').find((label) => !LABEL.test(label));
   if (wrong === undefined) return undefined;
   if (wrong === '') return 'the host name has an empty label (two dots in a row, or a dot at an end)';
-  return `"${wrong.slice(0, 63)}" is no host name label (letters, digits and inner hyphens, at most 63 characters)`;
+  return `"${wrong.slice(0, 63)}" is not a host name label (letters, digits and inner hyphens, at most 63 characters)`;
 }

@@ -30,7 +30,7 @@ function address(form: RegExp, problemOf: (input: string) => string | undefined)
 function urlProblem(input: string): string | undefined {
   if (!URL.canParse(input) || /\s/.test(input)) return 'must be an https URL';
   const { protocol, username, password } = new URL(input);
-  if (protocol !== 'https:') return `must be an https URL, is ${protocol.slice(0, -1)}`;
+  if (protocol !== 'https:') return `must be an https URL, but is ${protocol.slice(0, -1)}`;
   if (username !== '' || password !== '') return 'must not have a user name or password';
   if (input.includes('#')) return 'must not have a fragment';
   return STRICT.test(input) ? undefined : 'must be an https URL in ASCII, with other characters percent-encoded';

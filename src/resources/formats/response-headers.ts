@@ -25,10 +25,11 @@ const RESERVED = new Set([
 ]);
 
 function problemOf(name: string, value: string): string | undefined {
-  if (!NAME.test(name)) return "is no header name (letters, digits and !#$%&'*+.^_`|~-)";
-  if (name.toLowerCase() === '__proto__') return 'cannot be shown in JSON: many readers drop a member "__proto__"';
-  if (RESERVED.has(name.toLowerCase())) return 'is set by whoever sends the response (connection or framing)';
-  if (!VALUE.test(value)) return 'must be printable ASCII, without line breaks and without white space at its ends';
+  if (!NAME.test(name)) return "is not a header name (letters, digits and !#$%&'*+.^_`|~-)";
+  if (name.toLowerCase() === '__proto__')
+    return 'must not be "__proto__": many JSON parsers drop a member of that name';
+  if (RESERVED.has(name.toLowerCase())) return 'is reserved for the connection or the framing of the message';
+  if (!VALUE.test(value)) return 'must be printable ASCII without line breaks or surrounding white space';
   return undefined;
 }
 
@@ -47,13 +48,13 @@ export const headers = z
       else if (first !== undefined) refuse(`is the same header as "${first}"`, name);
       else seen.set(name.toLowerCase(), name);
     }
-    if (entries.length > MAX_HEADERS) refuse(`must have at most ${MAX_HEADERS} headers, has ${entries.length}`);
+    if (entries.length > MAX_HEADERS) refuse(`must have at most ${MAX_HEADERS} headers, but has ${entries.length}`);
     const size = byteLength(entries.flat().join(''));
-    if (size > MAX_HEADER_BYTES) refuse(`must have at most ${MAX_HEADER_BYTES} bytes in all, has ${size}`);
+    if (size > MAX_HEADER_BYTES) refuse(`must have at most ${MAX_HEADER_BYTES} bytes in all, but has ${size}`);
   })
   .transform((given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])))
   .meta({
-    description: 'Headers to answer; their names are kept in lower case.',
+    description: 'Headers of the response; their names are stored in lower case.',
     examples: [{ 'content-type': 'text/plain' }],
     ...form({
       propertyNames: { pattern: NAME.source },

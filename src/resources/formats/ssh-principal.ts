@@ -18,7 +18,9 @@ export function canonicalPrincipal(input: string): PrincipalResult {
   const name = lowerCase(input);
   if (name.includes(':')) return addressOf(name);
   if (name.includes('*')) {
-    return { reason: 'SSH clients know no wildcards in host certificates; list every name, or none for any host' };
+    return {
+      reason: 'SSH clients do not support wildcards in host certificates; list every name, or none for any host',
+    };
   }
   const problem = hostnameProblem(name);
   if (problem) return { reason: problem };
@@ -31,7 +33,7 @@ export function canonicalPrincipal(input: string): PrincipalResult {
 
 function addressOf(name: string): PrincipalResult {
   if (name.includes('%') || !isIPv6(name)) {
-    return { reason: `"${name.slice(0, 64)}" is no IPv6 address; principals have no port and no brackets` };
+    return { reason: `"${name.slice(0, 64)}" is not an IPv6 address; principals have no port and no brackets` };
   }
   // As getnameinfo prints it, which ssh compares: `::ffff:192.0.2.1`, in dots, where RFC 5952 leaves the choice.
   return { principal: new SocketAddress({ address: name, family: 'ipv6' }).address };

@@ -62,9 +62,9 @@ export function parseSshPublicKey(line: string): { key: SshPublicKey } | { reaso
 
 function whyUnsupported(algorithm: string): string | undefined {
   if (algorithm === 'ssh-rsa' || algorithm === 'ssh-ed25519' || curveOf(algorithm)) return undefined;
-  if (algorithm === 'ssh-dss') return `is a DSA key, which SSH has given up; use ${SUPPORTED}`;
-  if (algorithm.startsWith('sk-')) return 'is the key of a security token, which cannot be the key of a host';
-  if (algorithm.includes('-cert-v01@')) return 'is a certificate; send the key that it was made for';
+  if (algorithm === 'ssh-dss') return `is a DSA key, which OpenSSH no longer supports; use ${SUPPORTED}`;
+  if (algorithm.startsWith('sk-')) return 'is the key of a security token, which cannot be a host key';
+  if (algorithm.includes('-cert-v01@')) return 'is a certificate; send the key that it certifies';
   return `${FORM}; its type must be ${SUPPORTED}, without options before it`;
 }
 
@@ -76,7 +76,7 @@ function curveOf(algorithm: string): EllipticCurve | undefined {
 function readBlob(algorithm: string, blob: Buffer): SshKeyType {
   const reader = new SshReader(blob);
   const inner = reader.string().toString('latin1');
-  if (inner !== algorithm) throw new MalformedSsh('is of another type than the line says');
+  if (inner !== algorithm) throw new MalformedSsh('is not of the type that the line says');
   const curve = curveOf(algorithm);
   if (curve) {
     readEcdsa(reader, curve);
@@ -88,7 +88,7 @@ function readBlob(algorithm: string, blob: Buffer): SshKeyType {
   }
   const point = reader.string();
   reader.end();
-  if (point.length !== 32) throw new MalformedSsh(`has ${point.length} bytes; one of Ed25519 has 32`);
+  if (point.length !== 32) throw new MalformedSsh(`has ${point.length} bytes; an Ed25519 key has 32`);
   importJwk({ kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') });
   return 'ed25519';
 }
@@ -97,11 +97,11 @@ function readRsa(reader: SshReader): void {
   const [e, n] = [reader.positive(), reader.positive()];
   reader.end();
   const bits = n.length * 8 - Math.clz32(n[0] ?? 0) + 24;
-  if (bits < MIN_RSA_BITS) throw new MalformedSsh(`has ${bits} bits; one of RSA must have at least ${MIN_RSA_BITS}`);
-  if (bits > MAX_RSA_BITS) throw new MalformedSsh(`has ${bits} bits; one of RSA may have at most ${MAX_RSA_BITS}`);
+  if (bits < MIN_RSA_BITS) throw new MalformedSsh(`has ${bits} bits; an RSA key must have at least ${MIN_RSA_BITS}`);
+  if (bits > MAX_RSA_BITS) throw new MalformedSsh(`has ${bits} bits; an RSA key may have at most ${MAX_RSA_BITS}`);
   const isOdd = (number: Buffer) => ((number.at(-1) ?? 0) & 1) === 1;
   if (!isOdd(n) || !isOdd(e) || e.length > 8 || (e.length === 1 && e[0] === 1)) {
-    throw new MalformedSsh('has numbers that no RSA key has');
+    throw new MalformedSsh('has numbers that are not valid for RSA');
   }
   importJwk({ kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') });
 }
@@ -111,8 +111,8 @@ function readEcdsa(reader: SshReader, curve: EllipticCurve): void {
   const point = reader.string();
   reader.end();
   const { jwk, bytes } = CURVES[curve];
-  if (named !== curve) throw new MalformedSsh('is of another curve than its type says');
-  if (point[0] !== 4 || point.length !== 1 + 2 * bytes) throw new MalformedSsh('has no uncompressed point');
+  if (named !== curve) throw new MalformedSsh('is not on the curve that its type says');
+  if (point[0] !== 4 || point.length !== 1 + 2 * bytes) throw new MalformedSsh('does not have an uncompressed point');
   const [x, y] = [point.subarray(1, 1 + bytes), point.subarray(1 + bytes)];
   importJwk({ kty: 'EC', crv: jwk, x: x.toString('base64url'), y: y.toString('base64url') });
 }

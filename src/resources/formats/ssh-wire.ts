@@ -8,7 +8,7 @@ export class MalformedSsh extends Error {
 /** Reads one value after the other, and never past the end. */
 export class SshReader {
   readonly #bytes: Buffer;
-  #at = 0;
+  #offset = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -16,12 +16,12 @@ export class SshReader {
 
   /** A length and that many bytes. */
   string(): Buffer {
-    if (this.#at + 4 > this.#bytes.length) throw new MalformedSsh('is cut off');
-    const length = this.#bytes.readUInt32BE(this.#at);
-    const from = this.#at + 4;
-    if (length > this.#bytes.length - from) throw new MalformedSsh('is cut off');
-    this.#at = from + length;
-    return this.#bytes.subarray(from, this.#at);
+    if (this.#offset + 4 > this.#bytes.length) throw new MalformedSsh('is truncated');
+    const length = this.#bytes.readUInt32BE(this.#offset);
+    const from = this.#offset + 4;
+    if (length > this.#bytes.length - from) throw new MalformedSsh('is truncated');
+    this.#offset = from + length;
+    return this.#bytes.subarray(from, this.#offset);
   }
 
   /** A positive integer, as its bytes without a sign. */
@@ -36,7 +36,7 @@ export class SshReader {
   }
 
   end(): void {
-    if (this.#at !== this.#bytes.length) throw new MalformedSsh('has trailing data');
+    if (this.#offset !== this.#bytes.length) throw new MalformedSsh('has trailing data');
   }
 }
 

@@ -26,7 +26,7 @@ export function bytes(max: number) {
     text()
       // A UTF-16 unit is at most three bytes, so most values need no encoding to be measured.
       .refine((value) => value.length * 3 <= max || byteLength(value) <= max, {
-        error: (issue) => `must be at most ${max} bytes of UTF-8, is ${byteLength(String(issue.input))}`,
+        error: (issue) => `must be at most ${max} bytes of UTF-8, but is ${byteLength(String(issue.input))}`,
       })
       .meta({ maxLength: max, 'x-max-bytes': max })
   );
@@ -36,7 +36,7 @@ export function bytes(max: number) {
 export function chars(max: number) {
   return text()
     .refine((value) => [...value].length <= max, {
-      error: (issue) => `must be at most ${max} characters, is ${[...String(issue.input)].length}`,
+      error: (issue) => `must be at most ${max} characters, but is ${[...String(issue.input)].length}`,
     })
     .meta({ maxLength: max });
 }
@@ -63,8 +63,8 @@ const LEAP_SECOND = /:60(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 const noInstant = (input: unknown) =>
   LEAP_SECOND.test(String(input))
-    ? 'must not be a leap second, which clocks here do not have: give second 59, or 00 of the next minute'
-    : 'must be a date and time that exists, with an offset from UTC, as in 2026-11-21T10:00:00Z (RFC 3339)';
+    ? 'must not be a leap second, which the service cannot store: give second 59, or 00 of the next minute'
+    : 'must be a valid date and time with an offset from UTC, as in 2026-11-21T10:00:00Z (RFC 3339)';
 
 /** A timestamp as requests carry it, with any offset; stored and shown like every other. */
 export function instant() {
@@ -72,6 +72,6 @@ export function instant() {
     .string()
     .regex(INSTANT, { error: ({ input }) => noInstant(input) })
     .transform((value) => new Date(value.toUpperCase()).toISOString())
-    .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 0001 to 9999 UTC')
+    .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be between the years 0001 and 9999 UTC')
     .meta({ examples: ['2026-11-21T10:00:00Z'], ...form({ format: 'date-time' }) });
 }

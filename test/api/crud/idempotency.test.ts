@@ -285,7 +285,7 @@ describe('closing a key while a create under it is on its way', () => {
     const { key, policy, held, body, creating, closing } = await race();
     await held.query('delete from ip_policies where id = $1', [policy.id]);
     await held.commit();
-    expect((await creating).error.details['/ip_policy_id']).toMatch(/there is no/);
+    expect((await creating).error.details['/ip_policy_id']).toMatch(/does not exist/);
     expect((await closing).resource_id).toBeNull();
     expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
   });

@@ -69,10 +69,10 @@ describe('a list', () => {
   });
 
   test('takes each parameter once', async () => {
-    expect((await admin.get('/ip_policies?limit=1&limit=2')).error.details['?limit']).toBe('must be given once');
+    expect((await admin.get('/ip_policies?limit=1&limit=2')).error.details['?limit']).toBe('must be given only once');
     const twice = `before_id=${newId('ipp')}`;
     const { error } = await admin.get(`/ip_policies?${twice}&${twice}`);
-    expect(error.details['?before_id']).toBe('must be given once');
+    expect(error.details['?before_id']).toBe('must be given only once');
   });
 
   test('of rules takes no filter', async () => {

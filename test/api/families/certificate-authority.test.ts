@@ -140,8 +140,8 @@ describe('what is no certificate authority is refused with the reason', async ()
     ['an authority and its key', pem('authority') + key('authority'), /block 2 is a private key/],
     ['text before it', `subject=CN=Test CA\n${pem('authority')}`, /is not PEM/],
     ['text after it', `${pem('authority')}and more`, /text outside/],
-    ['half of it', pem('authority').slice(0, 200), /cut off/],
-    ['another end', pem('authority').replace('END CERTIFICATE', 'END X509 CRL'), /cut off/],
+    ['half of it', pem('authority').slice(0, 200), /truncated/],
+    ['another end', pem('authority').replace('END CERTIFICATE', 'END X509 CRL'), /truncated/],
     ['a request', encoded(der, 'CERTIFICATE REQUEST'), /is a CERTIFICATE REQUEST/],
     ['bytes after it', encoded(Buffer.concat([der, Buffer.from('more')])), /trailing data/],
     ['bytes missing', encoded(der.subarray(0, -1)), /no readable X\.509/],
@@ -165,16 +165,16 @@ describe('what is no certificate authority is refused with the reason', async ()
     notAfter: new Date('2099-12-31T23:59:59Z'),
   });
   test.each([
-    ['notAfter', '20991231235959Z', '20231332000000Z', /notAfter is no date/],
-    ['notAfter', '20991231235959Z', '20230230000000Z', /notAfter is no date/],
-    ['notAfter', '20991231235959Z', '20230101240000Z', /notAfter is no date/],
-    ['notAfter', '20991231235959Z', '202301010000+01', /notAfter is no date/],
-    ['notAfter', '20991231235959Z', '2023010100000aZ', /notAfter is no date/],
+    ['notAfter', '20991231235959Z', '20231332000000Z', /notAfter that is not a valid date/],
+    ['notAfter', '20991231235959Z', '20230230000000Z', /notAfter that is not a valid date/],
+    ['notAfter', '20991231235959Z', '20230101240000Z', /notAfter that is not a valid date/],
+    ['notAfter', '20991231235959Z', '202301010000+01', /notAfter that is not a valid date/],
+    ['notAfter', '20991231235959Z', '2023010100000aZ', /notAfter that is not a valid date/],
     ['notAfter', '20991231235959Z', '00010101000000Z', /notAfter .* different dates: 0001-01-01T.* and 1901-01-01T/],
     ['notAfter', '20991231235959Z', '00000101000000Z', /notAfter .* different dates/],
-    ['notBefore', '240229120000Z', '241301000000Z', /notBefore is no date/],
-    ['notBefore', '240229120000Z', '230229000000Z', /notBefore is no date/],
-    ['notBefore', '240229120000Z', '240229120060Z', /notBefore is no date/],
+    ['notBefore', '240229120000Z', '241301000000Z', /notBefore that is not a valid date/],
+    ['notBefore', '240229120000Z', '230229000000Z', /notBefore that is not a valid date/],
+    ['notBefore', '240229120000Z', '240229120060Z', /notBefore that is not a valid date/],
   ])('a %s of %s that is %s', async (_, was, is, reason) => {
     expect(await refused(altered(dated, was, is))).toMatch(reason);
   });
@@ -209,7 +209,7 @@ describe('what is no certificate authority is refused with the reason', async ()
     ['two blocks without a line end between', (pem) => pem.trimEnd() + pem],
   ])('%s, which OpenSSL cannot read', async (_, spoil) => {
     expect(() => new X509Certificate(spoil(pem('authority')))).toThrow();
-    expect(await refused(spoil(pem('authority')))).toMatch(/lines of their own|blank line/);
+    expect(await refused(spoil(pem('authority')))).toMatch(/on its own line|blank line/);
   });
 
   test('but whatever is taken, however its lines are, OpenSSL reads', () => {

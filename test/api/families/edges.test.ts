@@ -64,8 +64,10 @@ describe.each([
     const { error } = await admin.post(path, { hostports });
     expect(error.error_code).toBe('INVALID_REQUEST');
     expect(error.details).not.toHaveProperty(['/hostports/0']);
-    expect(error.details['/hostports/1']).toBe('is below no reserved domain; reserve example.org');
-    expect(error.details['/hostports/2']).toBe('is below no reserved domain; reserve a.example.net or *.example.net');
+    expect(error.details['/hostports/1']).toBe('is not covered by a reserved domain; reserve example.org');
+    expect(error.details['/hostports/2']).toBe(
+      'is not covered by a reserved domain; reserve a.example.net or *.example.net',
+    );
     expect(error.details).toHaveProperty(['/hostports/3']);
     const { id } = await create(path, []);
     const { error: later } = await admin.patch(`${path}/${id}`, { hostports: ['a.example.net:443'] });
@@ -82,7 +84,7 @@ describe.each([
     ['x.cname.tunnels.internal', 'it belongs to the service'],
   ])('at %s is told to reserve only what may be', async (host, hint) => {
     const { error } = await admin.post(path, { hostports: [`${host}:443`] });
-    expect(error.details['/hostports/0']).toBe(`is below no reserved domain; ${hint}`);
+    expect(error.details['/hostports/0']).toBe(`is not covered by a reserved domain; ${hint}`);
     for (const domain of hint
       .replace(/^reserve |^it belongs.*$/, '')
       .split(' or ')
@@ -109,7 +111,7 @@ describe.each([
     for (const other of ['/edges/https', '/edges/tls']) {
       const { error } = await admin.post(other, { hostports: ['x.example.org:1', 'ONLY.example.org:443'] });
       expect(error.error_code).toBe('CONFLICT');
-      expect(error.details['/hostports/1']).toBe(`is that of ${first.id}`);
+      expect(error.details['/hostports/1']).toBe(`is already used by ${first.id}`);
     }
     await admin.patch(`${path}/${first.id}`, { hostports: ['also.example.org:443'] });
     const second = await create(path, ['only.example.org:443']);

@@ -61,7 +61,7 @@ describe('an endpoint configuration', () => {
     expect((await admin.patch(`${PATH}/${id}`, { ip_policy_ids: ip_policy_ids.toReversed() })).status).toBe(200);
     expect((await admin.patch(`${PATH}/${id}`, { ip_policy_ids: [kept.id] })).status).toBe(200);
     const again = await admin.patch(`${PATH}/${id}`, { ip_policy_ids });
-    expect(again.error.details['/ip_policy_ids/1']).toBe(`there is no IP policy ${gone.id}`);
+    expect(again.error.details['/ip_policy_ids/1']).toBe(`IP policy ${gone.id} does not exist`);
   });
 
   test.each([

@@ -61,8 +61,8 @@ describe('an event subscription', () => {
     const fits = { description: '𝄞'.repeat(255), metadata: 'é'.repeat(4096) };
     expect(await create(fits)).toMatchObject(fits);
     const { error } = await admin.post(PATH, { description: 'é'.repeat(256), metadata: 'x'.repeat(4097) });
-    expect(error.details['/description']).toBe('must be at most 255 characters, is 256');
-    expect(error.details['/metadata']).toBe('must be at most 4096 characters, is 4097');
+    expect(error.details['/description']).toBe('must be at most 255 characters, but is 256');
+    expect(error.details['/metadata']).toBe('must be at most 4096 characters, but is 4097');
   });
 
   test('asks for types that there are; the answer to another names the nearest', async () => {
@@ -71,9 +71,9 @@ describe('an event subscription', () => {
     expect(error.error_code).toBe('INVALID_REQUEST');
     expect(error.details).not.toHaveProperty(['/sources/0/type']);
     expect(error.details['/sources/1/type']).toMatch(
-      /"ip_polcy_created\.v0" is no event type.*nearest are ip_policy_created\.v0,/,
+      /"ip_polcy_created\.v0" is not an event type.*most similar ones are ip_policy_created\.v0,/,
     );
-    expect(error.details['/sources/2/type']).toMatch(/"zzz" is no event type/);
+    expect(error.details['/sources/2/type']).toMatch(/"zzz" is not an event type/);
     const { id } = await create({});
     const patched = await admin.patch(`${PATH}/${id}`, { sources: typed('nonsense') });
     expect(patched.error.details).toHaveProperty(['/sources/0/type']);
@@ -105,7 +105,7 @@ describe('an event subscription', () => {
     const missing = newId('ed');
     const { error } = await admin.post(PATH, { destination_ids: [known.id, missing] });
     expect(error).toMatchObject({ error_code: 'INVALID_REQUEST' });
-    expect(error.details['/destination_ids/1']).toBe(`there is no event destination ${missing}`);
+    expect(error.details['/destination_ids/1']).toBe(`event destination ${missing} does not exist`);
     expect(error.details).not.toHaveProperty(['/destination_ids/0']);
     const { id } = await create({});
     const patched = await admin.patch(`${PATH}/${id}`, { destination_ids: [missing] });
@@ -196,7 +196,7 @@ describe('a source', () => {
     const { id } = await create({});
     const { error } = await admin.post(`${PATH}/${id}/sources`, { type: 'bot_user_update.v0' });
     expect(error).toMatchObject({ error_code: 'INVALID_REQUEST' });
-    expect(error.details['/type']).toMatch(/nearest are bot_user_updated\.v0/);
+    expect(error.details['/type']).toMatch(/most similar ones are bot_user_updated\.v0/);
     expect((await admin.post(`${PATH}/${id}/sources`, {})).error.details['/type']).toBe('is required');
   });
 

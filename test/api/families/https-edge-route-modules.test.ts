@@ -79,7 +79,7 @@ describe('the OIDC module of a route', () => {
     ['/client_secret', { client_secret: '' }, /empty/],
     ['/client_secret', { client_secret: 'x'.repeat(4097) }, /4096/],
     ['/scopes', { scopes: 'openid' }, /array/],
-    ['/scopes/0', { scopes: ['two words'] }, /one scope/],
+    ['/scopes/0', { scopes: ['two words'] }, /single scope/],
     ['/scopes/1', { scopes: ['openid', 'openid'] }, /already/],
     ['/scopes', { scopes: Array.from({ length: 251 }, (_, n) => `s${n}`) }, /250/],
     ['/inactivity_timeout', { inactivity_timeout: -1 }, /0 to 4294967295/],

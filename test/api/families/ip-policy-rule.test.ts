@@ -38,13 +38,13 @@ describe('an IP policy rule', () => {
 
   test.each([
     ['/cidr', { cidr: '10.0.0.1/8' }, /did you mean 10\.0\.0\.0\/8/],
-    ['/cidr', { cidr: '300.0.0.0/8' }, /is no IP address/],
+    ['/cidr', { cidr: '300.0.0.0/8' }, /is not an IP address/],
     ['/cidr', { cidr: '10.0.0.0/33' }, /from 0 to 32/],
-    ['/cidr', { cidr: 'fe80::1%eth0/64' }, /is no IP address/],
+    ['/cidr', { cidr: 'fe80::1%eth0/64' }, /is not an IP address/],
     ['/cidr', { cidr: undefined }, /is required/],
     ['/action', { action: 'block' }, /"allow"|"deny"/],
     ['/ip_policy_id', { ip_policy_id: 'nonsense' }, /ipp_/],
-    ['/ip_policy_id', { ip_policy_id: newId('ipp') }, /there is no IP policy/],
+    ['/ip_policy_id', { ip_policy_id: newId('ipp') }, /IP policy \w+ does not exist/],
     ['/cidrs', { cidrs: [] }, /unknown field/],
   ])('a wrong %s is refused by name: %o', async (pointer, wrong, reason) => {
     const policy = await newPolicy();

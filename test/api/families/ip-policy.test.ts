@@ -102,7 +102,7 @@ describe('the limits of an IP policy, in bytes', () => {
     expect([...over].length).toBeLessThan(max);
     const { error } = await admin.post('/ip_policies', { [field]: over });
     expect(error.error_code).toBe('INVALID_REQUEST');
-    expect(error.details[`/${field}`]).toBe(`must be at most ${max} bytes of UTF-8, is ${max + 1}`);
+    expect(error.details[`/${field}`]).toBe(`must be at most ${max} bytes of UTF-8, but is ${max + 1}`);
 
     const { id } = await create();
     expect((await admin.patch(`/ip_policies/${id}`, { [field]: over })).status).toBe(400);
@@ -111,7 +111,7 @@ describe('the limits of an IP policy, in bytes', () => {
   test.each([
     ['a NUL character', 'a\u0000b', /NUL/],
     ['a lone surrogate', 'a\ud800b', /surrogate/],
-    ['a number', 7, /must be a string, is a number/],
+    ['a number', 7, /must be a string, not a number/],
   ])('%s is refused', async (_, value, reason) => {
     const { error } = await admin.post('/ip_policies', { description: value });
     expect(error.details['/description']).toMatch(reason);

@@ -46,9 +46,9 @@ describe('a bot user', () => {
   test.each([
     ['/name', {}, 'is required'],
     ['/name', { name: '' }, 'must not be empty'],
-    ['/name', { name: 'x'.repeat(256) }, 'must be at most 255 bytes of UTF-8, is 256'],
-    ['/active', { name: 'x', active: 'yes' }, 'must be a boolean, is a string'],
-    ['/active', { name: 'x', active: null }, 'must be a boolean, is null'],
+    ['/name', { name: 'x'.repeat(256) }, 'must be at most 255 bytes of UTF-8, but is 256'],
+    ['/active', { name: 'x', active: 'yes' }, 'must be a boolean, not a string'],
+    ['/active', { name: 'x', active: null }, 'must be a boolean, not null'],
     ['/admin', { name: 'x', admin: true }, 'unknown field'],
   ])('refuses a wrong %s in %o', async (pointer, body, reason) => {
     expect((await admin.post('/bot_users', body)).error.details[pointer]).toBe(reason);

@@ -175,7 +175,7 @@ describe('the CNAME targets of a domain', () => {
   test('nobody gets a wildcard above the service', async () => {
     const deep = await startTestApi({ platform: { serviceDomains: ['tunnels.corp.example'] } });
     const { error } = await deep.admin.post(PATH, { domain: '*.corp.example' });
-    expect(error.details['/domain']).toBe('contains the service');
+    expect(error.details['/domain']).toBe('contains a domain of the service');
     expect((await deep.admin.post(PATH, { domain: 'corp.example' })).status).toBe(201);
   });
 });
@@ -259,7 +259,7 @@ describe('a certificate of a domain', () => {
   test('must exist', async () => {
     const certificate_id = newId('cert');
     const { error } = await admin.post(PATH, { domain: fresh(), certificate_id });
-    expect(error.details['/certificate_id']).toBe(`there is no TLS certificate ${certificate_id}`);
+    expect(error.details['/certificate_id']).toBe(`TLS certificate ${certificate_id} does not exist`);
     const { id } = await create();
     expect((await admin.patch(`${PATH}/${id}`, { certificate_id })).error.details).toHaveProperty(['/certificate_id']);
     const wrong = await admin.post(PATH, { domain: fresh(), certificate_id: newId('ca') });
@@ -294,10 +294,10 @@ describe('a certificate of a domain', () => {
 
     const managed = await create({ certificate_management_policy: POLICY });
     const second = (await admin.patch(`${PATH}/${managed.id}`, { certificate_id })).error;
-    expect(second.details['/certificate_id']).toMatch(/excludes/);
+    expect(second.details['/certificate_id']).toMatch(/cannot be combined/);
     const uploaded = await create({ certificate_id });
     const third = (await admin.patch(`${PATH}/${uploaded.id}`, { certificate_management_policy: POLICY })).error;
-    expect(third.details['/certificate_management_policy']).toMatch(/excludes/);
+    expect(third.details['/certificate_management_policy']).toMatch(/cannot be combined/);
 
     const swapped = await patch(managed.id, { certificate_id, certificate_management_policy: null });
     expect(swapped).toMatchObject({ certificate: { id: certificate_id }, certificate_management_status: null });
@@ -323,7 +323,7 @@ describe('endpoint configurations of a domain', () => {
     const { error } = await admin.patch(`${PATH}/${id}`, { [`${field}_id`]: wrong.id });
     expect(error.details[`/${field}_id`]).toMatch(new RegExp(`must be of type ${scheme};`));
     const unknown = await admin.patch(`${PATH}/${id}`, { [`${field}_id`]: newId('ec') });
-    expect(unknown.error.details[`/${field}_id`]).toMatch(/there is no endpoint configuration/);
+    expect(unknown.error.details[`/${field}_id`]).toMatch(/endpoint configuration \w+ does not exist/);
     expect((await admin.delete(`/endpoint_configurations/${right.id}`)).error).toMatchObject({
       error_code: 'RESOURCE_IN_USE',
       details: { reserved_domain: id },

@@ -61,8 +61,8 @@ describe('an SSH certificate authority', () => {
     ['/private_key_type', { private_key_type: 'dsa' }, /"rsa", "ecdsa" or "ed25519"/],
     ['/private_key_type', { private_key_type: 4096 }, /./],
     ['/elliptic_curve', { private_key_type: 'ecdsa', elliptic_curve: 'secp256k1' }, /nistp256/],
-    ['/elliptic_curve', { private_key_type: 'rsa', elliptic_curve: 'nistp256' }, /for private_key_type ecdsa/],
-    ['/elliptic_curve', { elliptic_curve: 'nistp256' }, /not for ed25519/],
+    ['/elliptic_curve', { private_key_type: 'rsa', elliptic_curve: 'nistp256' }, /only to private_key_type ecdsa/],
+    ['/elliptic_curve', { elliptic_curve: 'nistp256' }, /not to ed25519/],
     ['/public_key', { public_key: 'ssh-ed25519 AAAA' }, /unknown field/],
     ['/private_key', { private_key: 'x' }, /unknown field/],
   ])('a wrong %s is refused by name: %o', async (pointer, body, reason) => {
@@ -137,7 +137,8 @@ describe('deleting an SSH certificate authority', () => {
         admin.post('/ssh_host_certificates', body),
       ]);
       expect([deleted.status, signed.status]).toEqual(deleted.status === 204 ? [204, 400] : [409, 201]);
-      if (signed.status === 400) expect(signed.error.details['/ssh_certificate_authority_id']).toMatch(/there is no/);
+      if (signed.status === 400)
+        expect(signed.error.details['/ssh_certificate_authority_id']).toMatch(/does not exist/);
     }
   });
 });

@@ -54,7 +54,7 @@ describe.each(LISTS)('the %s module of a TLS edge', (module, ids, shown, newMemb
     const { id } = await newMember();
     const missing = newId(id.slice(0, id.indexOf('_')));
     const details = async (body: object) => (await admin.put(path, body)).error.details;
-    expect((await details({ [ids]: [id, missing] }))[`/${ids}/1`]).toMatch(/^there is no /);
+    expect((await details({ [ids]: [id, missing] }))[`/${ids}/1`]).toMatch(/ does not exist$/);
     expect((await details({ [ids]: [] }))[`/${ids}`]).toMatch(/at least 1/);
     expect((await details({}))[`/${ids}`]).toBe('is required');
     expect((await details({ [ids]: null }))[`/${ids}`]).toMatch(/must be an array/);
@@ -86,7 +86,9 @@ describe('the backend module of a TLS edge', () => {
 
   test('names a backend that exists', async () => {
     const details = async (body: object) => (await admin.put(`${edge}/backend`, body)).error.details;
-    expect((await details({ backend_id: newId('bkdtg') }))['/backend_id']).toMatch(/there is no tunnel group backend/);
+    expect((await details({ backend_id: newId('bkdtg') }))['/backend_id']).toMatch(
+      /tunnel group backend \w+ does not exist/,
+    );
     expect((await details({ backend_id: newId('ipp') }))['/backend_id']).toMatch(/bkdtg_ or bkdhr_/);
     expect((await details({}))['/backend_id']).toBe('is required');
     expect(await details({ backend_id: null })).toHaveProperty(['/backend_id']);
@@ -154,7 +156,7 @@ describe('what a module refers to', () => {
     expect(json(back.text)).toEqual({ enabled: false, ip_policies: [gone, kept] });
     await admin.put(path, { ip_policy_ids: [kept.id] });
     const again = await admin.put(path, { ip_policy_ids: [kept.id, gone.id] });
-    expect(again.error.details['/ip_policy_ids/1']).toMatch(/there is no IP policy/);
+    expect(again.error.details['/ip_policy_ids/1']).toMatch(/IP policy \w+ does not exist/);
   });
 
   test('stays if it is anything else, and the answer names the edge', async () => {

@@ -74,9 +74,9 @@ describe('an error', () => {
   test.each([
     ['{"a":', /JSON/],
     ['nonsense', /JSON/],
-    ['[]', /must be a JSON object, is an array/],
-    ['"text"', /must be a JSON object, is a string/],
-    ['null', /must be a JSON object, is null/],
+    ['[]', /must be a JSON object, not an array/],
+    ['"text"', /must be a JSON object, not a string/],
+    ['null', /must be a JSON object, not null/],
     ['{"description":"a","description":"b"}', /"description" twice/],
     ['{"description":"a","\\u0064escription":"b"}', /"description" twice/],
     ['{"__proto__":{}}', /__proto__/],
@@ -100,7 +100,7 @@ describe('an error', () => {
     expect(body.error.details).toMatchObject({
       '/descripton': 'unknown field',
       '/a~1b~0c': 'unknown field',
-      '/description': 'must be a string, is a number',
+      '/description': 'must be a string, not a number',
     });
     const query = await admin.get('/ip_policies?offset=3&page=1&limit=200');
     expect(query.error.details).toMatchObject({
@@ -262,7 +262,7 @@ describe('what is no proper HTTP', () => {
   test('because its headers are too large, too', async () => {
     const { status, body } = await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`);
     expect(status).toBe(400);
-    expect(errorBody.parse(body).details.headers).toMatch(/larger/);
+    expect(errorBody.parse(body).details.headers).toMatch(/too large/);
   });
 
   test('because it never ends, too: 503, as for everything that passes', async () => {

@@ -20,9 +20,9 @@ const number = z.number();
 test.each<[string, z.ZodType, unknown, string]>([
   ['a missing value', z.object({ a: z.string() }), {}, 'is required'],
   ['a missing choice', z.object({ a: z.enum(['x']) }), {}, 'is required'],
-  ['null', z.string(), null, 'must be a string, is null'],
-  ['another type', z.array(z.string()), 'x', 'must be an array, is a string'],
-  ['a map that is none', z.record(z.string(), z.string()), [], 'must be an object, is an array'],
+  ['null', z.string(), null, 'must be a string, not null'],
+  ['another type', z.array(z.string()), 'x', 'must be an array, not a string'],
+  ['a map that is none', z.record(z.string(), z.string()), [], 'must be an object, not an array'],
   ['what only the service sets', z.object({ a: z.never() }), { a: 1 }, 'is set by the service'],
   ['a number without end', number, JSON.parse('1e400'), 'must be a finite number'],
   ['a number without end where whole ones are', z.int(), JSON.parse('-1e400'), 'must be a finite number'],
@@ -41,13 +41,13 @@ test.each<[string, z.ZodType, unknown, string]>([
   ['one choice', z.enum(['json']), 'xml', 'must be "json"'],
   ['two choices', z.enum(['allow', 'deny']), 'Allow', 'must be "allow" or "deny"'],
   ['three choices', z.enum(['a', 'b', 'c']), 'd', 'must be "a", "b" or "c"'],
-  ['a choice of another type', z.enum(['allow', 'deny']), 5, 'must be "allow" or "deny", is a number'],
+  ['a choice of another type', z.enum(['allow', 'deny']), 5, 'must be "allow" or "deny", not a number'],
   ['a literal', z.literal(true), false, 'must be true'],
   ['a text of another form', z.string().regex(/^a$/), 'b', 'must match ^a$'],
   ['a text of a named form', z.email(), 'b', 'must be a valid email'],
-  ['no branch', z.union([z.string(), z.boolean()]), 5, 'fits none of the forms that are possible here'],
+  ['no branch', z.union([z.string(), z.boolean()]), 5, 'matches none of the allowed forms'],
   ['a bad key', z.record(z.string().max(1), z.string()), { ab: 'c' }, 'the name: must be at most 1 character'],
-  ['a bad element', z.map(z.string(), z.string()), new Map([['a', 1]]), 'must be a string, is a number'],
+  ['a bad element', z.map(z.string(), z.string()), new Map([['a', 1]]), 'must be a string, not a number'],
   ['a rule without words', z.string().refine(() => false), 'a', 'is not valid'],
   ['a rule with words', z.string().refine(() => false, 'must be prettier'), 'a', 'must be prettier'],
 ])('says in our words what is wrong with %s', (_, schema, value, message) => {
@@ -55,7 +55,9 @@ test.each<[string, z.ZodType, unknown, string]>([
 });
 
 test('a parameter that a query has twice must be given once', () => {
-  expect(refusals(z.object({ a: z.string() }), { a: ['1', '2'] }, 'query')).toEqual({ '?a': 'must be given once' });
+  expect(refusals(z.object({ a: z.string() }), { a: ['1', '2'] }, 'query')).toEqual({
+    '?a': 'must be given only once',
+  });
 });
 
 describe('no operation lets a message of the library through', () => {

@@ -70,7 +70,7 @@ describe('with a database of its own', () => {
 
     const rotated = await rotate(databaseUrl, `${b},${a}`);
     expect(rotated).toMatchObject({ code: 0, err: '' });
-    expect(rotated.out).toContain('ssh_certificate_authorities: 1 sealed anew under "b"');
+    expect(rotated.out).toContain('ssh_certificate_authorities: 1 re-encrypted with "b"');
     await sign(await start({ databaseUrl, encryptionKey: b }));
 
     for (const wrong of ['', 'nonsense', a, `${a},${newKey('b')}`]) {
@@ -83,7 +83,7 @@ describe('with a database of its own', () => {
 
   test('everything works without one but what has a secret, and the log says so', async () => {
     const api = await start({ databaseUrl: await createTestDatabase() });
-    expect(api.logs.join()).toMatch(/there is no ENCRYPTION_KEY/);
+    expect(api.logs.join()).toMatch(/ENCRYPTION_KEY is not set/);
     await api.client.ipPolicies.create({});
     await expect(sign(api)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /ENCRYPTION_KEY/ });
     await expect(sign(api)).rejects.toBeInstanceOf(ApiError);
@@ -107,7 +107,7 @@ describe('with the embedded database', () => {
     const file = `${dataDir}.encryption-key`;
 
     const first = await start({ dataDir });
-    expect(first.logs.join()).not.toMatch(/there is no ENCRYPTION_KEY/);
+    expect(first.logs.join()).not.toMatch(/ENCRYPTION_KEY is not set/);
     await sign(first);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     await first.stop();

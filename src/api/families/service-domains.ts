@@ -11,7 +11,8 @@ const ACME = 'acme';
 /** Why nobody may reserve this domain, if so. */
 export function reservedByService(domain: string, services: ServiceDomains): string | undefined {
   const name = domain.replace(/^\*\./, '');
-  if (domain.startsWith('*.') && services.some((service) => isBelow(service, name))) return 'contains the service';
+  if (domain.startsWith('*.') && services.some((service) => isBelow(service, name)))
+    return 'contains a domain of the service';
   if (services.includes(name)) return `belongs to the service; reserve a name below it, such as app.${name}`;
   const internal = [CNAME, ACME].map((label) => `${label}.${services[0]}`);
   return internal.some((own) => name === own || isBelow(name, own)) ? 'belongs to the service' : undefined;

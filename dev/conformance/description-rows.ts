@@ -18,19 +18,19 @@ export function described({ one, path, least, given = {}, unit }: Described): Ro
   const limits = { description: 255, metadata: 4096 };
   return [
     {
-      rule: `Description and metadata of ${one} may be left out, and are null then`,
+      rule: `Description and metadata of ${one} may be left out; they are then null`,
       given,
       ask: make({}),
       answer: created({ description: null, metadata: null }),
     },
     {
-      rule: `Description and metadata of ${one} come back as they were given`,
+      rule: `Description and metadata of ${one} are returned unchanged`,
       given: { ...given, made: make(both) },
       ask: get(`${path}/{made.id}`),
       answer: ok(both),
     },
     {
-      rule: `An update of one of the two leaves the other of ${one}; null takes it away`,
+      rule: `Updating either the description or the metadata of ${one} leaves the other alone; null removes it`,
       given: { ...given, made: make(both) },
       ask: patch(`${path}/{made.id}`, { description: null }),
       answer: ok({ ...both, description: null }),
@@ -46,7 +46,7 @@ export function described({ one, path, least, given = {}, unit }: Described): Ro
       ] as const,
     })),
     ...Object.entries(limits).map(([name, limit]) => ({
-      rule: `An update holds the ${name} of ${one} to the same limit`,
+      rule: `The same limit applies to the ${name} when updating ${one}`,
       given: { ...given, made: make(both) },
       ask: patch(`${path}/{made.id}`, { [name]: `${longest(limit, unit)}x` }),
       answer: invalid({ [`/${name}`]: new RegExp(`${limit} ${WORD[unit]}`) }),

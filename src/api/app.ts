@@ -17,7 +17,6 @@ import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts'
 import { addMetrics } from './http/metrics.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { addRateLimits, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
-import { endRequests } from './http/request-deadlines.ts';
 import { requestId } from './http/request-id.ts';
 import { addRoutes } from './http/route.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -115,9 +114,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
     const rateLimiter = await addRateLimits(scope, db, { ...RATE_LIMITS, ...options.rateLimits });
-    const requestEnds = endRequests(scope, timeouts.handler);
     const baseOf = baseUrl(options.baseUrl);
-    addRoutes(scope, OPERATIONS, { api: { db, secrets, platform }, rateLimiter, requestEnds, baseOf });
+    addRoutes(scope, OPERATIONS, {
+      api: { db, secrets, platform },
+      rateLimiter,
+      handlerTimeoutMs: timeouts.handler,
+      baseOf,
+    });
   });
   await addDocs(app, openApiDocument());
   return app;

@@ -21,7 +21,7 @@ export const endpointConfiguration = resource({
   fields: {
     ...described('What the endpoints are.'),
     // What an endpoint was bound to must not become something else under it.
-    type: required(endpointType.meta({ description: 'Stays as it is for life.' }), { update: false }),
+    type: required(endpointType, { update: false }),
     ip_policy_ids: references([ipPolicy], 'ip_policies', { max: MAX_IP_POLICIES }),
   },
   samples: {

@@ -1,27 +1,8 @@
+import { FAMILIES } from '../../../src/resources/families.ts';
 import { created, del, get, noContent, ok, patch, post, type Row, refTo, refused, type Section } from '../row.ts';
 
 /** Three types for each. */
-const SUBJECTS = [
-  'ip_policy',
-  'ip_policy_rule',
-  'credential',
-  'http_response_backend',
-  'tunnel_group_backend',
-  'endpoint_configuration',
-  'reserved_domain',
-  'https_edge',
-  'https_edge_route',
-  'tls_edge',
-  'event_subscription',
-  'event_destination',
-  'certificate_authority',
-  'tls_certificate',
-  'ssh_certificate_authority',
-  'ssh_host_certificate',
-  'bot_user',
-  'user',
-  'api_key',
-];
+const SUBJECTS = FAMILIES.map(({ name }) => name);
 const TYPES = SUBJECTS.flatMap((subject) => ['created', 'updated', 'deleted'].map((kind) => `${subject}_${kind}.v0`));
 
 const path = '/event_subscriptions';

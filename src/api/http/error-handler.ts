@@ -21,7 +21,8 @@ import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = toApiError(error);
   // What we refuse for a known reason is no error of ours, and there may be very much of it.
-  if (answer.status >= 500) request.log[error instanceof ApiError ? 'warn' : 'error']({ err: error }, answer.message);
+  const isKnown = error instanceof ApiError || isHandlerTimeout(error);
+  if (answer.status >= 500) request.log[isKnown ? 'warn' : 'error']({ err: error }, answer.message);
   sendError(answer, request, reply);
 }
 
@@ -52,10 +53,14 @@ function isFastifyError(error: unknown): error is FastifyError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
 }
 
+const isHandlerTimeout = (error: unknown) => isFastifyError(error) && error.code === 'FST_ERR_HANDLER_TIMEOUT';
+
 function fromFastify(error: FastifyError): ApiError | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than this service reads.');
+    case 'FST_ERR_HANDLER_TIMEOUT':
+      return unavailable('The request took too long; whether it took effect is unknown.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return unsupportedMediaType();
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

@@ -8,7 +8,6 @@ import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import { type Answer, type Api, type Call, conditionOf, type Operation, type PathParameter } from './operation.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import type { RequestEnds } from './request-deadlines.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './version.ts';
 
@@ -27,7 +26,8 @@ declare module 'fastify' {
 export interface RouteOptions {
   api: Api;
   rateLimiter: RateLimiter;
-  requestEnds: RequestEnds;
+  /** After that a request is answered 503, whatever its handler does; 0 for no limit. */
+  handlerTimeoutMs: number;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -49,7 +49,7 @@ const NO_BODY = z.strictObject({});
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, rateLimiter, requestEnds, baseOf }: RouteOptions,
+  { api, rateLimiter, handlerTimeoutMs, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, body = NO_BODY } = operation;
@@ -59,7 +59,6 @@ function addRoute(
 
   /** Before the body is read, so that strangers cannot make the service parse. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
-    requestEnds.begin(request, reply);
     request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     checkVersion(header(request, SERVICE_VERSION_HEADER));
@@ -93,15 +92,12 @@ function addRoute(
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { documentedPath: operation.path },
+    ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: async (request, reply) => {
-      try {
-        const answer = await operation.handle(read(request), api);
-        // Who waited for longer than a request may take has been answered.
-        return reply.sent ? undefined : send(reply, success.status, answer);
-      } finally {
-        requestEnds.end(request);
-      }
+      const answer = await operation.handle(read(request), api);
+      // A request that took too long has been answered already.
+      return reply.sent ? undefined : send(reply, success.status, answer);
     },
   });
 }

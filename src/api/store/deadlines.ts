@@ -1,5 +1,5 @@
 /**
- * An end for what may take forever, with one timer for all of it. A timer for each (Fastify's `handlerTimeout`, the
+ * An end for what may take forever, with one timer for all of it. A timer for each (the
  * `query_timeout` of pg) keeps what it holds alive for longer than it runs, and collecting that costs more than all the
  * timers.
  */
@@ -21,12 +21,10 @@ export interface Deadline<T> {
 export interface DeadlineOptions<T> {
   /** Milliseconds; it may take up to a quarter, at most a second, longer. */
   limitMs: number;
-  /** Whether something that has not said so is over. */
-  isOver?(what: T): boolean;
   onLate(what: T): void;
 }
 
-export function createDeadlines<T>({ limitMs, isOver, onLate }: DeadlineOptions<T>): Deadlines<T> {
+export function createDeadlines<T>({ limitMs, onLate }: DeadlineOptions<T>): Deadlines<T> {
   // Not a Map or Set: each time they grow, an old table stays behind that holds what it held until a full collection.
   const running: Deadline<T>[] = [];
 
@@ -45,9 +43,7 @@ export function createDeadlines<T>({ limitMs, isOver, onLate }: DeadlineOptions<
   function look(): void {
     const before = performance.now() - limitMs;
     for (const deadline of [...running]) {
-      const { what, since } = deadline;
-      if (isOver?.(what)) end(deadline);
-      else if (since <= before && end(deadline)) onLate(what);
+      if (deadline.since <= before && end(deadline)) onLate(deadline.what);
     }
   }
 

@@ -195,11 +195,21 @@ export function membersOf(fields: Fields) {
   const update: Record<string, z.ZodType> = {};
   const view: Record<string, z.ZodType> = {};
   for (const [name, spec] of Object.entries(fields)) {
-    if (spec.onCreate !== 'derived') create[name] = spec.onCreate === 'optional' ? spec.input.optional() : spec.input;
+    if (spec.onCreate !== 'derived') {
+      const input = spec.onUpdate ? spec.input : immutable(spec.input);
+      create[name] = spec.onCreate === 'optional' ? input.optional() : input;
+    }
     if (spec.onUpdate) update[name] = spec.input.optional();
     if (isShown(spec)) view[spec.as ?? name] = spec.view;
   }
   return { create, update, view };
+}
+
+/** The same, with a description that says that it stays. */
+function immutable(input: z.ZodType): z.ZodType {
+  const meta = z.globalRegistry.get(input);
+  const description = [meta?.description, 'Cannot be changed later.'].filter(Boolean).join(' ');
+  return input.meta({ ...meta, description });
 }
 
 /** `description` and `metadata` with the byte limits that most families share. */

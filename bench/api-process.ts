@@ -1,4 +1,4 @@
-/** The API as it runs in production; its log goes to nowhere. */
+/** The API as it runs in production; its log is discarded. */
 import { startApi } from '../src/api/server.ts';
 import { createLogger } from '../src/log.ts';
 import { BENCH_KEY, KEYRING } from './keys.ts';

@@ -1,6 +1,6 @@
 /**
- * The least that any operator with the same promises has to do for one new object, without watching, queueing, comparing
- * or deciding anything: what the operator's own rate is held against. Same requests, same order, same concurrency.
+ * The minimum that any operator with the same promises has to do for a new object, without watching, queueing,
+ * comparing or deciding anything: the baseline for the operator's rate. Same requests, same order, same concurrency.
  */
 import { readFileSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -79,12 +79,12 @@ async function reconcile(
   const id = await make();
   await patch({ metadata: { annotations: { 'tunnel-operator.dev/external-id': id } } });
   const common = { observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' };
-  const ready = { type: 'Ready', status: 'True', reason: 'Available', message: `${id} is as declared`, ...common };
+  const ready = { type: 'Ready', status: 'True', reason: 'Available', message: `${id} matches the spec`, ...common };
   const synced = {
     type: 'Synced',
     status: 'True',
     reason: 'UpToDate',
-    message: 'The API agrees with what is declared',
+    message: 'The remote resource matches the spec',
     ...common,
   };
   const uri = `${apiUrl}/${id}`;

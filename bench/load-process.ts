@@ -1,6 +1,6 @@
 /**
- * Load of one kind of request over kept-alive connections, one request at a time on each. Over plain sockets, since on
- * a small machine a client library takes processor time away from what is measured.
+ * Generates load with one request over kept-alive connections, one request at a time on each. Uses plain sockets, since
+ * on a small machine a client library would take processor time away from what is measured.
  */
 import { connect } from 'node:net';
 import { fillTemplate, type Lists } from './template.ts';
@@ -16,7 +16,7 @@ export interface LoadOrder {
   from?: number;
   key: string;
   connections: number;
-  /** Ends after so many milliseconds, or so many requests. */
+  /** Ends after this many milliseconds, or this many requests. */
   ms: number;
   requests?: number;
 }
@@ -90,7 +90,7 @@ function numbered({ url, method, path, key, body, lists = {} }: LoadOrder): (n: 
   return (n) => always ?? one(n);
 }
 
-/** Bytes of the response that starts the buffer, once its head is complete. */
+/** The length of the response at the start of the buffer, once its head is complete. */
 function responseSize(received: Buffer): number | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

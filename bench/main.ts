@@ -1,4 +1,4 @@
-/** `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`: prints figures; nothing is asserted. */
+/** `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`: prints figures, asserts nothing. */
 import { parseArgs } from 'node:util';
 import { BY_DEFAULT, PARTS } from './parts.ts';
 
@@ -8,7 +8,7 @@ const { values, positionals: asked } = parseArgs({
 });
 const unknown = asked.filter((part) => !(part in PARTS));
 if (unknown.length > 0) {
-  process.stderr.write(`there is no part ${unknown.join(', ')}; parts are ${Object.keys(PARTS).join(', ')}\n`);
+  process.stderr.write(`unknown: ${unknown.join(', ')}; choose from ${Object.keys(PARTS).join(', ')}\n`);
   process.exit(2);
 }
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));

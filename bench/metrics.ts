@@ -1,4 +1,4 @@
-/** Reading a process's metrics in the Prometheus text format. */
+/** Reads a process's metrics in the Prometheus text format. */
 
 export interface Sample {
   name: string;
@@ -11,7 +11,7 @@ export async function scrape(url: string): Promise<Sample[]> {
   return parseMetrics(await response.text());
 }
 
-/** The samples of an exposition; comments are left out. */
+/** The samples in a metrics page, without comments. */
 export function parseMetrics(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
@@ -24,7 +24,7 @@ export function parseMetrics(text: string): Sample[] {
   });
 }
 
-/** The sum of a metric's samples whose labels have these values. */
+/** The sum of a metric's samples with these label values. */
 export function total(
   samples: readonly Sample[],
   name: string,

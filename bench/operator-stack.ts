@@ -1,4 +1,4 @@
-/** What the operator is measured on: a control plane, PostgreSQL, the API and the operator, each a process of its own. */
+/** What the operator bench runs on: a control plane, PostgreSQL, the API and the operator, each in its own process. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

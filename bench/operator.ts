@@ -1,4 +1,4 @@
-/** `npm run bench -- operator`: how fast, with how many requests and in how much memory the operator works. */
+/** `npm run bench -- operator`: the operator's speed, number of requests and memory. */
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const POLICIES = type('ippolicies');
 const CREDENTIALS = type('tunnelcredentials');
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Runs the whole measurement; prints lines of a report. */
+/** Runs the whole bench; prints the lines of a report. */
 export async function benchOperator({ out }: BenchOptions): Promise<void> {
   const stack = await startStack();
   try {
@@ -50,7 +50,7 @@ export async function benchOperator({ out }: BenchOptions): Promise<void> {
   }
 }
 
-/** From the operator's start on objects that are all there, until every one is Ready; answers objects per second. */
+/** From the operator's start with all objects present until every one is Ready; returns objects per second. */
 async function manyAtOnce(stack: Stack, out: BenchOptions['out']): Promise<number> {
   const namespace = 'bench-operator';
   await createObjects(stack, namespace);
@@ -91,7 +91,7 @@ async function manyAtOnce(stack: Stack, out: BenchOptions['out']): Promise<numbe
   return all / seconds;
 }
 
-/** One resync of a steady state. */
+/** One resync in a steady state. */
 async function idle(stack: Stack, out: BenchOptions['out']): Promise<void> {
   const { child, url } = await stack.startOperator('bench-operator', { RESYNC_INTERVAL: '20s' });
   await untilAnswering(child, `${url}/readyz`);
@@ -115,7 +115,7 @@ async function idle(stack: Stack, out: BenchOptions['out']): Promise<void> {
   const after = await untilResyncs(2);
   const delta = (name: string, labels: Record<string, string | readonly string[]> = {}) =>
     total(after, name, labels) - total(before, name, labels);
-  // Those of the bare loops are in the API too.
+  // The resources of the bare loops are in the API, too.
   const objects = 3 * OBJECTS_PER_KIND * (2 + RULES.length);
   const pages = delta('tunnel_operator_api_requests_total', { method: 'GET' });
   out('Idle, one resync');
@@ -128,7 +128,7 @@ async function idle(stack: Stack, out: BenchOptions['out']): Promise<void> {
   await child.stop({ graceMs: 30_000 });
 }
 
-/** A restart among settled objects, with one new. */
+/** A restart with settled objects and one new object. */
 async function restart(stack: Stack, out: BenchOptions['out']): Promise<void> {
   const namespace = 'bench-operator';
   await stack.kube.create(POLICIES, policy('late', RULES), namespace);

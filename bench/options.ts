@@ -1,10 +1,10 @@
 export interface BenchOptions {
-  /** Takes lines of a report. */
+  /** Receives the lines of a report. */
   out: (line: string) => void;
-  /** Only operations whose name has this in it. */
+  /** Only operations whose name contains this. */
   only?: string | undefined;
-  /** How many times each side has its turn. */
+  /** How many turns each side gets. */
   rounds?: number | undefined;
-  /** How long the memory is watched. */
+  /** How long memory is monitored. */
   minutes?: number | undefined;
 }

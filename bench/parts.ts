@@ -12,5 +12,5 @@ export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<v
   operator: benchOperator,
 };
 
-/** What is measured unless something is asked for: not the memory, which takes as long as it is watched. */
+/** What is measured by default: not memory, which takes as long as it is monitored. */
 export const BY_DEFAULT = ['api', 'paging', 'operator'];

@@ -1,4 +1,4 @@
-/** Servers under measurement and the load on them, each in a process of its own that ends with this one. */
+/** The servers under test and their load, each in its own process, which ends with this one. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ import type { LoadOrder } from './load-process.ts';
 
 export interface Server {
   url: string;
-  /** Processor time that it has used so far, in microseconds. */
+  /** Processor time used so far, in microseconds. */
   cpu(): Promise<number>;
-  /** Asks for something else that it tells about itself. */
+  /** Asks the server for another figure about itself. */
   ask<T>(question: string, answer: z.ZodType<T>): Promise<T>;
 }
 
@@ -20,16 +20,16 @@ const loadResult = z.object({
   p50: z.number(),
   p99: z.number(),
   failures: z.number(),
-  /** The first response that was no success. */
+  /** The first response that was not a success. */
   failure: z.string().nullable(),
 });
 
 export type LoadResult = z.output<typeof loadResult>;
 
 export interface Processes {
-  /** Starts a server that reports its address first; it ends on SIGTERM. */
+  /** Starts a server, which first reports its address and exits on SIGTERM. */
   serve(file: string, env: Record<string, string>, execArgv?: string[]): Promise<Server>;
-  /** Runs load in a process that does nothing else. Throws when a request fails. */
+  /** Runs load in a dedicated process. Throws if a request fails. */
   load(order: LoadOrder): Promise<LoadResult>;
   stop(): Promise<void>;
 }
@@ -61,11 +61,11 @@ export function startProcesses(): Processes {
       loader.send(order);
       const result = loadResult.parse(await answerOf(loader));
       const { failures, failure } = result;
-      if (failures > 0) throw new Error(`${failures} of ${order.method} ${order.path} failed, as in: ${failure}`);
+      if (failures > 0) throw new Error(`${failures} of ${order.method} ${order.path} failed, for example: ${failure}`);
       return result;
     },
     async stop() {
-      // Whoever asks before whoever answers.
+      // Stop the load before the servers.
       for (const child of children.toReversed()) {
         if (child.exitCode !== null || child.signalCode !== null) continue;
         child.kill('SIGTERM');

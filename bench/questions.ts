@@ -1,6 +1,6 @@
-/** The other end of processes.ts: a server tells its address, then about itself, and ends on SIGTERM. */
+/** The server side of processes.ts: reports the address, then answers questions about the process; exits on SIGTERM. */
 
-/** What the heap holds, in bytes, after all garbage is gone; and what keeps the process busy. */
+/** The heap in bytes after a full collection, and what keeps the process busy. */
 function memory() {
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
@@ -19,6 +19,6 @@ export function answerQuestions(address: string, stop: () => Promise<void>): voi
     await stop();
     process.disconnect();
   });
-  // Whoever asked is gone, perhaps without having said so.
+  // The parent is gone, perhaps without sending SIGTERM.
   process.once('disconnect', () => process.exit());
 }

@@ -1,4 +1,4 @@
-/** Measuring by turns: what disturbs one server for a while disturbs its rival, too. */
+/** Measuring in turns: what disturbs one server for a while disturbs the other, too. */
 import type { LoadOrder } from './load-process.ts';
 import type { LoadResult, Processes, Server } from './processes.ts';
 
@@ -23,7 +23,7 @@ interface Round extends LoadResult {
   cpuUsed: number;
 }
 
-/** A server, and what is asked of it. */
+/** A server and its requests. */
 export interface Turn {
   server: Server;
   order: Omit<LoadOrder, 'url' | 'ms'>;
@@ -56,7 +56,7 @@ export async function byTurns({ load }: Processes, sides: readonly Turn[], turns
   });
 }
 
-/** The median of one side's rate against the other's in the same round. */
+/** The median ratio of one side's rate to the other's in the same round. */
 export function ratioOf({ rates }: Measured, other: Measured): number {
   return median(rates.map((rate, round) => rate / (other.rates[round] ?? rate)));
 }

@@ -1,4 +1,4 @@
-/** What benches of the API run on: a PostgreSQL of their own, with databases that are copies of a prepared one. */
+/** What the API benches run on: their own PostgreSQL, with databases copied from a prepared one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,17 +10,17 @@ import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
 import { type Processes, startProcesses } from './processes.ts';
 
 export interface Stage {
-  /** Where temporary files may be. */
+  /** A folder for temporary files. */
   folder: string;
-  /** Address of a database with the schema and nothing in it. */
+  /** URL of a database with the schema and no rows. */
   url: string;
-  /** A copy of that database, to which nobody may be connected. */
+  /** Copies that database, to which nobody may be connected. */
   copy(name: string): Promise<string>;
   processes: Processes;
   stop(): Promise<void>;
 }
 
-/** With the settings that PostgreSQL has by default: what is committed is on the disk. */
+/** With PostgreSQL's default settings: commits are flushed to disk. */
 export async function startStage(): Promise<Stage> {
   const root = await mkdtemp(join(tmpdir(), 'tunnel-operator-bench-'));
   const processes = startProcesses();
@@ -51,7 +51,7 @@ export async function startStage(): Promise<Stage> {
 export const openPool = (url: string, poolSize = 4): Database =>
   openDatabase({ url, poolSize, statementTimeoutMs: 600_000, connectTimeoutMs: 5_000 });
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function runOnce(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,14 +1,14 @@
-/** Requests that differ from one to the next: texts with places to fill in. */
+/** Templates of requests: texts with placeholders, so that each request differs from the previous one. */
 
-/** What `{name}` in a template takes its turns of. */
+/** The lists that placeholders in a template cycle through. */
 export type Lists = Readonly<Record<string, readonly string[]>>;
 
-/** Largest prime below 2^16, so that numbers in hex and turns of a list meet in every combination. */
+/** Largest prime below 2^16, so that hexadecimal numbers and list entries meet in every combination. */
 const HEX_VALUES = 65_521;
 
 /**
  * The n-th text of a template: `{n}` is the number, `{hex}` a hexadecimal number of at most four digits, `{name}` the
- * n-th of the list of that name, round and round. Two lists whose lengths have no common divisor pair up anew each time.
+ * n-th entry of the list of that name, cyclically. Two lists with coprime lengths pair up differently each time around.
  */
 export function fillTemplate(template: string, n: number, lists: Lists): string {
   return template.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => {
@@ -16,7 +16,7 @@ export function fillTemplate(template: string, n: number, lists: Lists): string 
     if (name === 'hex') return (1 + (n % (HEX_VALUES - 1))).toString(16);
     const list = lists[name];
     const member = list?.[n % list.length];
-    if (member === undefined) throw new Error(`there is no list ${name} to fill ${template}`);
+    if (member === undefined) throw new Error(`no list ${name} for the template ${template}`);
     return member;
   });
 }

@@ -1,4 +1,4 @@
-/** The picture and the table of docs/architecture.md, drawn from the arrows that the architecture test holds. */
+/** The diagram and the table in docs/architecture.md, generated from the arrows that the architecture test enforces. */
 
 type Arrows = Readonly<Record<string, readonly string[]>>;
 
@@ -26,7 +26,7 @@ function picture(rooms: Arrows): string {
   return `\`\`\`mermaid\nflowchart TD\n${nodes.join('')}${arrows.join('')}\`\`\`\n`;
 }
 
-/** The three folders that have rooms of their own are drawn as frames. */
+/** The three folders that contain rooms are drawn as frames. */
 const frameOf = (room: string) => /^(api|operator|resources)\b/.exec(room)?.[1];
 
 const idOf = (room: string) => room.replaceAll(/\W/g, '_');

@@ -1,11 +1,14 @@
-/** The rooms of the source and the arrows between them: what the architecture test holds and docs/architecture.md draws. */
+/**
+ * The rooms of the source and the arrows between them, which the architecture test enforces and docs/architecture.md
+ * shows.
+ */
 
 export const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
 export const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings'];
 
 /**
- * The rooms from the ground up. Each may import what stands in its list, and those of its own files that do not import
- * it. A folder that is not listed is part of the room above it; files right in `src` are rooms of their own.
+ * The rooms from the bottom up. Each may import the rooms in its list. A folder that is not listed belongs to the room
+ * above it; files directly in `src` are rooms of their own.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'log.ts': [],
@@ -70,7 +73,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['log.ts', 'settings', 'api', 'operator'],
 };
 
-/** What the command line loads by itself: only the program that is to run. */
+/** What the command line itself imports: it loads only the program that it runs. */
 export const LOADED_BY_MAIN = [
   'api/families',
   'api/openapi',
@@ -80,36 +83,36 @@ export const LOADED_BY_MAIN = [
   'operator/crds',
 ];
 
-/** What each room is for, in the words of docs/architecture.md. */
+/** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
-  retry: 'How long to wait before the next attempt.',
+  retry: 'Backoff: how long to wait before the next attempt.',
   settings: 'Settings from flags and the environment; durations, whole numbers.',
   postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it.',
   'resources/formats':
     'What texts may look like: ACL rules, CIDR blocks, domain names, hostports, URLs, X.509 and SSH names.',
   'resources/definition': 'What a family, a field, a reference, an id, an error is.',
-  resources: 'The domain, free of input and output: one file for each family, and the list of all.',
+  resources: 'The domain, free of I/O: one file per family, and the list of all families.',
   client: 'The typed HTTP client of the API, derived from the families.',
-  'api/errors': 'The errors that the API answers with, and how things are named in sentences.',
+  'api/errors': 'The errors that the API returns, and how things are named in sentences.',
   'api/store': 'PostgreSQL: pool, statements, the one repository, events in the same statement, migrations.',
   'api/secrets': 'Encryption at rest and its keys; tokens.',
   'api/http':
-    'From an operation to a route: authentication, validation, bodies, ETags, limits, error handler, metrics.',
+    'Turns an operation into a route: authentication, validation, bodies, ETags, limits, error handler, metrics.',
   'api/crud': 'What every family does: the five operations, references, idempotency, modules, paging.',
   'api/certificates': 'Reading X.509 certificates and keys.',
   'api/ssh': 'Making and reading SSH keys and certificates.',
   'api/events': 'The catalogue of event types.',
   'api/families': 'Only what is special about a family, and the list of operations.',
   'api/openapi': 'The OpenAPI document, and the page that shows it.',
-  api: 'The parts put together: the app, the server around it, its settings, the first key.',
-  'operator/contract': 'Names, annotations, reasons: what users and dashboards see.',
+  api: 'Assembles the parts: the app, the server around it, its settings, the first key.',
+  'operator/contract': 'Names, annotations and reasons: what users and dashboards see.',
   'operator/kube':
     'A Kubernetes client: calls, credentials, watch cache, Events, leader election. It knows nothing of tunnels.',
-  'operator/managed': 'The one reconcile of every kind, and the decisions it is made of.',
-  'operator/controller': 'When a reconcile runs: queue, workers, resync, the budget of calls; health and metrics.',
-  'operator/kinds': 'One file for each custom resource, and the CEL rules that the API server checks.',
-  'operator/crds': 'From a kind to its CustomResourceDefinition.',
-  operator: 'The parts put together, and the settings.',
-  'main.ts': 'The command line. It loads only the program that is to run.',
+  'operator/managed': 'The one reconcile of every kind, and the decisions it takes.',
+  'operator/controller': 'When a reconcile runs: work queue, workers, resync, the API call budget; health and metrics.',
+  'operator/kinds': 'One file per custom resource, and the CEL rules that the API server checks.',
+  'operator/crds': 'Turns a kind into its CustomResourceDefinition.',
+  operator: 'Assembles the parts; the settings.',
+  'main.ts': 'The command line. It loads only the program that it runs.',
 };

@@ -1,31 +1,31 @@
-/** Nested values as text of a given width: on one line where they fit, else with a member on each line. */
+/** Nested values as text of a given width: on one line if they fit, else one member per line. */
 
-/** A text that stays whole, or what stands between brackets. */
+/** A text that stays whole, or members in brackets. */
 export type Shape = string | { readonly brackets: '{}' | '[]'; readonly members: readonly Member[] };
 
 interface Member {
-  /** What stands before the value: `"name": `, or nothing in a list. */
+  /** The text before the value: `"name": `, or nothing in a list. */
   readonly label: string;
   readonly value: Shape;
 }
 
 export interface Space {
-  /** Characters of a line. */
+  /** Characters per line. */
   readonly width: number;
-  /** Where the first line starts. */
+  /** The column of the first line. */
   readonly column?: number;
   /** Spaces before every further line. */
   readonly indent?: number;
 }
 
-/** A text that is longer than the width has a line of its own, and is not cut. */
+/** A text longer than the width gets its own line and is not broken. */
 export function layout(shape: Shape, { width, column = 0, indent = 0 }: Space): string {
   const line = oneLine(shape);
   if (typeof shape === 'string' || column + line.length <= width) return line;
   const inner = indent + 2;
   const members = shape.members.map(({ label, value }, index) => {
     const end = index < shape.members.length - 1 ? ',' : '';
-    // The comma has its place on the line, too.
+    // The comma takes space on the line, too.
     const text = layout(value, { width: width - end.length, column: inner + label.length, indent: inner });
     return `${' '.repeat(inner)}${label}${text}${end}\n`;
   });
@@ -38,7 +38,7 @@ function oneLine(shape: Shape): string {
   return `${shape.brackets[0]}${members}${shape.brackets[1]}`;
 }
 
-/** JSON that can be reviewed: what belongs together is on one line, what changes by itself on a line of its own. */
+/** JSON that is easy to review: what belongs together is on one line, what changes separately on separate lines. */
 export function json(value: unknown, width: number): string {
   return `${layout(shapeOf(value), { width })}\n`;
 }

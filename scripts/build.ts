@@ -1,7 +1,7 @@
 /**
  * npm run build [-- folder]
  *
- * Writes `src` as JavaScript with declarations to `dist`, for the package: Node.js does not run TypeScript from
+ * Compiles `src` to JavaScript with declarations in `dist`, for the package: Node.js does not run TypeScript in
  * `node_modules`.
  */
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** What the chart lets the operator do, from the list of kinds. */
+/** The permissions that the chart grants to the operator, from the list of kinds. */
 import { GROUP } from '../src/operator/contract/names.ts';
 import type { AnyKind } from '../src/operator/managed/kind.ts';
 
@@ -9,16 +9,16 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 #
-# What the operator may do, as the rules of a ClusterRole; bound by a RoleBinding when it watches one namespace only.
-# The end-to-end tests run the operator with exactly these.
+# The operator's permissions, as rules of a ClusterRole; a RoleBinding binds them if it watches only one namespace.
+# The end-to-end tests run the operator with exactly these permissions.
 - apiGroups: [${GROUP}]
   resources: [${list(all)}]
   verbs: [get, list, watch, patch]
 - apiGroups: [${GROUP}]
   resources: [${list(all, '/status')}]
   verbs: [patch]
-# Secrets name their object as an owner that waits for them, which some clusters (OpenShift) let only those set who may
-# change the owner's finalizers.
+# Secrets have blockOwnerDeletion set in their owner reference. Some clusters (OpenShift) allow that only to those who
+# may update the owner's finalizers.
 - apiGroups: [${GROUP}]
   resources: [${list(delivering, '/finalizers')}]
   verbs: [update]

@@ -1,4 +1,4 @@
-/** What the demo is made of, step by step; `stop` takes back every step that was made. */
+/** The steps of the demo; `stop` undoes every completed step. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
@@ -20,10 +20,12 @@ const ROOT = join(import.meta.dirname, '..');
 const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kubectl', 'kube-controller-manager'] as const;
 const NAMESPACE = 'tunnel-demo';
 const READY_TIMEOUT = '60s';
-/** How long `stop` waits for a step under way: longer than PostgreSQL and a control plane take to start, or to give up. */
+/**
+ * How long `stop` waits for a step in progress: longer than PostgreSQL and a control plane take to start or to give up.
+ */
 const LONGEST_STEP_MS = 75_000;
 
-/** Of the logs of the API and the operator: what they say would disturb the list of steps. */
+/** The logs of the API and the operator go to files, so as not to disturb the list of steps. */
 const LOG_FOLDER = join(ROOT, '.data', 'demo');
 
 const secretList = z.object({
@@ -91,7 +93,7 @@ export class Demo {
       await this.#ask('get', '--raw=/readyz');
       return;
     }
-    // Before anything is made: it may take minutes, for which `stop` does not wait. What cannot be had is said below.
+    // First of all: it may take minutes, for which `stop` does not wait. Missing binaries are reported below.
     const onProgress = (progress: Progress) => report(formatProgress(progress));
     await ensureBinaries(CONTROL_PLANE, { onProgress }).catch(() => undefined);
     await this.#make(async () => {
@@ -113,7 +115,7 @@ export class Demo {
   async #startOperator(): Promise<void> {
     const port = await freePort();
     const env = {
-      // A kubeconfig may name a program that gets credentials, with settings and files of its own.
+      // A kubeconfig may name a credential program with its own settings and files.
       ...(this.isOwnCluster ? {} : process.env),
       KUBECONFIG: this.#mustHaveCluster().kubeconfig,
       TUNNEL_API_URL: this.#mustHaveApi().url,
@@ -129,12 +131,12 @@ export class Demo {
     await this.#operator.start();
   }
 
-  /** Ends the API and starts it again, as its source is now. */
+  /** Restarts the API with its current source. */
   async restartApi(): Promise<void> {
     await this.#make(() => this.#mustHaveApi().restart());
   }
 
-  /** Ends the operator and starts it again, as its source is now, with the CustomResourceDefinitions that belong to it. */
+  /** Restarts the operator with its current source, and applies its CustomResourceDefinitions. */
   async restartOperator(): Promise<void> {
     const operator = this.#operator;
     if (operator === undefined) return;
@@ -151,7 +153,7 @@ export class Demo {
 
   async #applyExamples(): Promise<void> {
     await this.#kubectl(['create', 'namespace', NAMESPACE]);
-    // On a cluster that stays, the finalizers have to be taken back while the operator still runs.
+    // On an existing cluster, the finalizers must be removed while the operator is still running.
     if (!this.isOwnCluster) {
       this.#undo.push(() => this.#kubectl(['delete', 'namespace', NAMESPACE, '--wait=true', '--timeout=60s']));
       this.#undo.push(() => this.#kubectl(['delete', 'tunnels', '--all', '--namespace', NAMESPACE, '--timeout=60s']));
@@ -169,7 +171,7 @@ export class Demo {
     const selector = '--field-selector=type=tunnel-operator.dev/authtoken';
     const raw = await this.#ask('get', 'secrets', '--namespace', NAMESPACE, selector, '--output=json');
     const secrets = secretList.parse(JSON.parse(raw)).items;
-    if (secrets.length === 0) throw new Error('there is no Secret with a token');
+    if (secrets.length === 0) throw new Error('no Secret holds a token');
     for (const { metadata, data } of secrets) {
       const key = Object.keys(data).find((name) => name !== 'credential-id') ?? '';
       const token = Buffer.from(data[key] ?? '', 'base64').toString('utf8');
@@ -181,10 +183,10 @@ export class Demo {
     await this.#proveAcl('shop-agent', 'www.example.org', false);
   }
 
-  /** What a reader should see at the end. */
+  /** The text printed at the end. */
   async summary(): Promise<string> {
     const api = `The API:     ${this.#mustHaveApi().url}/docs   (key: ${this.#apiKey})`;
-    if (!this.#cluster) return `${api}\nWithout a cluster there is nothing more to show.`;
+    if (!this.#cluster) return `${api}\nThere is nothing more to show without a cluster.`;
     const table = await this.#ask('get', 'tunnels', '--all-namespaces');
     return [
       `\n$ kubectl get tunnels -A\n${table}`,
@@ -196,14 +198,14 @@ export class Demo {
   }
 
   /**
-   * Takes back every step, the last first; a step that cannot be taken back does not keep the others. One that is under
-   * way is let come to its end before.
+   * Undoes every step, the last first, after waiting for the one in progress. A step that cannot be undone does not
+   * stop the others.
    */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the demo was stopped'));
     await Promise.race([Promise.allSettled([this.#underWay]), delay(LONGEST_STEP_MS, undefined, { ref: false })]);
     for (let step = this.#undo.pop(); step; step = this.#undo.pop()) {
-      await step().catch((error: unknown) => process.stderr.write(`could not take back a step: ${error}\n`));
+      await step().catch((error: unknown) => process.stderr.write(`could not undo a step: ${error}\n`));
     }
   }
 
@@ -211,18 +213,18 @@ export class Demo {
     const template = '--output=go-template={{.data.token | base64decode}}';
     const token = await this.#ask('get', 'secret', secret, '--namespace', NAMESPACE, template);
     const answer = await this.#client?.authenticate({ token, bind });
-    if (answer?.allowed !== expected) throw new Error(`${secret} and ${bind}: allowed is ${answer?.allowed}`);
+    if (answer?.allowed !== expected) throw new Error(`${secret} may${answer?.allowed ? '' : ' not'} bind ${bind}`);
     this.#proofs.push(`It may${expected ? '' : ' not'} bind ${bind}${expected ? ` (${answer.matched_rule})` : ''}`);
   }
 
-  /** Makes something that can be taken back only when it is there, for which `stop` waits. */
+  /** Creates something that can only be undone once it exists; `stop` waits for it. */
   async #make(action: () => Promise<unknown>): Promise<void> {
     this.#stopping.signal.throwIfAborted();
     this.#underWay = action();
     await this.#underWay;
   }
 
-  /** Calls kubectl for what changes nothing, and is given up when the demo stops. */
+  /** Calls kubectl read-only; aborted when the demo stops. */
   #ask(...args: string[]): Promise<string> {
     return this.#kubectl(args, this.#stopping.signal);
   }

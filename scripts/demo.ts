@@ -2,9 +2,9 @@
  * npm run demo [-- --once] [-- --kubeconfig FILE]
  * npm run dev [-- --kubeconfig FILE]
  *
- * The whole path on this machine: PostgreSQL, the API, a Kubernetes control plane, the operator, the examples. It stays
- * until Ctrl-C; `--once` ends when everything was seen to work, `--kubeconfig` uses a cluster that is there. `npm run
- * dev` is the same with `--watch`: the API and the operator start again when their source changes.
+ * Runs everything on this machine: PostgreSQL, the API, a Kubernetes control plane, the operator, the examples. It
+ * keeps running until Ctrl-C; `--once` exits once everything has been seen to work, `--kubeconfig` uses an existing
+ * cluster. `npm run dev` is the same with `--watch`: the API and the operator restart when their source changes.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ import { BinaryUnavailable } from '../dev/control-plane/binaries.ts';
 import { Demo } from './demo-stack.ts';
 import { concerned, watchSource } from './watch.ts';
 
-const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]], or npm run dev [-- --kubeconfig FILE]';
+const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]] or npm run dev [-- --kubeconfig FILE]';
 const SRC = join(import.meta.dirname, '../src');
 
 async function main(): Promise<number> {
@@ -25,19 +25,19 @@ async function main(): Promise<number> {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort());
   const isInterrupted = () => interruption.signal.aborted;
-  // A terminal that was closed must not keep us from taking everything back.
+  // A closed terminal must not keep the demo from cleaning up.
   process.stdout.on('error', () => {});
   try {
     await Promise.race([tasks(demo).run(), untilInterrupted]);
     if (!isInterrupted()) {
       print(await demo.summary());
       if (!once) {
-        print('It goes on running; Ctrl-C ends it and removes everything.');
+        print('It keeps running; Ctrl-C stops it and removes everything.');
         await (watch ? restartOnChange(demo, interruption.signal) : untilInterrupted);
       }
     }
   } catch (error) {
-    // What fails because it was interrupted is no news.
+    // A failure caused by the interruption is not worth reporting.
     if (!isInterrupted()) {
       print(error instanceof Error ? error.message : String(error));
       print(`The logs: ${demo.logFolder}`);
@@ -51,14 +51,14 @@ async function main(): Promise<number> {
 }
 
 async function restartOnChange(demo: Demo, signal: AbortSignal): Promise<void> {
-  print('The API and the operator start again when a file of src changes.');
+  print('The API and the operator restart when a file in src changes.');
   const restart = async (name: string, action: () => Promise<void>) => {
     const startedAt = performance.now();
     try {
       await action();
       print(`${name} restarted [${((performance.now() - startedAt) / 1000).toFixed(1)}s]`);
     } catch (error) {
-      // The next change may mend it.
+      // The next change may fix it.
       if (!signal.aborted) print(`${name} did not start: ${error instanceof Error ? error.message : error}`);
     }
   };
@@ -95,7 +95,7 @@ function tasks(demo: Demo) {
           await demo.startCluster(report);
         } catch (error) {
           if (!(error instanceof BinaryUnavailable)) throw error;
-          report(`${error.message} Going on with the API alone.`);
+          report(`${error.message} Continuing with the API alone.`);
         }
       }),
       step('CustomResourceDefinitions', () => demo.installCrds(), needsCluster),
@@ -124,7 +124,7 @@ function readArguments(): { once: boolean; watch: boolean; kubeconfig: string | 
       options: { once: { type: 'boolean' }, watch: { type: 'boolean' }, kubeconfig: { type: 'string' } },
     });
     const { once = false, watch = false, kubeconfig } = values;
-    if (once && watch) throw new Error('--once and --watch exclude each other');
+    if (once && watch) throw new Error('--once and --watch cannot be combined');
     return { once, watch, kubeconfig };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n${USAGE}\n`);

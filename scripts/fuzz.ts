@@ -1,8 +1,8 @@
 /**
  * npm run test:fuzz [-- --seed <number>] [-- --minutes <number>]
  *
- * schemathesis against the API, for ten minutes unless told otherwise: most of them as an admin, the rest as a user.
- * The same seed gives the same requests, but for the ids in them. Fails when something was found.
+ * Runs schemathesis against the API, for ten minutes by default: most of the time as an admin, the rest as a user. The
+ * same seed gives the same requests, except for ids. Fails if it finds anything.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -33,7 +33,7 @@ try {
     }
     const bad = target.badLines();
     if (bad.length > 0) {
-      say(`The API logged what it should not have:\n${bad.slice(0, 20).join('')}`);
+      say(`The API logged errors or secrets:\n${bad.slice(0, 20).join('')}`);
       process.exitCode = 1;
     }
     say(`seed ${seed}: ${process.exitCode ? 'see above' : 'nothing found'}`);

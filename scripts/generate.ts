@@ -1,4 +1,4 @@
-/** Writes the files that are generated from the definitions; with `--check`, only says which are out of date. */
+/** Writes the files generated from the definitions; with `--check`, only reports which are out of date. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PURPOSE, ROOMS } from '../dev/architecture.ts';
@@ -18,7 +18,7 @@ import { FAMILIES } from '../src/resources/families.ts';
 import { clusterRole } from './cluster-role.ts';
 import { kindsTable } from './kinds-table.ts';
 
-/** Everything in these folders is generated: a file that nothing generates any more goes. */
+/** Everything in these folders is generated: files that are no longer generated are removed. */
 const FOLDERS = ['crds', 'docs/conformance'];
 
 const root = join(import.meta.dirname, '..');
@@ -27,9 +27,10 @@ const [architecture = '', api = '', operator = ''] = await Promise.all(
   ['docs/architecture.md', 'docs/api.md', 'docs/operator.md'].map((file) => readFile(join(root, file), 'utf8')),
 );
 
-/** By their path from the root of the repository. */
+/** By their paths relative to the root of the repository. */
 const wanted = new Map<string, string>([
-  // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may change.
+  // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may
+  // change.
   ['docs/openapi.json', json(document, 120)],
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
   ['docs/api.md', withSection(api, 'families', familiesTable(FAMILIES))],
@@ -41,7 +42,7 @@ const wanted = new Map<string, string>([
   ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
 ]);
 
-/** Of every migration. One that is there stays: a migration must never change once databases have it. */
+/** The checksums of all migrations. Existing ones stay: a migration must never change once it has been applied. */
 async function checksums(): Promise<string> {
   const file = 'test/api/store/schema/checksums.json';
   const known: object = JSON.parse(await readFile(join(root, file), 'utf8'));
@@ -68,7 +69,7 @@ if (stale.length + left.length === 0) {
 } else if (check) {
   const problems = [
     ...stale.map((file) => `  ${file} is out of date\n`),
-    ...left.map((file) => `  ${file} is not generated any more\n`),
+    ...left.map((file) => `  ${file} is no longer generated\n`),
   ];
   process.stderr.write(`Run "npm run generate":\n${problems.join('')}`);
   process.exitCode = 1;

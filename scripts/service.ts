@@ -1,4 +1,4 @@
-/** A program of ours that is ended and started again on the same settings and port. */
+/** The API or the operator, which can be restarted with the same settings and port. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Child } from '../dev/processes/child-process.ts';
@@ -6,7 +6,7 @@ import { type ProgramOptions, startProgram, untilAnswering } from '../dev/proces
 
 export interface ServiceOptions extends Omit<ProgramOptions, 'name'> {
   readonly url: string;
-  /** A path that answers when it is ready. */
+  /** A path that responds with success when the program is ready. */
   readonly probe: string;
 }
 
@@ -22,7 +22,7 @@ export class Service {
     this.#options = options;
   }
 
-  /** With an empty log; returns when it is ready. Throws with the end of its log when it ends instead. */
+  /** Starts with an empty log; returns when ready. Throws with the end of the log if the program exits instead. */
   async start(): Promise<void> {
     await rm(join(this.#options.folder, `${this.#name}.log`), { force: true });
     await this.restart();

@@ -1,8 +1,8 @@
 /**
  * npm run setup [-- name …]
  *
- * Makes sure that everything the tests and the demo run on is there: by default the control plane; `helm` and `pebble`
- * by name.
+ * Makes sure that everything the tests and the demo need is available: by default the control plane; `helm` and
+ * `pebble` only by name.
  */
 import { BinaryUnavailable, ensureBinaries } from '../dev/control-plane/binaries.ts';
 import type { BinaryName } from '../dev/control-plane/binary-name.ts';
@@ -11,15 +11,15 @@ import { formatProgress } from '../dev/control-plane/progress.ts';
 const REQUIRED = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 const KNOWN: readonly BinaryName[] = [...REQUIRED, 'kube-controller-manager', 'helm', 'pebble'];
 
-/** Finds, fetches or builds the control plane's binaries, and tells about it on standard error. */
+/** Finds, fetches or builds the control plane's binaries, and reports progress on standard error. */
 export async function ensureControlPlaneBinaries(): Promise<void> {
-  // Together, so that what has to be built is built in one go; alone, if one of them cannot be had.
+  // All together, so that one build makes them all; one by one if any is unavailable.
   try {
     await ensure([...REQUIRED, 'kube-controller-manager']);
   } catch (error) {
     if (!(error instanceof BinaryUnavailable) || error.binary !== 'kube-controller-manager') throw error;
     await ensure(REQUIRED);
-    say(`${error.message}\nTests that need garbage collection or service accounts are skipped.`);
+    say(`${error.message}\nTests that need garbage collection or service accounts will be skipped.`);
   }
 }
 
@@ -37,7 +37,7 @@ if (import.meta.main) {
   const names = KNOWN.filter((name) => asked.includes(name));
   const unknown = asked.filter((name) => !KNOWN.some((known) => known === name));
   try {
-    if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; known are ${KNOWN.join(', ')}`);
+    if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; choose from ${KNOWN.join(', ')}`);
     await (asked.length === 0 ? ensureControlPlaneBinaries() : ensure(names));
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));

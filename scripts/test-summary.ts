@@ -1,16 +1,16 @@
-/** What a run of the tests comes to, as lines. */
+/** The summary of a test run, as lines. */
 
 export interface Summary {
   passed: number;
   failed: number;
-  /** Of each test that was skipped: the reason that it gives, or its name where it gives none. */
+  /** For each skipped test, the reason that it gives, or else its name. */
   skipped: readonly ({ reason: string } | { name: string })[];
 }
 
-/** How many names of tests that do not say why they are skipped are worth showing. */
+/** How many names of tests that are skipped without a reason are shown. */
 const NAMES = 5;
 
-/** A line for each reason why tests were skipped, and one with the counts. */
+/** One line for each reason why tests were skipped, and one with the counts. */
 export function summaryLines({ passed, failed, skipped }: Summary): string[] {
   const reasons = skipped.flatMap((test) => ('reason' in test ? [test.reason] : []));
   const names = skipped.flatMap((test) => ('name' in test ? [test.name] : []));

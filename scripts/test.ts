@@ -1,9 +1,9 @@
 /**
  * npm test [-- arguments of vitest]
  *
- * Runs the tests; `--deep` runs the deep ones instead, `--coverage` prints how much of `src` they execute. Before the last
- * line stands one for each reason why tests were skipped; the last is `N passed, N failed`, with `, N skipped` behind it
- * if there are any. Fails if any test failed, or none passed.
+ * Runs the tests; `--deep` runs the deep ones instead, `--coverage` prints how much of `src` they execute. The output
+ * ends with one line for each reason why tests were skipped, and a last line `N passed, N failed`, followed by `, N
+ * skipped` if any were. Fails if any test failed, or none passed.
  */
 import { join } from 'node:path';
 import { parseCLI, type Reporter, startVitest, type TestCase, type TestModule, type TestSuite } from 'vitest/node';
@@ -12,7 +12,10 @@ import { coverageLines } from './coverage-summary.ts';
 import { ensureControlPlaneBinaries } from './setup.ts';
 import { type Summary, summaryLines } from './test-summary.ts';
 
-/** Errors outside of a test (a file that does not load, a hook, a lost promise) count as failures: tests did not run for them. */
+/**
+ * Errors outside a test (a file that does not load, a hook, an unhandled rejection) count as failures: they keep tests
+ * from running.
+ */
 function summarize(modules: readonly TestModule[], errorsOutside: number): Summary {
   const skipped: Summary['skipped'][number][] = [];
   let passed = 0;
@@ -29,7 +32,7 @@ function summarize(modules: readonly TestModule[], errorsOutside: number): Summa
   return { passed, failed, skipped };
 }
 
-/** What the test told `context.skip`, or it or a suite around it has as `skipReason` (test/skip.ts). */
+/** The note given to `context.skip`, or the `skipReason` of the test or of a suite around it (test/skip.ts). */
 function whySkipped(test: TestCase): Summary['skipped'][number] {
   const result = test.result();
   if (result.state === 'skipped' && result.note !== undefined) return { reason: result.note };
@@ -58,7 +61,7 @@ try {
   await ensureControlPlaneBinaries();
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
   isFiltered = options.testNamePattern !== undefined;
-  // Given as `reporter`, as --reporter is, they would take the place of the one that counts.
+  // Passed as `reporter`, like --reporter, they would replace the one that counts.
   const { reporter, reporters = reporter ?? 'default', ...others } = options;
   const all = [reporters, counter].flat();
   const vitest = await startVitest(filter, { ...others, watch: false, run: true, reporters: all });
@@ -78,7 +81,7 @@ process.stdout.write(`${summaryLines({ ...summary, failed }).join('\n')}\n`, () 
 async function coverageReport(folder: string): Promise<string> {
   const table = await coverageLines(join(folder, 'coverage-summary.json'), join(import.meta.dirname, '..'));
   return [
-    '\nCoverage of src by what runs in the processes of the tests; programs that they start (the API in the fault tests,',
+    '\nCoverage of src by the test processes themselves. Programs that they start (the API in the fault tests,',
     `the operator in the crash tests, the command line) are not counted. By line: ${join(folder, 'index.html')}\n`,
     ...table,
     '',

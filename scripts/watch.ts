@@ -1,9 +1,9 @@
-/** Which programs a change of the source concerns, and when it is complete. */
+/** Which programs a source change affects, and when the change is complete. */
 import { watch } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An editor or a checkout writes several files at once. */
+/** Editors and checkouts write several files at once. */
 const SETTLED_MS = 200;
 
 export interface Concerned {
@@ -19,7 +19,7 @@ export function concerned(files: readonly string[]): Concerned {
   };
 }
 
-/** Calls `onChange` with the files that were changed, until `signal`; a change during a call is reported after it. */
+/** Calls `onChange` with the changed files, until `signal` aborts; changes during a call are reported after it. */
 export async function watchSource(
   folder: string,
   onChange: (files: readonly string[]) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * The least that does the same: Fastify, pg, and for each operation the statements of its script, prepared, in the same
- * transactions. No validation, logs, metrics or ETags.
+ * A minimal implementation of the same: Fastify, pg, and for each operation the prepared statements of its script, in
+ * the same transactions. No validation, logs, metrics or ETags.
  */
 import { readFileSync } from 'node:fs';
 import Fastify from 'fastify';
@@ -11,7 +11,7 @@ import { handler } from './replay.ts';
 import type { Script } from './script.ts';
 
 const pool = new pg.Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: 20 });
-// An idle connection that PostgreSQL closes at the end of the run is no error.
+// PostgreSQL closes idle connections at the end of the run: not an error.
 pool.on('error', () => undefined);
 const app = Fastify();
 

@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- api`: every family next to a minimal Fastify and pg handler with the same statements in the same
- * transactions. What differs is what routing, validation, ETags, logs and metrics cost, and how rows become answers.
+ * transactions. The difference is the cost of routing, validation, ETags, logs, metrics and building responses from
+ * rows.
  */
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -18,25 +19,27 @@ import type { Script } from './script.ts';
 
 const CONNECTIONS = 32;
 const ROUNDS = 6;
-/** Long enough that coming out of idleness (a collected heap, cold caches) is no large part of a turn. */
+/** Long enough that recovering from idleness (a collected heap, cold caches) is not a large part of a turn. */
 const ROUND_MS = 1_500;
 /**
- * Of each server, over all operations, whichever are asked for: until what it runs is compiled well, and for all of them,
- * a request takes twice the time, and who does more has more to compile.
+ * For each server, over all operations, whichever are measured: until its code is compiled well, a request takes twice
+ * the time, and the server that does more has more to compile.
  */
 const WARM_UP_MS = 60_000;
-/** Numbers of requests: all GETs, the recording of changes, their comparison, warm-up and load, far enough apart. */
+/** First request numbers of each phase (GETs, recording, comparison, warm-up, load), far enough apart. */
 const READ = 0;
 const RECORDED = 100_000;
 const COMPARED = 200_000;
 const WARMING = 300_000;
 const MEASURED = 1_000_000;
 
-/** Prints a row for each operation. Takes about 20 s for each, and three minutes to prepare. */
+/** Prints a row for each operation. Takes about 20 s per row, after three minutes of preparation. */
 export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const { seeds, cases } = await plan();
   if (!cases.some(({ title }) => title.includes(only))) {
-    throw new Error(`no operation has "${only}" in it; they are\n${cases.map(({ title }) => title).join('\n')}`);
+    throw new Error(
+      `no operation matches "${only}"; the operations are\n${cases.map(({ title }) => title).join('\n')}`,
+    );
   }
   const stage = await startStage();
   const { processes } = stage;
@@ -55,12 +58,12 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
     for (const { one, script } of scripts.filter(({ one: { title } }) => title.includes(only))) {
       const order = orderOf(one, lists);
       await requireSameWork(processes, sides, { ...order, from: COMPARED }, one.title);
-      // Plans that were made for nearly empty tables read all that the rows before this one have put there.
+      // Plans made for nearly empty tables would scan everything that the rows before this one have inserted.
       for (const { databaseUrl } of sides) await runOnce(databaseUrl, 'analyze');
       const loaded = sides.map(({ server }) => ({ server, order: { ...order, from: MEASURED } }));
       const measured = await byTurns(processes, loaded, { roundMs: ROUND_MS, rounds });
       const [ours, minimal] = measured;
-      if (!ours || !minimal) throw new Error('two sides were measured');
+      if (!ours || !minimal) throw new Error('both sides must be measured');
       const cells = measured.flatMap(({ rate, p99, cpu }) => [rate.toFixed(0), p99.toFixed(1), cpu.toFixed(0)]);
       out(tableRow([one.title, String(script.steps.length), ...cells, ratioOf(ours, minimal).toFixed(2)]));
     }
@@ -89,7 +92,7 @@ async function rehearse({ url }: Stage, seeds: readonly Seed[], cases: readonly 
   }
 }
 
-/** The API and the baseline, each on a copy of what the rehearsal left. */
+/** The API and the baseline, each on a copy of the rehearsal's database. */
 async function startBoth(stage: Stage, scripts: readonly Scripted[]): Promise<[Side, Side]> {
   const file = join(stage.folder, 'scripts.json');
   await writeFile(file, JSON.stringify(Object.fromEntries(scripts.map(({ one, script }) => [one.title, script]))));
@@ -103,7 +106,7 @@ async function startBoth(stage: Stage, scripts: readonly Scripted[]): Promise<[S
   ];
 }
 
-/** A GET asks for the same resource all the time. */
+/** A GET always requests the same resource. */
 function orderOf({ method, path, query = '', body }: Case, lists: Lists) {
   const common = { method, key: BENCH_KEY, connections: CONNECTIONS };
   return body === undefined

@@ -1,4 +1,4 @@
-/** What is asked of every family: its requests, as templates. A family or module without one is an error. */
+/** The requests to every family, as templates. A family or module without one is an error. */
 import { generateKeyPairSync } from 'node:crypto';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { CATALOGUE } from '../../src/api/events/catalogue.ts';
@@ -17,10 +17,10 @@ export interface Case {
   body?: string;
 }
 
-/** What has to be there: so many requests, before anything is measured. */
+/** Setup for the cases: requests that run before anything is measured. */
 export interface Seed {
   method: 'POST' | 'PUT';
-  /** Where the ids of what is made are kept. */
+  /** The list that the created ids are added to. */
   list?: string;
   count: number;
   path: string;
@@ -30,8 +30,8 @@ export interface Seed {
 const DESCRIBED = { description: 'benchmark', metadata: '{"bench":true}' };
 
 /**
- * How many there are of each family. Primes, so that lists pair up anew each time around; more than connections, so
- * that requests at work rarely meet at one row.
+ * The number of resources of each family. Primes, so that lists pair up differently each time around; more than the
+ * connections, so that concurrent requests rarely hit the same row.
  */
 const COUNTS: Readonly<Record<string, number>> = {
   ip_policy: 10_007,
@@ -43,7 +43,7 @@ const COUNTS: Readonly<Record<string, number>> = {
 };
 const COUNT = 101;
 
-/** A source of every subscription; the others of the catalogue are added to it. */
+/** The source that every subscription has; the others of the catalogue are added to it. */
 const FIRST_SOURCE = 'ip_policy_created.v0';
 
 /** Lists that are not ids of anything: event types to add, and names below reserved domains. */
@@ -56,7 +56,7 @@ export function plainLists(): Record<string, string[]> {
   };
 }
 
-/** Bodies of creates, in an order in which each finds what it refers to. */
+/** Bodies of creates, in an order in which everything referred to already exists. */
 async function creates(): Promise<Record<string, unknown>> {
   const authority = await makeCertificate();
   const server = await makeCertificate({
@@ -108,7 +108,7 @@ async function creates(): Promise<Record<string, unknown>> {
   };
 }
 
-/** Bodies of what is replaced as a whole, by its path; each differs from the one before it on the same resource. */
+/** Bodies of PUTs by path; each differs from the previous one on the same resource. */
 const REPLACED: Readonly<Record<string, unknown>> = {
   '/ip_policies/{ruled_policy}/rules': {
     rules: [
@@ -146,7 +146,7 @@ export async function plan(): Promise<Plan> {
   const byName = new Map(FAMILIES.map((family) => [family.name, family]));
   const families = [...bodies].map(([name, body]) => {
     const family = byName.get(name);
-    if (!family) throw new Error(`there is no family ${name}`);
+    if (!family) throw new Error(`family ${name} does not exist`);
     return { name, body, path: pathOf(family) };
   });
   const create = ({ name, path, body }: (typeof families)[number], list = name): Seed => {
@@ -155,7 +155,7 @@ export async function plan(): Promise<Plan> {
   const replaced = Object.entries(REPLACED).map(([path, body]) => ({ path, body: JSON.stringify(body) }));
   const source = '/event_subscriptions/{event_subscription}/sources';
   const [policies] = families;
-  if (!policies) throw new Error('there are no families');
+  if (!policies) throw new Error('the list of families is empty');
   return {
     seeds: [
       ...families.map((each) => create(each)),
@@ -172,10 +172,10 @@ export async function plan(): Promise<Plan> {
   };
 }
 
-/** As many as the lists of what has modules: each has some already, so that a PUT replaces. */
+/** As many as the owners of modules: each gets one first, so that a PUT replaces it. */
 const MODULES_SET = 211;
 
-/** The row says `{id}` where it is clear of what. */
+/** The row shows `{id}` for any parameter. */
 const titleOf = (method: string, path: string) => `${method} ${path.replaceAll(/\{\w+\}/g, '{id}')}`;
 
 const getOne = (path: string): Case => ({ title: titleOf('GET', path), method: 'GET', path });

@@ -1,6 +1,6 @@
 /**
- * What operations are for beside their statements, by the title of their case: signing, making keys, reading
- * certificates. Both sides do it with the same functions, or else cryptography would be measured.
+ * The computations of operations besides their statements, by the title of their case: signing, creating keys, reading
+ * certificates. Both sides use the same functions; otherwise the bench would measure cryptography.
  */
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import { readAuthority } from '../../src/api/certificates/authority.ts';
@@ -24,7 +24,7 @@ const SEALED_KEY = seal(pemOf(await generatePrivateKey('ed25519', null)));
 
 const text = (body: unknown, member: string) => String(Object(body)[member]);
 
-/** Settings of a module whose secret ones are sealed apart. */
+/** Settings of a module with sealed secrets. */
 const SETTINGS = JSON.stringify({
   provider: { github: { client_id: 'bench', client_secret: 'secret of the benchmark' } },
 });

@@ -1,4 +1,4 @@
-/** What an operation does to the database, taken down while it does it. */
+/** Records what an operation does to the database while it runs. */
 import type { Database, Executor } from '../../src/api/store/database.ts';
 import type { Statement } from '../../src/api/store/statement.ts';
 
@@ -8,9 +8,9 @@ export type Step =
   | { kind: 'statement'; statement: Statement; rows: Record<string, unknown>[] };
 
 export interface Recording {
-  /** The database, through which everything that is taken down goes. */
+  /** The database, which records everything that goes through it. */
   db: Database;
-  /** What came since the last time this was called. */
+  /** What was recorded since the last call. */
   taken(): Step[];
 }
 

@@ -1,4 +1,4 @@
-/** Before anything is measured: fills the database through the API itself, and records each operation once. */
+/** Before anything is measured: fills the database through the API, and records each operation once. */
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
@@ -13,7 +13,7 @@ import type { Script } from './script.ts';
 import { scriptOf } from './trace.ts';
 
 export interface Rehearsal {
-  /** Makes what the cases need, and returns the ids of what was made. */
+  /** Creates what the cases need, and returns the ids. */
   seed(seeds: readonly Seed[], plain: Lists): Promise<Lists>;
   /** Does it once, as request number `n`. */
   record(one: Case, lists: Lists, n: number): Promise<Script>;

@@ -1,4 +1,4 @@
-/** Follows a script for one request. What it does beside the statements is what a handler by hand would do. */
+/** Follows a script for one request. Besides the statements, it does what a handwritten handler would do. */
 import { hash, randomBytes } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { newId } from '../../src/resources/definition/id.ts';
@@ -17,17 +17,17 @@ export interface Context extends Request {
   now: string;
 }
 
-/** What an operation is for, beside its statements: signing, making keys, reading certificates. */
+/** What an operation computes, besides its statements: signing, creating keys, reading certificates. */
 export type Computation = (context: Context) => unknown;
 
-/** The function that handles requests as a script says, and answers with the body of the response. */
+/** Returns a function that handles requests according to a script and returns the body of the response. */
 export function handler(pool: Pool, script: Script, compute: Computation | undefined) {
   const { steps } = script;
   const answer = reader(script.answer);
   const statements = steps.map((step) =>
     step.kind === 'statement' ? { ...step, values: step.values.map(reader) } : step,
   );
-  // Outside of the transaction, as far as there is one, and after what it needs was read.
+  // Outside the transaction, if there is one, and after reading what it needs.
   const begin = statements.findIndex(({ kind }) => kind === 'begin');
   const computeAt = begin === -1 ? statements.length - 1 : begin;
 
@@ -63,7 +63,7 @@ export function handler(pool: Pool, script: Script, compute: Computation | undef
   };
 }
 
-/** `shift`: how many rows further than the script says. */
+/** `shift`: the offset from the row in the script. */
 type Read = (context: Context, shift: number) => unknown;
 
 function reader(source: Source): Read {
@@ -121,5 +121,5 @@ function memberOf(value: unknown, key: string | number): unknown {
   return Object(value)[key];
 }
 
-/** As PostgreSQL reads a bytea. */
+/** As PostgreSQL parses a bytea. */
 const sha256 = (data: string | Buffer) => `\\x${hash('sha256', data, 'hex')}`;

@@ -1,20 +1,23 @@
-/** That a comparison is one: after the same requests, both databases have the same rows, and the answers are as long. */
+/**
+ * Checks that the comparison is fair: the same requests leave the same rows in both databases and get responses of
+ * equal length.
+ */
 import type { LoadOrder } from '../load-process.ts';
 import type { Processes, Server } from '../processes.ts';
 import { runOnce } from '../stage.ts';
 import { fillTemplate } from '../template.ts';
 
-/** A server and the database that is its alone. */
+/** A server and its own database. */
 export interface Side {
   server: Server;
   databaseUrl: string;
 }
 
 const REQUESTS = 10;
-/** Parts of the length by which answers may differ: numbers in them have more digits here than there. */
+/** The fraction by which response lengths may differ: numbers may have more digits on one side. */
 const LENGTH_TOLERANCE = 0.03;
 
-/** Throws when the sides do not do the same for the requests from `order.from` on. */
+/** Throws if the two sides do not do the same for the requests from `order.from` on. */
 export async function requireSameWork(
   { load }: Processes,
   sides: readonly [Side, Side],
@@ -34,10 +37,10 @@ export async function requireSameWork(
   };
   const [ours, minimal] = [await work(sides[0]), await work(sides[1])];
   if (ours.added !== minimal.added) {
-    throw new Error(`${title}: rows added are "${ours.added}", and by the baseline "${minimal.added}"`);
+    throw new Error(`${title}: the API added "${ours.added}" rows, the baseline "${minimal.added}"`);
   }
   if (Math.abs(ours.length / minimal.length - 1) > LENGTH_TOLERANCE) {
-    throw new Error(`${title}: the answer has ${ours.length} bytes, and the baseline's ${minimal.length}`);
+    throw new Error(`${title}: the response has ${ours.length} bytes, the baseline's ${minimal.length}`);
   }
 }
 

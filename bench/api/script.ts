@@ -1,6 +1,6 @@
 /**
- * What a minimal handler has to do for one operation: the statements that the operation was seen to run, and where each
- * of their values comes from. Plain data, so that it can be sent to the process that follows it.
+ * What a minimal handler has to do for one operation: the recorded statements of the operation, and the source of each
+ * of their values. Plain data, so that it can be sent to the baseline process.
  */
 
 /** Where a value comes from. */
@@ -16,7 +16,7 @@ export type Source =
   | { from: 'id'; prefix: string; index: number }
   /** The SHA-256 of the caller's key. */
   | { from: 'caller' }
-  /** The SHA-256 of a token that nobody has had before. */
+  /** The SHA-256 of a new token. */
   | { from: 'token' }
   | { from: 'serial' }
   | { from: 'now' }

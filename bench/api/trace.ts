@@ -1,4 +1,4 @@
-/** From one recorded operation to its script: each value is traced to where it can come from in another request. */
+/** Turns a recorded operation into a script: traces each value to its source in other requests. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Step } from './recording.ts';
 import type { Key, Script, Source } from './script.ts';
@@ -27,7 +27,7 @@ interface Place {
 }
 
 export function scriptOf({ method, url, params, body, callerHash, steps, status, answer }: Observed): Script {
-  /** What a value can be traced to, of what has been seen so far. */
+  /** The sources seen so far that a value can be traced to. */
   const places: Place[] = Object.entries(params).map(([name, value]) => ({ value, source: { from: 'path', name } }));
   places.push(...within(body, (at) => ({ from: 'body', at })));
   const ids: string[] = [];
@@ -110,7 +110,7 @@ const constant = (value: unknown): Source => ({ from: 'constant', value });
 
 const isEmpty = (value: object) => Object.keys(value).length === 0;
 
-/** Everything in a value that another value could be a copy of. */
+/** Every part of a value that another value could be a copy of. */
 function within(value: unknown, sourceAt: (at: readonly Key[]) => Source, at: readonly Key[] = []): Place[] {
   if (typeof value === 'string') return value === '' ? [] : [{ value, source: sourceAt(at) }];
   if (value === null || typeof value !== 'object' || isEmpty(value)) return [];

@@ -1,4 +1,4 @@
-/** `npm run bench -- memory`: what one API process holds while it works, and whether that grows. */
+/** `npm run bench -- memory`: how much memory one API process holds under load, and whether that grows. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { slope } from './slope.ts';
 
 const MINUTES = 10;
 const EVERY_MS = 10_000;
-/** Code is still being compiled, and caches fill. */
+/** During this time, code is still being compiled and caches fill. */
 const SETTLING_MS = 60_000;
 
 const memory = z.object({ rss: z.number(), heapUsed: z.number(), external: z.number(), handles: z.number() });
@@ -43,7 +43,7 @@ export async function benchMemory({ out, minutes = MINUTES }: BenchOptions): Pro
     }
     const settled = samples.filter(({ atMs }) => atMs >= SETTLING_MS);
     out('');
-    if (settled.length < 2) return out('Not watched for long enough to tell how it grows.');
+    if (settled.length < 2) return out('The run was too short to measure growth.');
     out(`Growth after the first minute, least squares, per 1,000 requests (${settled.length} samples)`);
     for (const [name, of] of [
       ['heap after collection', ({ heapUsed }: Sample) => heapUsed],
@@ -61,7 +61,7 @@ export async function benchMemory({ out, minutes = MINUTES }: BenchOptions): Pro
 
 async function take(api: Server, load: Server, atMs: number): Promise<Sample> {
   const { requests, unexpected } = await load.ask('counts', counted);
-  if (unexpected !== '') throw new Error(`not what the load expects: ${unexpected}`);
+  if (unexpected !== '') throw new Error(`unexpected response: ${unexpected}`);
   const samples = await scrape(api.url);
   const connections = total(samples, 'db_pool_connections', { state: ['used', 'idle'] });
   return { ...(await api.ask('memory', memory)), atMs, requests, connections };

@@ -1,6 +1,6 @@
 /**
- * The load of the memory bench: whatever clients do, right and wrong, round and round, so that the tables end as they
- * began. Tells how many requests there were whenever asked.
+ * The load of the memory bench: valid and invalid requests of all sorts, over and over, which leave the tables as they
+ * were. Reports the number of requests on demand.
  */
 import { connect } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
@@ -32,7 +32,7 @@ async function send(
   return text === '' ? undefined : JSON.parse(text);
 }
 
-/** One client's turn: of each request, and what is to be answered; `n` is unlike that of any other turn. */
+/** One client's turn: every request, with the expected status; `n` is unique to the turn. */
 async function turn(n: string): Promise<void> {
   const key = { 'idempotency-key': `memory-${n}` };
   const policy = { description: n, metadata: '{"bench":true}' };
@@ -64,7 +64,7 @@ async function turn(n: string): Promise<void> {
   );
 }
 
-/** A client that goes away in the middle: of its request, or of the answer. */
+/** A client that disconnects in the middle of its request or of the response. */
 function aborted(bytes: string): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((done) => {

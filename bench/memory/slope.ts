@@ -1,4 +1,4 @@
-/** The slope of the line nearest to the points (x, y), by least squares; 0 when there is none. */
+/** The slope of the line nearest to the points (x, y), by least squares; 0 if undefined. */
 export function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x0, y0] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];

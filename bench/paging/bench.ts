@@ -18,7 +18,7 @@ const ROUND_MS = 300;
 const each = (cells: readonly string[]) => cells.join(' / ');
 const thousands = (rows: number) => rows.toLocaleString('en');
 
-/** A database with so many rows in each table, the API on it, and a session that looks past the API. */
+/** A database with that many rows in each table, the API on it, and a direct session. */
 interface Sized {
   rows: number;
   server: Server;
@@ -26,16 +26,16 @@ interface Sized {
   session: pg.Client;
 }
 
-/** Prints medians of one connection, the pages that the statements read, and their plans. Takes some minutes. */
+/** Prints medians for one connection, the pages that the statements read, and their plans. Takes a few minutes. */
 export async function benchPaging({ out, only = '', rounds = ROUNDS }: BenchOptions): Promise<void> {
   const stage = await startStage();
   const sizes: Sized[] = [];
   try {
     for (const rows of SIZES) sizes.push(await fill(stage, rows));
-    out(`Paging: pages of ${LIMIT}, one connection, medians; buffers are pages of 8 KiB that PostgreSQL looks at`);
+    out(`Paging: pages of ${LIMIT}, one connection, medians; buffers are pages of 8 KiB that PostgreSQL reads`);
     out('');
     out(
-      `Each cell: with ${SIZES.map(thousands).join(' / ')} rows; growth is that of the median from the first to the last`,
+      `Each cell: with ${SIZES.map(thousands).join(' / ')} rows; growth is the ratio of the last median to the first`,
     );
     out('');
     out(tableHead(['list', 'page', 'median ms', 'growth', 'p99 ms', 'CPU µs', 'buffers']));
@@ -98,7 +98,7 @@ async function measure({ processes }: Stage, sizes: readonly Sized[], index: num
   return { cells, plan: plans.at(-1) ?? [] };
 }
 
-/** What writes do to the tables that all families share. */
+/** The statements of writes on the tables that all families share. */
 async function shared({ rows, session }: Sized, out: BenchOptions['out']): Promise<void> {
   const query = (text: string) => session.query(text);
   await query('begin');

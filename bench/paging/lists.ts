@@ -1,4 +1,4 @@
-/** The lists that are measured, and the many rows in them. */
+/** The lists that are measured, and their rows. */
 import { z } from 'zod';
 import { fillTable } from '../../dev/database/fill.ts';
 import { credential } from '../../src/resources/credential.ts';
@@ -16,7 +16,7 @@ export interface List {
   only: Record<string, string>;
 }
 
-/** Whose rows those of one size are. */
+/** The owners of the rows in a database. */
 interface Owners {
   /** Owns about half of the credentials. */
   many: Owner;
@@ -30,7 +30,7 @@ interface Owner {
   key: string;
 }
 
-/** The oldest rows, of the owner of few. */
+/** How many of the oldest rows belong to the owner of few. */
 const FEW = 150;
 
 /** Where pages begin, by the number of the row before which they end; undefined: at the newest. */
@@ -59,7 +59,7 @@ export async function makeOwners(url: string): Promise<Owners> {
 
 type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
-/** So many rows in each of the tables. */
+/** Fills each of the tables. */
 export async function fillLists(query: Query, { many, few, edge }: Owners, rows: number): Promise<void> {
   await fillTable(query, ipPolicy, rows);
   const owner = `case when n <= ${FEW} then '${few.id}' when n % 2 = 0 then '${many.id}' else 'usr_of_another' end`;

@@ -1,4 +1,4 @@
-/** Finds, fetches or builds the programs that the tests run on. */
+/** Finds, fetches or builds the binaries that the tests need. */
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, mkdir, readdir, rm } from 'node:fs/promises';
@@ -14,14 +14,14 @@ import { type Progress, trackProgress } from './progress.ts';
 import { fetchPublished, publication, SOURCES, type Sources } from './published.ts';
 import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION } from './versions.ts';
 
-/** A binary can be had in none of the ways there are. The message says which, what was tried, and what would help. */
+/** A binary could not be obtained in any way. The message says which one, what was tried, and what would help. */
 export class BinaryUnavailable extends Error {
   override readonly name = 'BinaryUnavailable';
   readonly binary: BinaryName;
   constructor(binary: BinaryName, tried: readonly string[]) {
     super(
       `${binary} is not available: ${tried.join('; ')}. ` +
-        `Install Go (the version in dev/control-plane/kubernetes/go.mod or newer), or put the binary into a folder and name that in KUBEBUILDER_ASSETS.`,
+        `Install Go (the version in dev/control-plane/kubernetes/go.mod or newer), or put the binary into a folder and set KUBEBUILDER_ASSETS to it.`,
     );
     this.binary = binary;
   }
@@ -34,11 +34,11 @@ export interface EnsureOptions {
 }
 
 /**
- * The paths of the named binaries. Looked for in `KUBEBUILDER_ASSETS`, then in a cache outside the checkout
- * (`TUNNEL_OPERATOR_CACHE`, by default `~/.cache/tunnel-operator`), kubectl also on the PATH; else fetched into that
- * cache, else built into it. Several processes may ask at the same time: one works, the others wait.
- * @throws BinaryUnavailable for the first that cannot be had; ChecksumMismatch when what was fetched is not what was
- *   published, which is no reason to go on in another way.
+ * Returns the paths of the named binaries. Looks in `KUBEBUILDER_ASSETS`, then in a cache outside the checkout
+ * (`TUNNEL_OPERATOR_CACHE`, by default `~/.cache/tunnel-operator`), for kubectl also on the PATH; otherwise fetches
+ * them into that cache, or builds them. Several processes may ask at the same time: one works, the others wait.
+ * @throws BinaryUnavailable for the first that cannot be obtained; ChecksumMismatch if a download differs from what was
+ *   published, in which case nothing else is tried.
  */
 export async function ensureBinaries<Name extends BinaryName>(
   names: readonly Name[],
@@ -61,7 +61,7 @@ export async function ensureBinaries<Name extends BinaryName>(
   return requireAll(paths, names);
 }
 
-/** Where a binary lies already; undefined if it has to be fetched or built. */
+/** The path of an existing binary; undefined if it has to be fetched or built. */
 async function find(name: BinaryName, platform: Platform): Promise<string | undefined> {
   const assets = process.env.KUBEBUILDER_ASSETS;
   const folders = [...(assets ? [assets] : []), cacheDirectory(name, platform)];
@@ -71,7 +71,7 @@ async function find(name: BinaryName, platform: Platform): Promise<string | unde
   return name === 'kubectl' ? kubectlOnPath() : undefined;
 }
 
-/** kubectl works with servers one minor version apart and, for what tests do with it, with many more. */
+/** kubectl supports servers one minor version apart; for what the tests do, many more work. */
 async function kubectlOnPath(): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, 'kubectl');
@@ -83,7 +83,7 @@ async function kubectlOnPath(): Promise<string | undefined> {
   return undefined;
 }
 
-/** The folder outside of the checkout where everything is kept that was fetched or built. */
+/** The folder outside the checkout that keeps everything fetched or built. */
 export function cacheRoot(): string {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   return process.env.TUNNEL_OPERATOR_CACHE || join(cache, 'tunnel-operator');
@@ -107,7 +107,7 @@ async function obtain(
   await mkdir(directory, { recursive: true });
   let waiting: ReturnType<typeof trackProgress> | undefined;
   const onWait = (pid: number) => {
-    waiting ??= trackProgress(report, 'wait', names, `process ${pid} is at it`);
+    waiting ??= trackProgress(report, 'wait', names, `process ${pid} is working on it`);
   };
   try {
     await withLock(
@@ -127,7 +127,7 @@ async function obtain(
   }
 }
 
-/** Those that could not be fetched, each with the reason. */
+/** The binaries that could not be fetched, each with the reason. */
 async function download(
   names: readonly BinaryName[],
   directory: string,
@@ -165,7 +165,8 @@ async function build(
 ): Promise<void> {
   const [first] = names;
   if (first === undefined) return;
-  if (!(await hasGo())) throw new BinaryUnavailable(first, [reasons.get(first) ?? '', 'there is no Go to build it']);
+  if (!(await hasGo()))
+    throw new BinaryUnavailable(first, [reasons.get(first) ?? '', 'Go is not installed, so it cannot be built']);
   for (const group of buildGroups(names)) {
     const progress = trackProgress(report, 'build', group, 'from Go modules');
     try {
@@ -179,7 +180,7 @@ async function build(
   }
 }
 
-/** What a killed process left half done; only the holder of the lock may do this. */
+/** Removes what a killed process left half finished; only the holder of the lock may do this. */
 async function removeLeftovers(directory: string): Promise<void> {
   const leftovers = (await readdir(directory)).filter((entry) => /^\.(fetch|build)-/.test(entry));
   await Promise.all(leftovers.map((entry) => rm(join(directory, entry), { recursive: true, force: true })));

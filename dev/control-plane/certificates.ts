@@ -1,6 +1,6 @@
-/** The certificates of one throw-away control plane, made in this process: openssl may be missing. */
+/** The certificates of a throw-away control plane, created in this process: openssl may be missing. */
 import { generateKeyPairSync, webcrypto } from 'node:crypto';
-// Before the next one, which asks for it when it is loaded.
+// Must come before the next import, which needs it at load time.
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 
@@ -81,7 +81,7 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 }
 
-/** A day of slack, for clocks that differ (a virtual machine's, after a pause). */
+/** A day of slack for clocks that differ (a virtual machine's after a pause, say). */
 function validity(): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 7 * DAY_MS) };
 }

@@ -1,7 +1,7 @@
-/** The command lines of the control plane's parts: what is set differently from the defaults, and why. */
+/** The command lines of the control plane's components: where they deviate from the defaults, and why. */
 import { join } from 'node:path';
 
-/** Where everything of one control plane lies, below its data directory. */
+/** The paths of one control plane's files below its data directory. */
 export function layout(dataDir: string) {
   const pki = join(dataDir, 'pki');
   return {
@@ -37,15 +37,15 @@ export function etcdArgs(files: Layout, ports: Ports): string[] {
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=test=${peer}`,
-    // The data does not outlive the run, so it need not survive a power cut.
+    // The data does not outlive the run, so it need not survive a power failure.
     '--unsafe-no-fsync',
-    // The default of 2 GiB is reached by load tests that rewrite many objects between two compactions.
+    // Load tests that rewrite many objects between two compactions exceed the default of 2 GiB.
     `--quota-backend-bytes=${8 * 1024 ** 3}`,
     '--log-level=warn',
   ];
 }
 
-/** @param extra added at the end, where they win over ours (a repeated flag's last value counts). */
+/** @param extra appended, so that they win over the flags here (the last value of a repeated flag counts). */
 export function apiServerArgs(
   files: Layout,
   ports: Ports,
@@ -55,9 +55,9 @@ export function apiServerArgs(
     `--etcd-servers=http://127.0.0.1:${ports.etcdClient}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.apiServer}`,
-    // Found out from the routing table otherwise, which fails on a machine without a network.
+    // Otherwise read from the routing table, which fails on a machine without a network.
     '--advertise-address=127.0.0.1',
-    // Nobody reaches this server by the Service `kubernetes`, and endpoints may not be on loopback.
+    // Nobody uses the Service `kubernetes` to reach this server, and endpoints may not be on loopback.
     '--endpoint-reconciler-type=none',
     `--tls-cert-file=${files.serverCertificate}`,
     `--tls-private-key-file=${files.serverKey}`,
@@ -68,19 +68,19 @@ export function apiServerArgs(
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
     '--service-cluster-ip-range=10.96.0.0/16',
     '--allow-privileged=true',
-    // Load tests run against it, and a 429 from here would be measured as ours. The defaults are 400 and 200.
+    // Load tests run against it, and its 429s would distort them. The defaults are 400 and 200.
     '--max-requests-inflight=4000',
     '--max-mutating-requests-inflight=2000',
     '--event-ttl=15m0s',
-    // Without the controller manager there are no `default` service accounts, and admission refuses every pod.
+    // Without the controller manager there are no `default` service accounts, and admission rejects every Pod.
     ...(options.controllerManager ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ...options.extra,
   ];
 }
 
 /**
- * The controllers that a namespace and an operator need. Not all of them: each keeps watches and caches in the server
- * for kinds that no test has, and there are no nodes to schedule anything on.
+ * The controllers that a namespace and an operator need. Not all: each keeps watches and caches in the server for kinds
+ * that no test uses, and there are no nodes to schedule anything on.
  */
 const CONTROLLERS = [
   'garbage-collector-controller',
@@ -102,9 +102,9 @@ export function controllerManagerArgs(files: Layout): string[] {
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${files.serviceAccountKey}`,
     `--root-ca-file=${files.ca}`,
-    // No port of its own: nothing asks for its health or metrics.
+    // No port: nothing reads its health or metrics.
     '--secure-port=0',
-    // 20 and 30 by default, which makes the deletion of a namespace with a thousand objects a matter of minutes.
+    // With the defaults of 20 and 30, deleting a namespace with a thousand objects takes minutes.
     '--kube-api-qps=500',
     '--kube-api-burst=1000',
     '--concurrent-gc-syncs=20',

@@ -15,29 +15,32 @@ import { writeCredentials } from './credentials.ts';
 import { externalControlPlane } from './external.ts';
 import { formatProgress, type Progress } from './progress.ts';
 
-/** Nothing of ours: etcd takes `ETCD_*` for flags, and nobody here needs a proxy. */
+/** Does not inherit this process's environment: etcd reads `ETCD_*` as flags, and nothing here needs a proxy. */
 const CHILD_ENVIRONMENT = { PATH: process.env.PATH };
 
-/** Of a busy machine. */
+/** Generous, for a busy machine. */
 const READINESS = { timeoutMs: 60_000 };
 
 export interface ControlPlaneOptions {
-  /** For keys, logs and etcd's data; made and removed with the control plane. Default: a new one under the temporary directory. */
+  /**
+   * For keys, logs and etcd's data; made and removed with the control plane. Default: a new one under the temporary
+   * directory.
+   */
   readonly dataDir?: string;
   /**
    * `true`: start the kube-controller-manager, without which nothing is garbage-collected, namespaces are not deleted
-   * and have no service accounts. `'if-available'` (the default): start it, or log why it cannot be had.
+   * and have no service accounts. `'if-available'` (the default): start it, or log why it is unavailable.
    */
   readonly controllerManager?: boolean | 'if-available';
-  /** More flags for kube-apiserver, e.g. `--watch-cache=false`; they win over ours. */
+  /** More flags for kube-apiserver, e.g. `--watch-cache=false`; they override the defaults. */
   readonly apiServerArgs?: readonly string[];
-  /** Told in lines what is fetched, built and started. */
+  /** Receives progress, line by line: what is fetched, built and started. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * Starts a control plane of its own, or answers for the cluster of `TEST_KUBECONFIG` if that is set. The processes do
- * not outlive this one, even when it is killed by SIGKILL.
+ * Starts a control plane, or returns a handle for the cluster of `TEST_KUBECONFIG` if that is set. The processes do not
+ * outlive this one, even if it is killed by SIGKILL.
  * @throws BinaryUnavailable when etcd, kube-apiserver or kubectl (or, if asked for by `true`, kube-controller-manager)
  *   can neither be found nor fetched nor built; ChildExited or WaitTimeout when they do not come up.
  */
@@ -83,7 +86,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
 
   async function stop(): Promise<void> {
-    // The API server would spend its grace on clients that still watch; nothing of it has to be kept.
+    // The API server would spend its grace period on clients that still watch, and nothing in it needs to be saved.
     await Promise.all([running.controllerManager?.stop({ graceMs: 1000 }), running.apiServer?.stop({ graceMs: 1000 })]);
     await running.etcd?.stop({ graceMs: 1000 });
     await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
@@ -136,12 +139,12 @@ async function controllerManagerBinary(
     return (await ensureBinaries(['kube-controller-manager'], { onProgress }))['kube-controller-manager'];
   } catch (error) {
     if (wanted === true || !(error instanceof BinaryUnavailable)) throw error;
-    log(`going on without garbage collection and service accounts: ${error.message}`);
+    log(`continuing without garbage collection and service accounts: ${error.message}`);
     return undefined;
   }
 }
 
-/** Whether a GET answers with 200. */
+/** Whether a GET returns 200. */
 function get(server: string, path: string, ca: string, client: KeyPair): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const tls = { ca, cert: client.certificate, key: client.key, agent: false as const };
@@ -149,7 +152,7 @@ function get(server: string, path: string, ca: string, client: KeyPair): Promise
       response.resume();
       response.once('end', () => resolve(response.statusCode === 200));
     });
-    sent.once('timeout', () => sent.destroy(new Error(`no answer from ${path}`)));
+    sent.once('timeout', () => sent.destroy(new Error(`no response from ${path}`)));
     sent.once('error', reject);
     sent.end();
   });

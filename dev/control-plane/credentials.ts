@@ -13,7 +13,10 @@ export interface Credentials {
   readonly kubeconfig: string;
 }
 
-/** Makes all keys and certificates of a control plane that will listen at `server`, and writes them where its parts look. */
+/**
+ * Creates all keys and certificates of a control plane that will listen at `server`, and writes them where it expects
+ * them.
+ */
 export async function writeCredentials(files: Layout, server: string): Promise<Credentials> {
   await mkdir(files.pki, { recursive: true, mode: 0o700 });
   const authority = await createAuthority('tunnel-operator-test');

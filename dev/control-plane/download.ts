@@ -6,18 +6,18 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** A closed network must cost little: whoever has one waits for this before anything is built. */
+/** Short, since on a closed network everyone waits for it before a build starts. */
 const CONNECT_TIMEOUT_MS = 1500;
-/** The name lookup comes before the connection and has no timeout of its own. */
+/** Includes the DNS lookup, which has no timeout of its own. */
 const FIRST_ANSWER_TIMEOUT_MS = 8000;
 const STALLED_TIMEOUT_MS = 30_000;
 
-/** The network, the server or its answer is to blame; there may be another way to get the thing. */
+/** The network, the server or its response is at fault; there may be another way to get the file. */
 export class DownloadFailed extends Error {
   override readonly name = 'DownloadFailed';
 }
 
-/** What arrived is not what was published. Never a reason to use it, nor to try the same again. */
+/** The download differs from what was published. It is not used, and the download is not retried. */
 export class ChecksumMismatch extends Error {
   override readonly name = 'ChecksumMismatch';
 }
@@ -37,7 +37,7 @@ export async function fetchText(url: string): Promise<string> {
 
 /**
  * Writes the file at `url` to `path`. Nothing is left there on failure.
- * @param onBytes told the bytes so far and, if the server says so, of how many.
+ * @param onBytes called with the bytes so far and, if known, the total
  * @throws DownloadFailed, ChecksumMismatch
  */
 export async function fetchFile(
@@ -49,7 +49,7 @@ export async function fetchFile(
   const hash = createHash(checksum.algorithm);
   try {
     await request(url, async (response) => {
-      if (response.body === null) throw new Error('an empty answer');
+      if (response.body === null) throw new Error('an empty response');
       const length = response.headers.get('content-length');
       const total = length === null ? undefined : Number(length);
       let received = 0;
@@ -96,7 +96,7 @@ async function request<T>(url: string, read: (response: FetchResponse) => Promis
   }
 }
 
-/** undici says `fetch failed` and puts what happened into the cause. */
+/** undici's message is only `fetch failed`; the cause says what happened. */
 function reason(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
   const told = cause instanceof Error ? cause : error;

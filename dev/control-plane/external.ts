@@ -3,11 +3,11 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { ensureBinaries } from './binaries.ts';
 import type { ControlPlane } from './control-plane-handle.ts';
 
-/** Thrown when a test wants to kill or pause a cluster that is not ours. */
+/** Thrown when a test tries to kill or pause an external cluster. */
 export class NotOurCluster extends Error {
   override readonly name = 'NotOurCluster';
   constructor(verb: string) {
-    super(`cannot ${verb} the API server: the cluster of TEST_KUBECONFIG is not ours to disturb`);
+    super(`cannot ${verb} the API server: the cluster of TEST_KUBECONFIG must not be disturbed`);
   }
 }
 

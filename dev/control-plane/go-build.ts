@@ -1,4 +1,4 @@
-/** Building binaries from Go modules: with pinned versions and checksums, where nothing published can be fetched. */
+/** Builds binaries from Go modules with pinned versions and checksums, if published ones cannot be fetched. */
 import { execFile, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: M
 
 interface Recipe {
   readonly package: string;
-  /** A folder beside this file with the go.mod to build in. Without: installed by its version alone. */
+  /** The folder next to this file whose go.mod to build with. Without it, the package is installed by version. */
   readonly module?: 'kubernetes' | 'etcd';
-  /** For the linker, what `--version` then says. */
+  /** Linker variables, which set what `--version` prints. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
@@ -38,7 +38,7 @@ function kubernetes(command: string): Recipe {
   return { module: 'kubernetes', package: `k8s.io/kubernetes/cmd/${command}`, variables: KUBERNETES_LINKED };
 }
 
-/** Go ran and failed; the message ends with what it said. */
+/** Go ran and failed; the message ends with its output. */
 export class BuildFailed extends Error {
   override readonly name = 'BuildFailed';
 }
@@ -51,7 +51,7 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** The names grouped by what one run of `go build` makes; packages of one module share most of the work. */
+/** Groups the names by runs of `go build`; packages of one module share most of the work. */
 export function buildGroups(names: readonly BinaryName[]): BinaryName[][] {
   const groups = new Map<string, BinaryName[]>();
   for (const name of names) {
@@ -63,7 +63,7 @@ export function buildGroups(names: readonly BinaryName[]): BinaryName[][] {
 
 /**
  * Builds one group of `buildGroups` into `directory`; each binary appears there complete or not at all.
- * @param onPackage told how many packages have been compiled so far; those in Go's own cache do not count.
+ * @param onPackage called with the number of packages compiled so far, not counting those in Go's own cache
  * @throws BuildFailed
  */
 export async function goBuild(
@@ -95,13 +95,13 @@ export async function goBuild(
 }
 
 async function go(args: string[], env: NodeJS.ProcessEnv, onPackage: (compiled: number) => void): Promise<void> {
-  // GOFLAGS of the user's may set -mod or tags; GOWORK may point to another workspace.
+  // The user's GOFLAGS may set -mod or tags; GOWORK may point to another workspace.
   const closed = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', ...env };
   const child = spawn('go', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...closed } });
   const said: string[] = [];
   let compiled = 0;
   for await (const line of createInterface({ input: child.stderr })) {
-    // With -v every compiled package is a line of its path alone; all else is a message.
+    // With -v, a line with nothing but a path is a compiled package; anything else is a message.
     if (/^[\w.~-]+(\/[\w.~-]+)*$/.test(line)) onPackage(++compiled);
     else if (!line.startsWith('go: downloading ')) said.push(line);
   }

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { KeyPair } from './certificates.ts';
 
 /**
- * A kubeconfig that carries everything in itself, so that its text alone gives access.
+ * A self-contained kubeconfig: its text alone gives access.
  * @param ca PEM of the authority that signed the server's certificate.
  */
 export function renderKubeconfig(options: {

@@ -1,5 +1,5 @@
 /**
- * A lock between processes, as a file: one of them builds, the others wait for it. Not `proper-lockfile`, which lets two
+ * A lock file between processes: one of them builds, the others wait for it. Not `proper-lockfile`, which can let two
  * in after a holder has died: docs/decisions/0008-own-lock-of-the-binaries.md.
  */
 import { randomUUID } from 'node:crypto';
@@ -10,7 +10,9 @@ import { isRunning } from '../../src/postgres/is-running.ts';
 
 /** A holder touches its lock this often … */
 const HEARTBEAT_MS = 5_000;
-/** … and one that has not for so long is taken for dead where its pid cannot be asked for (another host or container). */
+/**
+ * … and if its pid cannot be checked (another host or container), it counts as dead after not doing so for this long.
+ */
 const STALE_MS = 60_000;
 
 interface Holder {
@@ -20,14 +22,14 @@ interface Holder {
 }
 
 export interface LockOptions {
-  /** Called with the holder's pid, again and again, while waiting. */
+  /** Called repeatedly with the holder's pid while waiting. */
   readonly onWait?: (pid: number) => void;
   readonly intervalMs?: number;
 }
 
 /**
- * Runs `action` while holding the lock file at `path`, whose folder must exist. Waits without limit for a living
- * holder; a lock left by a dead process is broken.
+ * Runs `action` while holding the lock file at `path`, whose folder must exist. Waits indefinitely for a live holder;
+ * breaks the lock of a dead one.
  */
 export async function withLock<T>(path: string, action: () => Promise<T>, options: LockOptions = {}): Promise<T> {
   const own: Holder = { token: randomUUID(), pid: process.pid, host: hostname() };
@@ -48,7 +50,7 @@ export async function withLock<T>(path: string, action: () => Promise<T>, option
   }
 }
 
-/** Links a finished file into place, so that nobody ever reads half a lock. */
+/** Links a complete file into place, so that nobody ever reads half a lock. */
 async function tryLock(path: string, own: Holder): Promise<boolean> {
   const draft = `${path}.${own.token}`;
   await writeFile(draft, JSON.stringify(own));
@@ -85,8 +87,8 @@ async function isStale(path: string): Promise<boolean> {
 }
 
 /**
- * Takes the dead holder's lock away, and no other. Only one at a time may: else one who looked earlier could take away what
- * the next holder has just got.
+ * Removes the dead holder's lock and no other. Only one process at a time may do so: otherwise one that looked earlier
+ * could remove the lock that the next holder has just taken.
  */
 async function breakLock(path: string, dead: Holder): Promise<void> {
   const breaking = `${path}.breaking`;
@@ -94,7 +96,7 @@ async function breakLock(path: string, dead: Holder): Promise<void> {
     await mkdir(breaking);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    // Of one that died in the middle of the few lines below.
+    // Left by a process that died in the middle of the few lines below.
     if (await isStale(breaking)) await rm(breaking, { recursive: true, force: true });
     return;
   }

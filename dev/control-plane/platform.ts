@@ -1,4 +1,4 @@
-/** An operating system and processor in the names that Go, and all that is built with it, has for them. */
+/** An operating system and processor, as Go and everything built with it name them. */
 export interface Platform {
   readonly os: 'linux' | 'darwin';
   readonly arch: 'amd64' | 'arm64';

@@ -1,9 +1,9 @@
-/** What `ensureBinaries` is busy with. */
+/** What `ensureBinaries` is doing. */
 export interface Progress {
   readonly step: 'download' | 'build' | 'wait';
   /** The binaries in question. */
   readonly names: readonly string[];
-  /** Since this step began. */
+  /** Since the step started. */
   readonly elapsedSeconds: number;
   /** E.g. `12 of 97 MB`. */
   readonly detail: string;

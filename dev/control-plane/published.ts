@@ -1,9 +1,9 @@
 /**
- * Binaries that others have published: etcd, kube-apiserver and kubectl in the archives that controller-tools makes for
- * `envtest`, kube-controller-manager (Linux only) with the Kubernetes release, helm with its own.
+ * Published binaries: etcd, kube-apiserver and kubectl in the archives that controller-tools makes for `envtest`,
+ * kube-controller-manager (Linux only) with the Kubernetes release, helm with its own.
  *
- * Tried out against a server on loopback that has the same layout (`published.test.ts`); the real servers could not be
- * reached from where this was written.
+ * Tested against a server on loopback with the same layout (`binaries.test.ts`); the real servers could not be reached
+ * from where this was written.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { type Checksum, DownloadFailed, fetchFile, fetchText } from './download.
 import type { Platform } from './platform.ts';
 import { HELM_VERSION, KUBERNETES_VERSION } from './versions.ts';
 
-/** Where things are published; tests put a server of their own here. No trailing slashes. */
+/** Base URLs of the publications, without trailing slashes; tests replace them by their own server. */
 export interface Sources {
   readonly envtestIndex: string;
   readonly kubernetes: string;
@@ -31,13 +31,13 @@ export const SOURCES: Sources = {
 
 export interface FetchOptions {
   readonly platform: Platform;
-  /** Where the binaries go, each complete or not at all. A temporary folder is made in it. */
+  /** The folder for the binaries; each appears complete or not at all. A temporary folder is created in it. */
   readonly directory: string;
   readonly sources: Sources;
   readonly onBytes?: (received: number, total: number | undefined) => void;
 }
 
-/** Those of `names` that come together: fetched once. Undefined: nobody publishes it for this platform. */
+/** The publication that contains a binary; undefined if nobody publishes it for this platform. */
 export function publication(name: BinaryName, { os }: Platform): 'envtest' | 'kubernetes' | 'helm' | undefined {
   if (name === 'etcd' || name === 'kube-apiserver' || name === 'kubectl') return 'envtest';
   if (name === 'kube-controller-manager') return os === 'linux' ? 'kubernetes' : undefined;
@@ -85,12 +85,12 @@ const EnvtestIndex = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),
 });
 
-/** Not every patch release of Kubernetes has an archive: the newest of our minor version will do. */
+/** Not every patch release of Kubernetes has an archive: the newest of the minor version will do. */
 async function findEnvtest({ platform, sources }: FetchOptions): Promise<Archive> {
-  // All scalars as text: a checksum may look like a number.
+  // Read all scalars as text: a checksum may look like a number.
   const index = parse(await fetchText(sources.envtestIndex), { schema: 'failsafe' });
   const parsed = EnvtestIndex.safeParse(index);
-  if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}: not the index that was expected`);
+  if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}is not the expected index`);
   const { releases } = parsed.data;
   const version = newestPatch(Object.keys(releases), KUBERNETES_VERSION);
   const entry = releases[`v${version}`]?.[`envtest-v${version}-${platform.os}-${platform.arch}.tar.gz`];
@@ -120,7 +120,7 @@ function minorOf(version: string): string {
   return version.split('.').slice(0, 2).join('.');
 }
 
-/** The first word of a checksum file, with or without a file name behind it. */
+/** The first word of a checksum file, which may be followed by a file name. */
 function parseChecksum(algorithm: Checksum['algorithm'], text: string): Checksum {
   const hex = text.trim().split(/\s+/)[0] ?? '';
   const digits = algorithm === 'sha256' ? 64 : 128;
@@ -129,7 +129,7 @@ function parseChecksum(algorithm: Checksum['algorithm'], text: string): Checksum
   return { algorithm, hex };
 }
 
-/** Unpacks an archive and moves the named files, in whichever folder of it they are, up into `directory`. */
+/** Unpacks an archive and moves the named files, from whichever folder in it, into `directory`. */
 async function unpack(archive: string, directory: string, names: readonly string[]): Promise<void> {
   const into = join(directory, 'unpacked');
   await mkdir(into);

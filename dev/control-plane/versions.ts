@@ -1,6 +1,6 @@
 /**
- * The versions that the tests run on. The Go modules in `kubernetes/` and `etcd/` require the same ones; a test
- * compares them.
+ * The versions that the tests use. The Go modules in `kubernetes/` and `etcd/` require the same ones; a test compares
+ * them.
  */
 export const KUBERNETES_VERSION = '1.36.3';
 export const ETCD_VERSION = '3.6.10';

@@ -1,9 +1,9 @@
-/** Databases of a running server. The server is named by the URL of a superuser to any database of it. */
+/** Databases of a running server, which is identified by a superuser's URL to any of its databases. */
 import { Client, escapeIdentifier } from 'pg';
 
 /**
  * Creates a database and returns its URL.
- * @param options.template copied whole; nobody may be connected to it.
+ * @param options.template the database to copy; nobody may be connected to it.
  */
 export async function createDatabase(
   server: string,
@@ -15,14 +15,14 @@ export async function createDatabase(
   return databaseUrl(server, name);
 }
 
-/** Drops a database, whoever is connected to it. It need not exist. */
+/** Drops a database, even if somebody is connected to it. It need not exist. */
 export async function dropDatabase(server: string, name: string): Promise<void> {
   await query(server, `DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
 }
 
 /**
- * Makes a database to clone from, once for all processes that ask: the first creates it and calls `prepare` with its
- * URL (migrations, say; it must close its connections), the others wait. A failed one is dropped again.
+ * Creates a template database, once for all processes that ask: the first creates it and calls `prepare` with its URL
+ * (for migrations, say; it must close its connections), the others wait. If that fails, the database is dropped again.
  */
 export async function ensureTemplate(
   server: string,
@@ -30,13 +30,13 @@ export async function ensureTemplate(
   prepare: (url: string) => Promise<void>,
 ): Promise<void> {
   await withClient(server, async (client) => {
-    // Held by the session, so a process that dies leaves no lock behind.
+    // Held by the session, so that a process that dies leaves no lock behind.
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
     const marked = await client.query('SELECT 1 FROM pg_database WHERE datname = $1 AND datistemplate', [name]);
     if (marked.rowCount === 1) return;
     await dropDatabase(server, name);
     await prepare(await createDatabase(server, name));
-    // Marked last: an unmarked one is known to be unfinished.
+    // Marked last, so that an unmarked one is known to be unfinished.
     await client.query(`ALTER DATABASE ${escapeIdentifier(name)} IS_TEMPLATE true`);
   });
 }
@@ -51,7 +51,7 @@ async function query(server: string, sql: string): Promise<void> {
   await withClient(server, (client) => client.query(sql));
 }
 
-/** On the database `postgres`, which no one copies or drops. */
+/** On the database `postgres`, which nobody copies or drops. */
 async function withClient<T>(server: string, action: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: databaseUrl(server, 'postgres'), connectionTimeoutMillis: 5000 });
   await client.connect();

@@ -5,7 +5,7 @@ import type { Statement } from '../../src/api/store/statement.ts';
 
 type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
-/** The statements that some work asks for; it is told that there are no rows. */
+/** The statements that `work` runs; each returns no rows. */
 export async function statementsOf(work: (db: Executor) => Promise<unknown>): Promise<[Statement, ...Statement[]]> {
   const asked: Statement[] = [];
   await work({
@@ -15,7 +15,7 @@ export async function statementsOf(work: (db: Executor) => Promise<unknown>): Pr
     },
   });
   const [first, ...others] = asked;
-  if (!first) throw new Error('nothing was asked');
+  if (!first) throw new Error('no statement was run');
   return [first, ...others];
 }
 
@@ -42,7 +42,7 @@ export async function explain(query: Query, { text, values }: Statement, options
   }
 }
 
-/** Pages of 8 KiB that an analyzed statement looked at. */
+/** Pages of 8 KiB that an analyzed statement accessed. */
 export function buffersOf(lines: readonly string[]): number {
   const own = lines.find((line) => line.includes('Buffers:')) ?? '';
   return [...own.matchAll(/(?:hit|read)=(\d+)/g)].reduce((sum, [, pages]) => sum + Number(pages), 0);

@@ -1,4 +1,4 @@
-/** Statements that writes of every family run on tables that all families share, and rows for those. */
+/** The statements that writes of every family run on shared tables, and rows for those tables. */
 
 import * as idempotency from '../../src/api/crud/idempotency.ts';
 import { removeModules } from '../../src/api/crud/module-store.ts';
@@ -15,7 +15,7 @@ type Query = (text: string) => Promise<{ rows: unknown[] }>;
 const OWN = idOfRow('ec', 1);
 const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
 
-/** So many rows in each of the tables that the statements below read. */
+/** Fills each of the tables that the statements below read. */
 export async function fillShared(query: Query, count: number): Promise<void> {
   const fill = (table: string, values: Record<string, string> = {}) =>
     fillTable(query, { table, prefix: 'x' }, count, values);
@@ -36,7 +36,7 @@ export async function fillShared(query: Query, count: number): Promise<void> {
   });
 }
 
-/** By name; none may read more of its table than concerns it. */
+/** By name; none may read more of its table than it needs. */
 export async function hotStatements(): Promise<Record<string, Statement>> {
   const from = { referrer: { name: 'endpoint_configuration' }, referrerId: OWN, field: 'ip_policy_ids' };
   const pointer = { id: idOfRow('x', 7), at: '/ip_policy_ids/0', to: [{ ...ipPolicy, prefix: 'x' }] };
@@ -44,7 +44,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
   const one = async (work: Parameters<typeof statementsOf>[0]) => (await statementsOf(work))[0];
   const swept = await statementsOf((db) => idempotency.sweep({ ...db, ...NO_DATABASE }));
   const [tokens, keys] = swept;
-  if (!keys) throw new Error('a sweep has two statements');
+  if (!keys) throw new Error('a sweep must have two statements');
   return {
     'references: set': await one((db) => setReferences(db, from, [pointer]).catch(() => undefined)),
     'references: forget one place': await one((db) => setReferences(db, from, [])),

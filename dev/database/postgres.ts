@@ -1,20 +1,23 @@
-/** The PostgreSQL that tests run on: quick to write, and it can be crashed and paused. */
+/** The PostgreSQL that tests use: fast writes, and it can be crashed and paused. */
 import { startTemporaryPostgres } from '../../src/postgres/temporary.ts';
 import { type ProcessStats, processStats } from '../processes/stats.ts';
 import { waitFor } from '../processes/wait.ts';
 
 export interface Postgres {
-  /** Of a superuser, to the database `postgres`. Listens on 127.0.0.1 alone. */
+  /** A superuser's URL to the database `postgres`. The server listens only on 127.0.0.1. */
   readonly url: string;
-  /** Where its data and its log (`server.log`) are while it runs. */
+  /** The folder with its data and its log (`server.log`) while it runs. */
   readonly dataDir: string;
-  /** The server's main process and what it takes now. */
+  /** The server's main process and its current resource usage. */
   stats(): Promise<ProcessStats[]>;
-  /** Ends the server and removes its data. May be called again. */
+  /** Stops the server and removes its data. May be called again. */
   stop(): Promise<void>;
   /** SIGKILL: connections break, nothing is flushed. The data stays. */
   crash(): Promise<void>;
-  /** Starts it again on the same port and data, after `crash` or in place of a running one; returns when it answers. */
+  /**
+   * Starts it again on the same port and data, after `crash` or in place of a running one; returns when it accepts
+   * connections.
+   */
   restart(): Promise<void>;
   /** SIGSTOP of the server's main process: new connections hang. */
   pause(): Promise<void>;
@@ -23,15 +26,15 @@ export interface Postgres {
 
 const SETTINGS = {
   max_connections: 300,
-  // What is written need not survive a power cut. It does survive `crash`, for which synchronous_commit stays on:
-  // it then costs a write and no flush.
+  // Writes need not survive a power failure. They must survive `crash`, so synchronous_commit stays on: without fsync,
+  // it costs a write but no flush.
   fsync: 'off',
   full_page_writes: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
 };
 
-/** Starts a server with an empty cluster. It does not outlive this process, even when that is killed by SIGKILL. */
+/** Starts a server with an empty cluster. It does not outlive this process, even if that is killed by SIGKILL. */
 export async function startPostgres(options: { readonly log?: (line: string) => void } = {}): Promise<Postgres> {
   const startedAt = performance.now();
   const server = await startTemporaryPostgres({ settings: SETTINGS });
@@ -51,7 +54,7 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
       return processStats(running ? [{ name: 'postgres', pid: running.pid }] : []);
     },
     stop: async () => {
-      // A paused one would not be asked, but waited for.
+      // A paused one would not react; it would be waited for.
       await resume();
       await server.stop();
     },
@@ -61,7 +64,8 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
     },
     restart: async () => {
       await resume();
-      // After a crash the old server's children may hold its shared memory for a moment, and a new one refuses to start.
+      // After a crash the old server's children may hold its shared memory for a moment, which keeps a new one from
+      // starting.
       await waitFor('PostgreSQL to start', () => server.restart().then(() => true), { intervalMs: 200 });
     },
     pause: () => signal('SIGSTOP'),

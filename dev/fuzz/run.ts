@@ -1,4 +1,4 @@
-/** The API on a database, and schemathesis at it: requests made from its OpenAPI document, right and wrong ones. */
+/** The API on a database, and schemathesis running against it: valid and invalid requests from its OpenAPI document. */
 import { type StdioOptions, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,18 +17,18 @@ export interface FuzzTarget {
   url: string;
   admin: FuzzCaller;
   user: FuzzCaller;
-  /** Lines that the API should not have logged: errors of its own, and secrets. */
+  /** Lines that the API should not have logged: internal errors, and secrets. */
   badLines(): string[];
   stop(): Promise<void>;
 }
 
 export interface FuzzCaller {
   key: string;
-  /** What later requests need: keys and their owners, without which there is only 401, and the domain. */
+  /** What later requests need: keys and their owners, without which everything is 401, and the domain. */
   keptIds: string[];
 }
 
-/** Tokens by their shape, since only schemathesis sees those that it makes; the rest by their beginnings. */
+/** Tokens by their form, since only schemathesis sees those that it creates; the rest by their prefixes. */
 const SECRET = /tnl_(?:ak|cr)_[0-9A-Za-z]{43}|tnl_ak_of_the_fuzz_test|whsec_[A-Za-z0-9+/]{32}|PRIVATE KEY/;
 
 const line = z.object({ level: z.number() });
@@ -56,7 +56,7 @@ export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
     const [adminKey] = (await client.apiKeys.page()).items;
     const user = await client.users.create({ name: 'fuzz' });
     const userKey = await client.apiKeys.create({ owner_id: user.id });
-    // What no generator finds by itself: certificates, and a domain that covers the hostports of the examples.
+    // No generator finds these by itself: certificates, and a domain that covers the hostports of the examples.
     const { pem, keyPem } = await makeCertificate({ subject: 'CN=www.example.com' });
     await client.tlsCertificates.create({ certificate_pem: pem, private_key_pem: keyPem });
     const domain = await client.reservedDomains.create({ domain: '*.example.com' });
@@ -84,18 +84,18 @@ export interface FuzzOptions {
   seed: number;
   /** More arguments of `schemathesis run`. */
   args: readonly string[];
-  /** Default: standard output of this process gets the report. */
+  /** Returns the report; by default it goes to the standard output of this process. */
   quiet?: boolean;
 }
 
-/** Whether nothing was found, and the report, if it was asked for quietly. */
+/** Whether nothing was found; and the report, if `quiet`. */
 export async function fuzz(options: FuzzOptions): Promise<{ ok: boolean; report: string }> {
   const { schemathesis, target, as, seed, args, quiet = false } = options;
   const cwd = await mkdtemp(join(tmpdir(), 'tunnel-operator-fuzz-'));
   const all = ['--config-file', join(HERE, 'schemathesis.toml'), 'run', `${target.url}/openapi.json`];
   const stdio: StdioOptions = ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit'];
   const child = spawn(schemathesis, [...all, '--no-color', '--seed', String(seed), ...args], {
-    // It keeps what it has found where it runs.
+    // It keeps its findings in its working directory.
     cwd,
     stdio,
     env: {

@@ -1,4 +1,4 @@
-/** schemathesis, a Python program: in a virtual environment of its own, made when it is first needed. */
+/** schemathesis, a Python program, in its own virtual environment, which is created on first use. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,19 +8,20 @@ import { cacheRoot } from '../control-plane/binaries.ts';
 import { withLock } from '../control-plane/lock.ts';
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
-/** What schemathesis asks for. */
+/** The least version that schemathesis supports. */
 const LEAST_PYTHON = '3.11';
 const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 
 const run = promisify(execFile);
 
-/** schemathesis cannot be had here; the message says why. */
+/** schemathesis is unavailable; the message says why. */
 export class SchemathesisUnavailable extends Error {
   override readonly name = 'SchemathesisUnavailable';
 }
 
 /**
- * Path of the program, after installing it if need be (half a minute). Several processes may ask at the same time.
+ * Returns the path of the program, installing it if necessary (half a minute). Several processes may ask at the same
+ * time.
  * @throws SchemathesisUnavailable without Python, or when the packages cannot be installed
  */
 export async function ensureSchemathesis(): Promise<string> {
@@ -30,7 +31,7 @@ export async function ensureSchemathesis(): Promise<string> {
   const program = join(folder, 'bin', 'schemathesis');
   await mkdir(dirname(folder), { recursive: true });
   await withLock(`${folder}.lock`, async () => {
-    // Written last: an environment without it was given up half-way.
+    // Written last: an environment without it is incomplete.
     const complete = join(folder, '.complete');
     if (await exists(complete)) return;
     const python = await findPython();
@@ -53,7 +54,7 @@ async function findPython(): Promise<string> {
     );
     if (fits) return python;
   }
-  throw new SchemathesisUnavailable(`there is no Python from ${LEAST_PYTHON} on with its venv module`);
+  throw new SchemathesisUnavailable(`Python ${LEAST_PYTHON} or later with the venv module is not installed`);
 }
 
 async function must(command: string, args: readonly string[]): Promise<void> {

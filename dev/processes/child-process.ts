@@ -1,10 +1,10 @@
-/** Long-running child processes: they never outlive the process that started them. */
+/** Long-running child processes that never outlive the process that started them. */
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { type WaitOptions, waitFor } from './wait.ts';
 
-/** How a child ended. */
+/** How a child exited. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -15,11 +15,13 @@ export interface ChildOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Standard output and error are appended here; nothing is piped through this process, which may be too busy to read. */
+  /**
+   * Standard output and error are appended to this file, not piped through this process, which may be too busy to read.
+   */
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** A folder that is removed if this process is gone before the child: nobody else is left to do it. */
+  /** A folder to remove if this process dies before the child: nobody else is left to do it. */
   readonly removeOnLoss?: string;
 }
 
@@ -27,21 +29,21 @@ export interface Child {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
-  /** The exit, once there is one. The child does not keep this process alive; `stop` waits for its end. */
+  /** The exit, once there is one. The child does not keep this process alive; `stop` waits for its exit. */
   exit(): Exit | undefined;
-  /** Sends a signal; does nothing when the process has ended. */
+  /** Sends a signal; does nothing if the process has exited. */
   kill(signal: NodeJS.Signals): void;
-  /** Asks with `signal` (SIGTERM), insists with SIGKILL after `graceMs` (5000), returns when it has ended. */
+  /** Sends `signal` (SIGTERM), then SIGKILL after `graceMs` (5000); returns when the process has exited. */
   stop(options?: { readonly signal?: NodeJS.Signals; readonly graceMs?: number }): Promise<Exit>;
-  /** The last `lines` (30) lines that it has written to its log. */
+  /** The last `lines` (30) lines of its log. */
   logTail(lines?: number): string;
 }
 
 /**
  * Finally clauses and exit hooks do not run when a process is killed by SIGKILL, and macOS has no parent-death signal.
- * So a shell leaves a watcher behind that reads from a pipe which only our process holds open, and then becomes the
- * command by `exec` (so the pid that Node knows is the command's). End of file means that we are gone. The watcher is
- * forked twice, so that the command does not find a child that it does not know.
+ * So a shell starts a watcher that reads from a pipe which only this process holds open, and then becomes the command
+ * by `exec` (so that Node knows the command's pid). End of file means that this process is gone. The watcher is forked
+ * twice, so that the command does not inherit an unknown child.
  */
 const LIFELINE = `
 folder=$1
@@ -56,7 +58,7 @@ exec "$@"
 `;
 
 /**
- * Starts a command that is killed when this process ends, however it ends.
+ * Starts a command that is killed when this process exits, however it exits.
  * @throws when the command cannot be spawned (an unknown command shows as an exit with code 127).
  */
 export function startChild(options: ChildOptions): Child {
@@ -65,7 +67,7 @@ export function startChild(options: ChildOptions): Child {
   const words = [options.removeOnLoss ?? '', options.command, ...options.args];
   const child = spawn('/bin/sh', ['-c', LIFELINE, options.name, ...words], {
     stdio: ['ignore', log, log, 'pipe'],
-    // A process group of its own: Ctrl-C in a terminal reaches us alone, and we decide the order of the ends.
+    // Its own process group: Ctrl-C in a terminal reaches only this process, which decides the order of the shutdown.
     detached: true,
     env: options.env ?? process.env,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -85,7 +87,7 @@ export function startChild(options: ChildOptions): Child {
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => {
       ended = { code, signal };
-      // A line tells the watcher that there is nobody left to kill: the pid may soon be another's.
+      // A line tells the watcher that there is nothing left to kill: the pid may soon be reused.
       if (lifeline instanceof Socket) lifeline.end('\n');
       resolve(ended);
     });
@@ -103,7 +105,7 @@ export function startChild(options: ChildOptions): Child {
       if (ended) return ended;
       child.ref();
       child.kill(signal);
-      // A paused process takes no SIGTERM before it is resumed.
+      // A paused process handles SIGTERM only after it is resumed.
       child.kill('SIGCONT');
       const insist = setTimeout(() => child.kill('SIGKILL'), graceMs);
       const exit = await exited;
@@ -117,7 +119,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** A child that ended while it was expected to come up; the message carries the end of its log. */
+/** A child that exited while it was expected to start; the message includes the end of its log. */
 export class ChildExited extends Error {
   override readonly name = 'ChildExited';
   constructor(child: Child, exit: Exit) {
@@ -127,7 +129,7 @@ export class ChildExited extends Error {
 
 /**
  * `waitFor` something that a child does while it runs.
- * @throws ChildExited as soon as it has ended; WaitTimeout
+ * @throws ChildExited as soon as it exits; WaitTimeout
  */
 export function waitForChild<T>(
   child: Child,

@@ -1,15 +1,15 @@
-/** The programs of the command line as their users run them: each a process of its own. */
+/** The programs of the command line as users run them: each in its own process. */
 import { join } from 'node:path';
 import { type Child, startChild, waitForChild } from './child-process.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 export interface ProgramOptions {
-  /** For messages; names the log as well. */
+  /** For messages and for the name of the log. */
   readonly name: string;
-  /** Where its log is, and the code that Node keeps compiled between starts. */
+  /** The folder for its log, and for the code that Node keeps compiled between starts. */
   readonly folder: string;
-  /** Its whole environment, besides what it takes to run. */
+  /** Its whole environment, besides what any program needs to run. */
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -26,5 +26,5 @@ export function startProgram(args: readonly string[], { name, folder, env }: Pro
 
 /** Returns when a GET of `url` succeeds. */
 export async function untilAnswering(child: Child, url: string): Promise<void> {
-  await waitForChild(child, `answer at ${url}`, async () => (await fetch(url)).ok);
+  await waitForChild(child, `respond at ${url}`, async () => (await fetch(url)).ok);
 }

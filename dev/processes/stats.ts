@@ -12,7 +12,7 @@ export interface ProcessStats extends Process {
   readonly residentBytes: number;
 }
 
-/** What these processes take now; those that end meanwhile are left out. */
+/** The current resource usage of these processes; those that exit meanwhile are left out. */
 export async function processStats(processes: readonly Process[]): Promise<ProcessStats[]> {
   const read = async ({ name, pid }: Process) => {
     const residentBytes = await residentMemory(pid).catch(() => undefined);

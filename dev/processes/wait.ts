@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface WaitOptions {
   /** Default 30 000. */
   readonly timeoutMs?: number;
-  /** Between two tries; default 50. */
+  /** Between two attempts; default 50. */
   readonly intervalMs?: number;
 }
 
-/** Thrown by `waitFor`; `cause` is what the last try threw, if it did. */
+/** Thrown by `waitFor`; `cause` is what the last attempt threw, if anything. */
 export class WaitTimeout extends Error {
   override readonly name = 'WaitTimeout';
 }

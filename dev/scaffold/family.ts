@@ -1,9 +1,9 @@
-/** The first version of the files that a new family or kind consists of. */
+/** The initial files of a new family or kind. */
 import type { FamilyNames } from './names.ts';
 
 /** @param prefix of ids, without the underscore */
 export const definition = ({ name, plural, variable, title, many }: FamilyNames, prefix: string): string => `\
-/** ${capital(many)}: say here what one is. */
+/** ${capital(many)}: describe one here. */
 import { described, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { bytes } from './formats/text.ts';
@@ -16,7 +16,7 @@ export const ${variable} = resource({
   collection: '${plural}',
   tag: '${capital(many)}',
   extension: true,
-  description: 'Say here what one is, in a sentence.',
+  description: 'Describe one here, in a sentence.',
   fields: {
     ...described('What it is for.'),
     name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Its name.', examples: ['example'] })),
@@ -30,7 +30,7 @@ export const ${variable} = resource({
 `;
 
 export const kindDeclaration = ({ variable, file, client, title, many }: FamilyNames, shortName: string): string => `\
-/** \`${title}\`: ${many}; say here what one is. */
+/** \`${title}\`: ${many}; describe one here. */
 import { ${variable} } from '../../resources/${file}.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -43,7 +43,7 @@ export const ${variable}Kind = plainKind(${variable}, {
 
 /** @param spec the members of the spec, by their names there */
 export const example = ({ title, file }: FamilyNames, spec: Readonly<Record<string, unknown>>): string => `\
-# Say here what it is.
+# Describe it here.
 apiVersion: tunnel-operator.dev/v1alpha1
 kind: ${title}
 metadata:
@@ -55,7 +55,7 @@ ${Object.entries(spec)
 
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Adds an import among those of the same kind, and a line at the end of a list. */
+/** Adds an import next to similar ones, and a line at the end of a list. */
 export function addToList(text: string, imported: string, list: RegExp, line: string): string {
   const imports = [...text.matchAll(/^import .*;$/gm)];
   const last = imports.at(-1);

@@ -1,4 +1,4 @@
-/** The names of a family in all its forms, from the one in snake case. */
+/** All forms of a family's name, derived from the one in snake case. */
 import { camel, words } from '../../src/api/errors/naming.ts';
 
 export interface FamilyNames {
@@ -36,7 +36,7 @@ export function familyNames(name: string): FamilyNames {
   };
 }
 
-/** The initials of its words and two letters more of the last, such as `dzon`; for somebody to improve. */
+/** The initials of its words and two more letters of the last, such as `dzon`; a suggestion to improve on. */
 export function prefixOf(name: string): string {
   const parts = name.split('_');
   const last = parts.pop() ?? '';

@@ -9,7 +9,7 @@ const json = z.object({
   anyOf: z.array(z.record(z.string(), z.unknown())).optional(),
 });
 
-/** A migration that creates it. Constraints that the definition does not tell are to be added by hand. */
+/** A migration that creates it. Add constraints that the definition does not express by hand. */
 export function createTable(family: Resource): string {
   const stored = Object.entries(family.fields).filter(([, { storage }]) => storage !== 'none');
   const columns: [string, string][] = [

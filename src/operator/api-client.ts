@@ -1,4 +1,4 @@
-/** The client of the management API as the operator uses it: one budget over all kinds, and every attempt counted. */
+/** The operator's client of the management API: all kinds share one budget, and every attempt is counted. */
 import { type Client, createClient } from '../client/client.ts';
 import type { ApiBudget } from './controller/api-budget.ts';
 import type { OperatorMetrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-/** All metrics of the operator in one registry: each room's own, and those of the calls to the management API. */
+/** All metrics of the operator in one registry: those of each room, and those of calls to the management API. */
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { createControllerMetrics } from './controller/metrics.ts';
 import { createKubeMetrics } from './kube/metrics.ts';

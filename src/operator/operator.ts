@@ -1,7 +1,7 @@
 /**
  * The operator: which kinds it runs, how it starts and how it stops.
  *
- * `@dot-i/k8s-operator` gives the outer shell (construct, `init`, `start`, `stop`). What it does with Kubernetes itself is
+ * `@dot-i/k8s-operator` provides the outer shell (construct, `init`, `start`, `stop`). Its own use of Kubernetes is
  * replaced; each override below says why.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +26,7 @@ import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
 
-// The library is CommonJS: its default export is a member of what an import gets.
+// The library is CommonJS: an import wraps its default export.
 export class TunnelOperator extends operatorLibrary.default {
   readonly #config: OperatorConfig;
   readonly #log: Logger;
@@ -72,12 +72,12 @@ export class TunnelOperator extends operatorLibrary.default {
     });
   }
 
-  /** Where `/metrics` and the probes are, once started. */
+  /** Base URL of `/metrics` and the probes, once started. */
   get healthUrl(): string | undefined {
     return this.#health?.url;
   }
 
-  /** Resolves when the lead was lost: the process must end, since another may be at work. */
+  /** Resolves when leadership is lost: the process must end, since another may already be working. */
   get lostLead(): Promise<void> {
     return this.#lost.promise;
   }
@@ -101,7 +101,7 @@ export class TunnelOperator extends operatorLibrary.default {
     );
   }
 
-  /** Resolves when the caches are filled and, with leader election, this process has the lead and works. */
+  /** Resolves when the caches are filled, this process leads (if leader election is on), and the controllers run. */
   override async start(): Promise<void> {
     await super.start();
     this.#health = await startHealthServer({
@@ -123,10 +123,10 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#log.info({ kinds: this.#controllers.map(({ name }) => name) }, 'reconciling');
   }
 
-  /** Finishes the reconciles under way, for at most the shutdown timeout, then lets go of everything. */
+  /** Waits for the reconciles in progress, at most for the shutdown timeout, then closes everything. */
   override async stop(): Promise<void> {
     this.#state = 'stopping';
-    // A pause that the API asked for may outlast every timeout.
+    // A pause requested by the API may outlast every timeout.
     this.#budget.close();
     const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));
     const isDone = await Promise.race([
@@ -134,8 +134,8 @@ export class TunnelOperator extends operatorLibrary.default {
       delay(this.#config.shutdownMs, false, { ref: false }),
     ]);
     if (!isDone) {
-      this.#log.warn('the shutdown timeout has passed; breaking off the reconciles under way');
-      // Before the lease is handed over: the next leader may work on the same objects.
+      this.#log.warn('shutdown timeout reached; aborting the reconciles in progress');
+      // Before the lease is released: the next leader may work on the same objects.
       await Promise.all([this.#client.destroy(), this.#kube.close()]);
     }
     await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
@@ -145,27 +145,27 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#log.info('stopped');
   }
 
-  /** Not inherited: it watches without listing, handles all watch events one by one and exits the process on an error. */
+  /** Overridden: it watches without listing, handles all watch events one by one and exits the process on an error. */
   protected override watchResource(): Promise<void> {
     throw new Error('use a Controller, whose WatchCache lists, resumes and never exits');
   }
 
-  /** Not inherited: it logs a failed write and goes on as if it had been made. */
+  /** Overridden: it logs a failed write and carries on as if it had succeeded. */
   protected override setResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
     throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
   }
 
-  /** Not inherited: it logs a failed write and goes on as if it had been made. */
+  /** Overridden: it logs a failed write and carries on as if it had succeeded. */
   protected override patchResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
     throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
   }
 
-  /** Not inherited: it replaces the finalizers without a version check and ignores a failed write. */
+  /** Overridden: it replaces the finalizers without a version check and ignores a failed write. */
   protected override setResourceFinalizers(_meta: ResourceMeta): Promise<void> {
     throw new Error('use ManagedObject.persist and removeFinalizer, which fail on a conflict');
   }
 
-  /** Not inherited: it goes through setResourceFinalizers and acts on the watch event instead of the newest object. */
+  /** Overridden: it goes through setResourceFinalizers and acts on the watch event instead of the newest object. */
   protected override handleResourceFinalizer(): Promise<boolean> {
     throw new Error('use ManagedReconciler, which finalizes the newest version of the object');
   }

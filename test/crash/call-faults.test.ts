@@ -1,4 +1,4 @@
-/** Calls that fail while everybody lives on: each call that the operator makes meets each fault, once. */
+/** Calls that fail while all processes keep running: each call that the operator makes meets each fault once. */
 import { describe, expect, it } from 'vitest';
 import { type KindRow, kindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
@@ -140,13 +140,13 @@ describe('any call may fail in any way while the operator is', { timeout: 120_00
     await untilSettled(stage, 60_000, 200);
     // What a cache knows already, which depends on who is faster, saves a call now and then.
     expect(faults.unmet.length, faults.unmet.join(', ')).toBeLessThan(assignments.length / 10);
-    // What had been given up arrives after all, and must change nothing.
+    // Abandoned calls arrive after all, and must change nothing.
     hang.release();
     await untilSettled(stage, 60_000, 200);
     await annotate(`${faults.met.size} calls failed`);
   });
 
-  it('and the token stands in no log', async () => {
+  it('and the token is in no log', async () => {
     const log = await stage.operator().log();
     expect(log).toContain('reconciled');
     expect(log).not.toMatch(/tnl_/);

@@ -1,4 +1,4 @@
-/** Somebody else is at work at the same moment: another operator, a user, or a request that had been given up. */
+/** Somebody else acts at the same moment: another operator, a user, or an abandoned request. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, FINALIZER } from '../../src/operator/contract/names.ts';
@@ -42,7 +42,7 @@ describe('two operators at once, without leader election,', () => {
   const agents = MANY.map((n) => ({ kind: 'TunnelCredential', name: `agent-${n}` }) as const);
   const policies = MANY.map((n) => ({ kind: 'IPPolicy', name: `policy-${n}` }) as const);
 
-  it('do together what one would do alone', { timeout: 180_000 }, async () => {
+  it('together do what one would do alone', { timeout: 180_000 }, async () => {
     await (await stage.startOperator(1)).untilReconciling();
     const count = async (type: string) => {
       const [row] = await stage.query('select count(*)::int as n from events where type = $1', [type]);
@@ -87,7 +87,7 @@ describe('two operators at once, without leader election,', () => {
   });
 });
 
-describe('somebody who edits the object at the very moment', () => {
+describe('somebody who edits the object at the same moment', () => {
   /** Before every write of an object by the operator, once for each kind of write, the object changes. */
   function interfering(change: (object: { kind: 'IPPolicy' | 'TunnelCredential'; name: string }) => Promise<unknown>) {
     const met: string[] = [];
@@ -104,7 +104,7 @@ describe('somebody who edits the object at the very moment', () => {
     return { fault, met };
   }
 
-  it('costs an attempt and nothing else', async () => {
+  it('costs one attempt and nothing else', async () => {
     const annotated = interfering((object) => stage.annotate(object, { 'example.com/by': `${performance.now()}` }));
     stage.proxy().intercept(annotated.fault);
     await createBoth();
@@ -150,8 +150,8 @@ describe('somebody who edits the object at the very moment', () => {
   };
 });
 
-describe('a create that was given up and arrives late', () => {
-  it('makes nothing when its object was deleted meanwhile', async () => {
+describe('a create that was abandoned and arrives late', () => {
+  it('creates nothing when its object was deleted meanwhile', async () => {
     const gate = Promise.withResolvers<void>();
     const late: Promise<unknown>[] = [];
     stage.proxy().intercept(async (call, forward) => {
@@ -170,7 +170,7 @@ describe('a create that was given up and arrives late', () => {
     await untilSettled(stage);
   });
 
-  it('makes nothing when what a later attempt created was deleted in the API meanwhile', async () => {
+  it('creates nothing when the result of a later attempt was deleted in the API meanwhile', async () => {
     const gate = Promise.withResolvers<void>();
     const late: Promise<unknown>[] = [];
     const held = new Set<string>();
@@ -195,7 +195,7 @@ describe('a create that was given up and arrives late', () => {
     await untilSettled(stage);
   });
 
-  it('makes nothing when the token was rotated meanwhile', async () => {
+  it('creates nothing when the token was rotated meanwhile', async () => {
     const gate = Promise.withResolvers<void>();
     let late: Promise<unknown> | undefined;
     stage.proxy().intercept(async (call, forward) => {

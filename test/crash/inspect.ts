@@ -1,4 +1,4 @@
-/** The promise, checked: what is declared exists once, everywhere, and nothing else does. */
+/** Checks the promise: everything declared exists exactly once, everywhere, and nothing else does. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { kindRow } from '../../dev/fixtures/kinds.ts';
@@ -88,7 +88,8 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   }
   const living = new Set(objects.map(({ metadata }) => metadata.uid));
   for (const { metadata } of secrets) {
-    // Kubernetes collects what belongs to nobody any more, in its own time; after that of a new kind of owner, half a minute.
+    // Kubernetes collects what belongs to nobody any more, in its own time; after that of a new kind of owner, half a
+    // minute.
     const isGarbage = metadata.ownerReferences?.every(({ uid }) => !living.has(uid)) ?? false;
     if (!secretsOf.has(metadata.name) && !isGarbage) problems.push(`Secret ${metadata.name} is left over`);
   }

@@ -1,4 +1,4 @@
-/** The operator as its users run it: a process of its own, which can be killed. */
+/** The operator as users run it: in its own process, which can be killed. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type Child, waitForChild } from '../../dev/processes/child-process.ts';
@@ -13,7 +13,7 @@ export interface OperatorSettings {
   readonly apiKey: string;
   readonly kubeconfigPath: string;
   readonly namespace: string;
-  /** More flags; they win over ours. */
+  /** More flags, which override the defaults. */
   readonly flags?: readonly string[];
   /** Where Node keeps compiled code between starts. */
   readonly compileCache: string;

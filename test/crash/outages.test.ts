@@ -1,4 +1,4 @@
-/** Whole programs are away for a while, or ask to be left alone. */
+/** Whole programs are down for a while, or ask for fewer calls. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
@@ -83,12 +83,12 @@ async function editUntil(stage: Stage, isOver: () => Promise<boolean>): Promise<
   await waitFor('the last outage', edit, { timeoutMs: 120_000, intervalMs: 200 });
 }
 
-describe('while the API is away', async () => {
+describe('while the API is down', async () => {
   const stage = await openStage();
   await (await stage.startOperator()).untilReconciling();
   afterEach(() => cleanUp(stage));
 
-  it('the operator waits, says so, and goes on when it is back', async () => {
+  it('the operator waits, says so, and continues when it is back', async () => {
     await createMany(stage, 'before');
     await untilSettled(stage);
     await stage.stopApi();
@@ -104,7 +104,7 @@ describe('while the API is away', async () => {
     await untilSettled(stage);
   });
 
-  it('a start is no reason to fail', async () => {
+  it('the operator starts nevertheless', async () => {
     await stage.operator().kill();
     await stage.stopApi();
     await createMany(stage, 'while nobody was there');
@@ -120,12 +120,12 @@ describe('while the API is away', async () => {
   });
 });
 
-describe('when the API answers 429', async () => {
+describe('when the API returns 429', async () => {
   const stage = await openStage({ flags: ['--api-concurrency', '4'] });
   await (await stage.startOperator()).untilReconciling();
   afterEach(() => cleanUp(stage));
 
-  it('nobody calls it before the time that Retry-After names', async () => {
+  it('nobody calls it before Retry-After has passed', async () => {
     const RETRY_AFTER_S = 2;
     await waitFor('the comparison at the start', () => stage.operator().isIdle());
     // As many calls as may be under way wait for the answer, so that none of them is on its way when it comes.
@@ -183,7 +183,7 @@ describe('when Postgres crashes', async () => {
   );
 });
 
-// Nothing of a cluster that is not ours may be killed.
+// The processes of an external cluster must not be killed.
 describe('when the API server is killed', skipFor(NOT_OUR_CLUSTER), () => {
   let plane: ControlPlane | undefined;
   let stage: Stage | undefined;

@@ -159,7 +159,7 @@ export class FaultProxy {
     response.once('close', () => {
       this.#inFlight--;
     });
-    // An upstream that is down is a cut connection for the operator too.
+    // If the upstream is down, the operator sees a broken connection, too.
     const answer = await (this.#fault?.(call, forward) ?? forward()).catch(() => CUT);
     if (typeof answer === 'symbol' || response.destroyed) {
       response.destroy();

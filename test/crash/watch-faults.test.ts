@@ -1,4 +1,4 @@
-/** What can befall the operator's watches, and what it must not miss or misunderstand through it. */
+/** What can happen to the operator's watches, and what the operator must not miss or misunderstand because of it. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
@@ -45,7 +45,7 @@ async function editBoth(description = 'edited'): Promise<void> {
 const untilWatching = () => waitFor('the watches', () => stage.proxy().watches.open === WATCHES);
 
 describe('the operator learns what it must', () => {
-  it('after its watches were cut', async () => {
+  it('after its watches were disconnected', async () => {
     await createBoth();
     await untilSettled(stage);
     await untilWatching();
@@ -54,7 +54,7 @@ describe('the operator learns what it must', () => {
     await untilSettled(stage);
   });
 
-  it('after its watches were cut and refused for a while', async () => {
+  it('after its watches were disconnected and refused for a while', async () => {
     await createBoth();
     await untilSettled(stage);
     const { watches } = stage.proxy();
@@ -116,7 +116,7 @@ describe('the operator learns what it must', () => {
   );
 });
 
-describe('a stale cache misleads the operator to nothing', () => {
+describe('a stale cache does not mislead the operator', () => {
   const customResources = (path: string) => path.includes('tunnel-operator.dev');
 
   it('when it is asked to work while the newest objects are held back', async () => {

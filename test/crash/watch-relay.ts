@@ -1,4 +1,4 @@
-/** The watches of one operator on their way through the proxy, and everything that can befall them. */
+/** The watches of one operator on their way through the proxy, and everything that can happen to them. */
 import type { ClientRequest, ServerResponse } from 'node:http';
 
 /** What becomes of a watch that begins: `refuse` is 503, the others say that its version is too old. */
@@ -9,7 +9,7 @@ interface Stream {
   readonly response: ServerResponse;
   /** Complete lines that wait to be delivered. */
   readonly held: string[];
-  /** Nothing of it is delivered any more, and nobody says so. */
+  /** It delivers nothing more, without an error. */
   silent: boolean;
 }
 

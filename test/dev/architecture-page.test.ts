@@ -21,7 +21,7 @@ test('the picture has every room, in frames of its own what has rooms inside', (
   expect(text).toContain('| `src/top` | What top is for. |\n| `src/api/high` |');
 });
 
-test('a room that nobody describes is named', () => {
+test('a room without a description is named', () => {
   expect(() => roomsSection(ROOMS, {})).toThrow('src/top');
 });
 
@@ -30,5 +30,5 @@ test('a section is replaced between its comments, and nothing else', () => {
   const replaced = 'a\n<!-- rooms: generated, npm run generate -->\n\nnew\n\n<!-- /rooms -->\nb\n';
   expect(withSection(text, 'rooms', 'new\n')).toBe(replaced);
   expect(withSection(replaced, 'rooms', 'new\n')).toBe(replaced);
-  expect(() => withSection('a', 'rooms', 'new')).toThrow('no section');
+  expect(() => withSection('a', 'rooms', 'new')).toThrow('is missing');
 });

@@ -19,7 +19,7 @@ async function ask(url: string, sql: string): Promise<unknown> {
 }
 
 describe('the shared Postgres', () => {
-  it('gives each file a database of its own', async () => {
+  it('gives each file its own database', async () => {
     const [one, two] = [await createTestDatabase(), await createTestDatabase()];
     await ask(one, 'CREATE TABLE mine (id int)');
     expect(await ask(one, "SELECT to_regclass('mine')::text")).toBe('mine');
@@ -38,7 +38,7 @@ describe('the shared Postgres', () => {
     expect(prepared).toBe(1);
   });
 
-  it('makes a template anew whose preparation failed', async () => {
+  it('creates a template again if its preparation failed', async () => {
     const name = 'postgres_test_failing';
     const failing = createTestDatabase({ name, prepare: () => Promise.reject(new Error('bad migration')) });
     await expect(failing).rejects.toThrow('bad migration');
@@ -51,7 +51,7 @@ describe('the shared Postgres', () => {
   });
 });
 
-describe('a Postgres of its own', () => {
+describe('a dedicated Postgres', () => {
   let server: Postgres;
   beforeAll(async () => {
     server = await startPostgres();

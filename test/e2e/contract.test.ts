@@ -32,7 +32,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
   const named = (what: string) => `${kind.toLowerCase()}-${what}`;
 
   describe('identity', () => {
-    test('is in an annotation and in the status, with the generation that was observed', async () => {
+    test('is in an annotation and in the status, with the observed generation', async () => {
       const { id, object, status, ready, synced } = await made(make(named('id'), { description: 'a' }));
       expect(object.metadata.annotations?.[ID]).toBe(id);
       const remote = await family.get(id);
@@ -76,7 +76,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       }
     });
 
-    test('is forgotten by the name: an object that is deleted and made again gets another resource', async () => {
+    test('is not tied to the name: an object that is deleted and re-created gets another resource', async () => {
       const name = named('again');
       const { id } = await made(make(name));
       await stack.remove(type, name);
@@ -86,7 +86,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
   });
 
   describe('adoption', () => {
-    test('takes over what exists and makes it as declared', async () => {
+    test('adopts an existing resource and makes it match the spec', async () => {
       const name = named('adopted');
       const { id } = await family.create({ description: 'made by hand', metadata: 'kept?' });
       const before = await stack.remoteIds();
@@ -113,7 +113,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       await stack.remove(type, name);
     });
 
-    test('of an id that appears only later heals when the annotation is corrected', async () => {
+    test('of an id that does not exist recovers when the annotation is corrected', async () => {
       const name = named('corrected');
       await stack.apply(
         make(
@@ -130,7 +130,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
   });
 
   describe('deletionPolicy Retain', () => {
-    test('leaves the resource, which another object may adopt', async () => {
+    test('keeps the resource, which another object may adopt', async () => {
       const name = named('retained');
       const { id } = await made(make(name, { description: 'kept', deletionPolicy: 'Retain' }));
       await stack.remove(type, name);
@@ -141,7 +141,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       expect(status.id).toBe(id);
     });
 
-    test('counts as it is at the time of the deletion', async () => {
+    test('is read at the time of the deletion', async () => {
       const name = named('reconsidered');
       const { id } = await made(make(name, { deletionPolicy: 'Retain' }));
       await stack.apply(make(name, { deletionPolicy: 'Delete' }));
@@ -151,7 +151,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
   });
 
   describe('managementPolicy Observe', () => {
-    test('shows the resource and what differs, and writes nothing to it, not even when it goes', async () => {
+    test('shows the resource and the differences, and writes nothing to it, not even on deletion', async () => {
       const name = named('observed');
       const { id } = await family.create({ description: 'theirs' });
       const before = await stack.sql('select count(*) as n from events');
@@ -183,7 +183,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       expect(await stack.remoteIds()).toEqual(before);
     });
 
-    test('can be taken back and forth', async () => {
+    test('can be switched back and forth', async () => {
       const name = named('to-and-fro');
       const { id } = await made(make(name, { description: 'a' }));
       await stack.apply(make(name, { description: 'b', managementPolicy: 'Observe' }));
@@ -215,7 +215,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
   });
 
   describe('the annotation paused', () => {
-    test('stops all work, also a deletion, until it goes', async () => {
+    test('stops all work, even a deletion, until it is removed', async () => {
       const name = named('paused');
       const { id } = await made(make(name, { description: 'a' }));
       await stack.run('annotate', type.plural, name, `${PAUSED}=true`);
@@ -231,7 +231,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       expect(await stack.remoteIds()).not.toContain(id);
     });
 
-    test('from the beginning keeps anything from being created', async () => {
+    test('from the start keeps anything from being created', async () => {
       const name = named('dormant');
       const before = await stack.remoteIds();
       await stack.apply(make(name, {}, { [PAUSED]: 'true' }));
@@ -262,7 +262,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       return { id, older, younger };
     };
 
-    test('are served by age; the younger takes over when the older lets go', async () => {
+    test('are served by age; the younger takes over when the older gives up its claim', async () => {
       const { id, older, younger } = await claimants('heir');
       expect(await family.get(id)).toMatchObject({ description: 'older' });
       await stack.remove(type, older);
@@ -270,7 +270,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       await eventually(async () => expect(await family.get(id)).toMatchObject({ description: 'younger' }));
     });
 
-    test('of the same second are told apart, whichever the operator sees first', async () => {
+    test('created in the same second are ordered, whichever the operator sees first', async () => {
       const { id } = await family.create({ description: 'wanted' });
       const names = ['a', 'b', 'c', 'd'].map((letter) => named(`twin-${letter}`));
       await stack.apply(...names.map((name) => make(name, { description: 'mine' }, { [ADOPT]: id })));
@@ -337,7 +337,7 @@ describe('the token of a credential', () => {
     expect(await stack.accepts(before)).toBe(true);
   });
 
-  test('that was superseded goes at the latest with the object, also with Retain', async () => {
+  test('that was superseded is revoked at the latest with the object, even with Retain', async () => {
     const { id } = await made(credential('superseded', { deletionPolicy: 'Retain', rotation: { overlap: '1h' } }));
     const before = await token('superseded');
     await stack.run('annotate', 'tcred', 'superseded', `${ROTATE}=now`);

@@ -1,4 +1,4 @@
-/** What others change in the API is set back, and what nobody changes is left in peace. */
+/** Changes made in the API by others are reverted, and a steady state is left alone. */
 import { describe, expect, test } from 'vitest';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
@@ -26,7 +26,7 @@ async function made(name: string, spec: object = { description: 'mine', rules })
 describe('an IP policy that is only observed', () => {
   const ADOPT = 'tunnel-operator.dev/adopt';
 
-  test('shows what becomes of it: other rules, other fields, its end', async () => {
+  test('shows what happens to it: changed rules, changed fields, deletion', async () => {
     const { id } = await client.ipPolicies.create({ description: 'theirs' });
     const manifest = policy('watched', { description: 'theirs', managementPolicy: 'Observe' }, { [ADOPT]: id });
     await stack.apply(manifest);
@@ -50,12 +50,12 @@ describe('an IP policy that is only observed', () => {
 });
 
 describe('an IP policy', () => {
-  test('that was changed is set back, which shows as condition, Event and metric', async () => {
+  test('that was changed is reverted, which shows as condition, Event and metric', async () => {
     const id = await made('changed');
     const before = await drifts('IPPolicy');
     await client.ipPolicies.update(id, { description: 'theirs', metadata: 'x' });
     const { synced, ready } = await stack.reason(POLICIES, 'changed', 'Synced', 'DriftCorrected');
-    const message = `${id} differed from what is declared in spec.description, spec.metadata; it was set back`;
+    const message = `${id} differed from the spec in spec.description, spec.metadata; the change was reverted`;
     expect(synced).toMatchObject({ status: 'True', message });
     expect(ready).toMatchObject({ status: 'True' });
     expect(await client.ipPolicies.get(id)).toMatchObject({ description: 'mine', metadata: null });
@@ -86,7 +86,7 @@ describe('an IP policy', () => {
         await client.ipPolicyRules.delete(rule?.id ?? '');
       },
     ],
-  ])('of which a rule was %s is set back', async (what, change) => {
+  ])('of which a rule was %s is reverted', async (what, change) => {
     const name = `rule-${what}`;
     const id = await made(name);
     await change(id);
@@ -111,12 +111,12 @@ describe('an IP policy', () => {
     });
     expect(await client.rulesOf(again)).toHaveLength(2);
     await eventually(async () => {
-      const message = `${id} is gone; creating it anew`;
+      const message = `${id} no longer exists; creating a new one`;
       expect(await stack.events('gone')).toContainEqual({ type: 'Warning', reason: 'ExternalResourceGone', message });
     });
   });
 
-  test('that was deleted does not hinder the deletion of its object', async () => {
+  test('that was deleted does not block the deletion of its object', async () => {
     const id = await made('twice', {});
     await stack.annotate(POLICIES, 'twice', { 'tunnel-operator.dev/paused': 'true' });
     await stack.reason(POLICIES, 'twice', 'Synced', 'Paused');
@@ -126,7 +126,7 @@ describe('an IP policy', () => {
     await eventually(async () => expect(await stack.find(POLICIES, 'twice')).toBeUndefined());
   });
 
-  test('loses the mark of a correction when its object changes', async () => {
+  test('no longer reports a correction after its object changes', async () => {
     const id = await made('marked');
     await client.ipPolicies.update(id, { description: 'theirs' });
     await stack.reason(POLICIES, 'marked', 'Synced', 'DriftCorrected');
@@ -134,7 +134,7 @@ describe('an IP policy', () => {
     await stack.reason(POLICIES, 'marked', 'Synced', 'UpToDate');
   });
 
-  test('that is paused or only observed is not set back', async () => {
+  test('that is paused or only observed is not reverted', async () => {
     const paused = await made('paused');
     await stack.annotate(POLICIES, 'paused', { 'tunnel-operator.dev/paused': 'true' });
     await stack.reason(POLICIES, 'paused', 'Synced', 'Paused');
@@ -150,7 +150,7 @@ describe('an IP policy', () => {
 });
 
 describe('a credential', () => {
-  test('that was changed is set back and keeps its token', async () => {
+  test('that was changed is reverted and keeps its token', async () => {
     await stack.apply(credential('changed', { acl: ['bind:a.example.com'] }));
     const { status } = await stack.ready(CREDENTIALS, 'changed');
     const before = await stack.secret('changed');
@@ -176,7 +176,7 @@ describe('a credential', () => {
 });
 
 describe('a steady state', () => {
-  test('writes nothing, neither to the cluster nor to the API, however often they are compared', async () => {
+  test('writes nothing to the cluster or the API, however often they are compared', async () => {
     await stack.apply(policy('steady', { description: 'x', rules }), credential('steady', { acl: ['*'] }));
     await stack.ready(POLICIES, 'steady');
     await stack.ready(CREDENTIALS, 'steady');

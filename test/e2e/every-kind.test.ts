@@ -1,6 +1,6 @@
 /**
- * What holds for every kind: that its fields go to the API and back, and that it takes part in all that the one reconcile
- * does. How that works in every case is shown with two kinds, in the other files.
+ * What holds for every kind: its fields reach the API and come back, and it takes part in everything that the one
+ * reconcile does. The other files show the details with two kinds.
  */
 import { describe, expect, test } from 'vitest';
 import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
@@ -24,24 +24,27 @@ let numbers = 0;
 const next = () => ++numbers;
 
 describe('every kind', () => {
-  test.concurrent.for(kindRows)('$name is made from the least there must be, follows changes and goes', async (row) => {
-    const { type } = row;
-    const name = `${type.plural}-contract`;
-    const n = next();
-    const least = row.least(n);
-    const id = await made(row, name, least.spec);
-    const resource = await remote(row, id);
-    expect(resource).toMatchObject(least.remote);
-    expect((await stack.see(type, name)).status).toMatchObject({ id, uri: resource.uri, observedGeneration: 1 });
+  test.concurrent.for(kindRows)(
+    '$name is created from the required fields, follows changes and is deleted',
+    async (row) => {
+      const { type } = row;
+      const name = `${type.plural}-contract`;
+      const n = next();
+      const least = row.least(n);
+      const id = await made(row, name, least.spec);
+      const resource = await remote(row, id);
+      expect(resource).toMatchObject(least.remote);
+      expect((await stack.see(type, name)).status).toMatchObject({ id, uri: resource.uri, observedGeneration: 1 });
 
-    for (const { spec, remote: wanted } of [row.another(n), row.changed(n), least]) {
-      await stack.apply(manifest(row, name, spec));
-      await stack.ready(type, name);
-      expect(await remote(row, id)).toMatchObject(wanted);
-    }
-    await stack.remove(type, name);
-    expect(await stack.remoteIds()).not.toContain(id);
-  });
+      for (const { spec, remote: wanted } of [row.another(n), row.changed(n), least]) {
+        await stack.apply(manifest(row, name, spec));
+        await stack.ready(type, name);
+        expect(await remote(row, id)).toMatchObject(wanted);
+      }
+      await stack.remove(type, name);
+      expect(await stack.remoteIds()).not.toContain(id);
+    },
+  );
 
   test.concurrent.for(kindRows)(
     '$name is set back when it is changed in the API, and made again when it is gone',
@@ -149,7 +152,7 @@ describe('every kind', () => {
   );
 });
 
-test('a steady state of one of each writes nothing, however often they are compared', async () => {
+test('a steady state of one object of each kind writes nothing, however often it is compared', async () => {
   for (const row of kindRows) await made(row, `${row.type.plural}-steady`, row.another(next()).spec);
   const versions = async () => {
     const lists = await Promise.all(kindRows.map(({ type }) => stack.kube.list(type, { namespace: stack.namespace })));

@@ -17,7 +17,7 @@ async function example(file: string): Promise<Manifest[]> {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
-/** Ids, ages and numbers of the run do not belong to what is promised. */
+/** Masks ids, ages and numbers, which are not part of the promise. */
 function masked(output: string): string {
   return output
     .replaceAll(/\b([a-z]+)_[0-9a-z]{26}\b/g, '$1_…')
@@ -73,7 +73,7 @@ describe('the examples', () => {
     }
   });
 
-  test('are in the API as declared', async () => {
+  test('exist in the API as declared', async () => {
     const { status } = await stack.see(POLICIES, 'office');
     const id = String(status.id);
     expect(await stack.client.ipPolicies.get(id)).toMatchObject({
@@ -143,13 +143,13 @@ describe('the examples', () => {
 function conditionsOf(prefix: string): string {
   return `  Conditions:
   Last Transition Time:  <time>
-  Message:  ${prefix}_… is as declared
+  Message:  ${prefix}_… matches the spec
   Observed Generation:  1
   Reason:  Available
   Status:  True
   Type:  Ready
   Last Transition Time:  <time>
-  Message:  The API agrees with what is declared
+  Message:  The remote resource matches the spec
   Observed Generation:  1
   Reason:  UpToDate
   Status:  True

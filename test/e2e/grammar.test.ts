@@ -84,7 +84,7 @@ function mangled(text: fc.Arbitrary<string>, characters: string): fc.Arbitrary<s
   );
 }
 
-test('an ACL rule is accepted by the CRD if and only if it is by the API', async () => {
+test('the CRD accepts an ACL rule if and only if the API does', async () => {
   const rule = fc.oneof(
     { weight: 3, arbitrary: wellFormed },
     { weight: 2, arbitrary: mangled(wellFormed, '*.:=[]%/ -_\n') },
@@ -101,7 +101,7 @@ test('an ACL rule is accepted by the CRD if and only if it is by the API', async
   );
 });
 
-test('a CIDR block is accepted by the CRD if and only if it is by the API', async () => {
+test('the CRD accepts a CIDR block if and only if the API does', async () => {
   const prefix = fc.oneof(
     fc.nat({ max: 130 }).map((length) => `/${length}`),
     fc.constantFrom('', '/32', '/128', '/0', '/96', '/95', '/00', '/'),

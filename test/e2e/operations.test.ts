@@ -1,4 +1,4 @@
-/** Running the operator: leader election, stopping, metrics and probes. */
+/** Running the operator: leader election, shutdown, metrics and probes. */
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { TunnelOperator } from '../../src/operator/operator.ts';
@@ -43,7 +43,7 @@ describe('of two operators', () => {
     expect(await lease()).toMatchObject({ holderIdentity: '' });
   });
 
-  test('the one whose lease was taken says that it lost the lead', async () => {
+  test('the one whose lease was taken reports that it lost leadership', async () => {
     const operator = await stack.operate({ leaderElect: true, leaseMs: 1_500, identity: 'loser' });
     await eventually(async () => {
       const { metadata, spec } = await kube.get(LEASES, 'tunnel-operator', namespace);
@@ -53,12 +53,12 @@ describe('of two operators', () => {
     });
     await operator.lostLead;
     await stack.stopOperator(operator);
-    // A lease that is not its own is not handed over.
+    // It does not release a lease that it does not hold.
     expect(await lease()).toMatchObject({ holderIdentity: 'thief' });
     await kube.delete(LEASES, 'tunnel-operator', namespace);
   });
 
-  test('the one that waits stops at once', async () => {
+  test('the one on standby stops at once', async () => {
     const settings = { leaderElect: true, leaseMs: 6_000 };
     const leader = await stack.operate({ ...settings, identity: 'leader' });
     const waiting = stack.makeOperator({ ...settings, identity: 'waiting' });
@@ -88,7 +88,7 @@ describe('a stop', () => {
     };
   }
 
-  test('waits for the reconcile under way and takes up nothing new', async () => {
+  test('waits for the reconcile in progress and starts nothing new', async () => {
     const operator = await stack.operate();
     const blockade = await block();
     await stack.apply(policy('under-way'));
@@ -103,7 +103,7 @@ describe('a stop', () => {
     await expect(probe(operator, '/healthz')).rejects.toThrow();
   });
 
-  test('waits no longer than it was told to; what was left undone is done once by the next', async () => {
+  test('waits no longer than configured; the next operator finishes the work exactly once', async () => {
     const operator = await stack.operate({ shutdownMs: 100 });
     const blockade = await block();
     await stack.apply(policy('left'));
@@ -121,7 +121,7 @@ describe('a stop', () => {
 });
 
 describe('metrics and probes', () => {
-  test('are named as those of controller-runtime and client-go, with the values that dashboards expect', async () => {
+  test('have the names of controller-runtime and client-go, with the values that dashboards expect', async () => {
     const operator = await stack.restart();
     await stack.apply(policy('counted'), credential('counted'));
     await stack.ready(POLICIES, 'counted');
@@ -165,7 +165,7 @@ describe('metrics and probes', () => {
     await stack.remove(POLICIES, 'bad');
   });
 
-  test('answer as Kubernetes asks', async () => {
+  test('respond as Kubernetes expects', async () => {
     const operator = await stack.restart();
     expect(await probe(operator, '/healthz')).toMatchObject({ status: 200, text: 'ok\n' });
     expect(await probe(operator, '/readyz?verbose')).toMatchObject({ status: 200, text: 'ok\n' });

@@ -1,4 +1,4 @@
-/** Others at the same objects at the same time: people, finalizers, a namespace that goes, an API that refuses. */
+/** Interference with the same objects: people, finalizers, a namespace being deleted, an API that rejects. */
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
@@ -32,8 +32,8 @@ const replace = async (manifest: Manifest) => {
 };
 const idOf = async (type: ResourceType, name: string) => String((await stack.ready(type, name)).status.id);
 
-describe('an object that changes while it is worked on', () => {
-  test('ends as it was declared last', async () => {
+describe('an object that changes during a reconcile', () => {
+  test('ends up as last declared', async () => {
     await stack.apply(policy('hurried', { description: '1' }));
     const id = await idOf(POLICIES, 'hurried');
     const blockade = await block();
@@ -45,7 +45,7 @@ describe('an object that changes while it is worked on', () => {
     expect(await client.ipPolicies.get(id)).toMatchObject({ description: '3' });
   });
 
-  test('ends as it was declared last also when it was being created', async () => {
+  test('ends up as last declared, even if it was being created', async () => {
     const blockade = await block();
     await stack.apply(policy('born', { description: '1' }));
     await blockade.waiting();
@@ -77,7 +77,7 @@ describe.each([
 ] as const)('%s', (kind, type, make) => {
   const named = (what: string) => `${kind.toLowerCase()}-${what}`;
 
-  test('keeps its resource through kubectl replace, which takes annotations and finalizers away', async () => {
+  test('keeps its resource through kubectl replace, which removes annotations and finalizers', async () => {
     const name = named('replaced');
     await stack.apply(make(name, { description: 'before' }));
     const id = await idOf(type, name);
@@ -99,7 +99,7 @@ describe.each([
     expect(await stack.remoteIds()).not.toContain(id);
   });
 
-  test('that others hold with a finalizer of theirs gives up its resource, and no other is made', async () => {
+  test('that is held by another finalizer gives up its resource, and no other is created', async () => {
     const name = named('held');
     const manifest = make(name);
     await stack.apply({ ...manifest, metadata: { ...manifest.metadata, finalizers: ['example.com/hold'] } });
@@ -118,7 +118,7 @@ describe.each([
     await eventually(async () => expect(await stack.find(type, name)).toBeUndefined());
   });
 
-  test('that lost its finalizer by hand gets it back before it is too late', async () => {
+  test('that lost its finalizer to a manual edit gets it back in time', async () => {
     const name = named('unbound');
     await stack.apply(make(name));
     const id = await idOf(type, name);
@@ -160,7 +160,7 @@ test('a credential keeps its token through kubectl replace after a rotation, too
   expect(await stack.accepts(before.secret?.token)).toBe(true);
 });
 
-test('a rotation under way goes on through kubectl replace, and is not begun again', async () => {
+test('a rotation in progress continues through kubectl replace, and does not start over', async () => {
   const spec = { rotation: { overlap: '1h' } };
   await stack.apply(credential('overlapping', spec));
   const first = await idOf(CREDENTIALS, 'overlapping');
@@ -204,7 +204,7 @@ test.each([
   expect(await stack.remoteIds()).toEqual(before);
 });
 
-test('an object that is replaced while it is deleted still takes its resource with it', async () => {
+test('an object replaced during its deletion still has its resource deleted', async () => {
   await stack.apply(policy('both'));
   const id = await idOf(POLICIES, 'both');
   const blockade = await block();
@@ -260,7 +260,7 @@ describe('an API that', () => {
 });
 
 // The last one: it takes the namespace of this file.
-test('a namespace that is deleted goes with everything in it, in whatever order', needsControllerManager, async () => {
+test('a namespace can be deleted with everything in it, in whatever order', needsControllerManager, async () => {
   await stack.apply(policy('left'), credential('left'), credential('moved', { secret: { name: 'elsewhere' } }));
   await stack.ready(POLICIES, 'left');
   await stack.ready(CREDENTIALS, 'left');

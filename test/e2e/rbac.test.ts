@@ -79,10 +79,10 @@ async function serviceAccount(
   return { file, role };
 }
 
-/** What the API servers have refused to the operators of a stack, in their words, which name the right. */
+/** What the API servers have denied to the operators of a stack; the messages name the permission. */
 const forbidden = ({ logs }: Stack) => logs.filter((line) => /forbidden/i.test(line));
 
-/** A right that is missing shows as a wait that is too long; this says which. */
+/** A missing permission shows as a timeout; this says which one it is. */
 async function namingRights(stack: Stack, attempt: () => Promise<unknown>): Promise<void> {
   await attempt().catch((cause: unknown) => {
     const refusals = forbidden(stack).flatMap(
@@ -129,7 +129,7 @@ describe('with the permissions of the chart in one namespace', async () => {
     expect(await stack.metric('rest_client_requests_total', { code: '403' })).toBe(0);
   }
 
-  test.concurrent.for(kindRows)('$name is made, changed and deleted', (row) =>
+  test.concurrent.for(kindRows)('$name is created, changed and deleted', (row) =>
     namingRights(stack, async () => {
       const { name, kind, type } = row;
       const object = type.plural;
@@ -144,7 +144,7 @@ describe('with the permissions of the chart in one namespace', async () => {
     }),
   );
 
-  test('nothing outside of what it needs can be done', async () => {
+  test('nothing beyond what it needs is allowed', async () => {
     const may = async (...args: string[]) => {
       const as = `--as=system:serviceaccount:${namespace}:operator`;
       return (await kubectl(['auth', 'can-i', ...args, as])).stdout.trim();
@@ -159,7 +159,7 @@ describe('with the permissions of the chart in one namespace', async () => {
   });
 });
 
-describe('without a right', async () => {
+describe('without a permission', async () => {
   const stack = await startStack({ prefix: 'rights', operators: 0 });
   const { namespace } = stack;
   const plural = 'ippolicies';
@@ -167,11 +167,11 @@ describe('without a right', async () => {
   const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding', rules);
   afterAll(() => kubectl(['delete', 'clusterrole', role]));
 
-  test('the log says once which it is, and /readyz says so as long as it lasts', async () => {
+  test('the log names it once, and /readyz as long as it is missing', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
     const missing = `not allowed to list ${resource}; grant get, list and watch on ${resource}`;
     const operator = stack.makeOperator({ kubeconfig: file });
-    // It waits for the right to be granted.
+    // It waits for the permission to be granted.
     const started = operator.start();
     await eventually(async () => {
       const response = await fetch(`${operator.healthUrl}/readyz`);

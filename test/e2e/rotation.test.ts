@@ -1,4 +1,4 @@
-/** Tokens that are replaced while the agents that hold the old one go on working. */
+/** Tokens are replaced while agents with the old one keep working. */
 import { describe, expect, test } from 'vitest';
 import { CREDENTIALS, credential, eventually, startStack } from './stack.ts';
 
@@ -31,7 +31,7 @@ async function age(id: string, hours: number) {
 }
 
 describe('a rotation on request', () => {
-  test('puts a new token in place; both work for the overlap, then the old one is revoked', async () => {
+  test('issues a new token; both work during the overlap, then the old one is revoked', async () => {
     const before = await made('overlapping', { rotation: { overlap: '8s' } });
     await rotate('overlapping', '2026-11-21T10:00:00Z');
     const after = await replaced('overlapping', before.id);
@@ -49,7 +49,7 @@ describe('a rotation on request', () => {
     expect(object.metadata.annotations).not.toHaveProperty(['tunnel-operator.dev/retiring']);
   });
 
-  test('carries over what is declared', async () => {
+  test('carries over the spec', async () => {
     const spec = { description: 'kept', metadata: 'too', acl: ['bind:a.example.com'], rotation: { overlap: '0s' } };
     const before = await made('carried', spec);
     await rotate('carried', 'now');
@@ -72,7 +72,7 @@ describe('a rotation on request', () => {
     expect(await stack.accepts(second.token)).toBe(true);
   });
 
-  test('that was asked for before there was anything to rotate is not carried out', async () => {
+  test('requested before there was anything to rotate is not carried out', async () => {
     const { id } = await made('early', {}, { [ROTATE]: 'before' });
     expect((await stack.reconciled(CREDENTIALS, 'early')).status.id).toBe(id);
   });
@@ -86,7 +86,7 @@ describe('a rotation on request', () => {
     for (const { token } of [first, second, third]) expect(await stack.accepts(token)).toBe(true);
   });
 
-  test('that was cut short by the deletion of the object leaves no credential behind', async () => {
+  test('interrupted by the deletion of the object leaves no credential behind', async () => {
     const first = await made('cut', { rotation: { overlap: '1h' } });
     await rotate('cut', '1');
     const second = await replaced('cut', first.id);
@@ -96,7 +96,7 @@ describe('a rotation on request', () => {
     expect(left).not.toContain(second.id);
   });
 
-  test('has its old token revoked in time also when the operator was away then', async () => {
+  test('has its old token revoked even if the operator was down when it was due', async () => {
     const before = await made('absent', { rotation: { overlap: '1s' } });
     await rotate('absent', '1');
     await replaced('absent', before.id);
@@ -126,7 +126,7 @@ describe('a rotation by age', () => {
     expect(status.rotatesAt).toBe(new Date(Date.parse(created_at) + 720 * 3_600_000).toISOString());
   });
 
-  test('follows a change of the interval, and goes with it', async () => {
+  test('follows a change of the interval, and ends with its removal', async () => {
     await made('changing', { rotation: { interval: '720h' } });
     const rotatesAt = async () => {
       const { status } = await stack.ready(CREDENTIALS, 'changing');
@@ -139,7 +139,7 @@ describe('a rotation by age', () => {
     expect((await stack.ready(CREDENTIALS, 'changing')).status).not.toHaveProperty('rotatesAt');
   });
 
-  test('happens when the token has reached it, and not again before the new one has', async () => {
+  test('happens when the token reaches that age, and not again before the new one does', async () => {
     const before = await made('aged', { rotation: { interval: '1h', overlap: '30m' } });
     await age(before.id, 2);
     await stack.reconciled(CREDENTIALS, 'aged');
@@ -149,7 +149,7 @@ describe('a rotation by age', () => {
     expect((await stack.reconciled(CREDENTIALS, 'aged')).status.id).toBe(after.id);
   });
 
-  test('happens by itself, with nothing that asks for it', async () => {
+  test('happens by itself, without any trigger', async () => {
     const before = await made('alone', { rotation: { interval: '1h', overlap: '0s' } });
     // Two seconds short of its hour.
     await stack.sql(`update credentials set created_at = now() - interval '59 minutes 58 seconds' where id = $1`, [
@@ -160,7 +160,7 @@ describe('a rotation by age', () => {
     await eventually(async () => expect(await stack.accepts(before.token)).toBe(false));
   });
 
-  test('is caught up with after a restart', async () => {
+  test('is caught up on after a restart', async () => {
     const before = await made('missed', { rotation: { interval: '1h', overlap: '0s' } });
     await stack.sql(`update credentials set created_at = now() - interval '59 minutes 58 seconds' where id = $1`, [
       before.id,

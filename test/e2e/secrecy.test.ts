@@ -1,4 +1,4 @@
-/** A token is in its Secret and in the hands of its agents, and nowhere else. */
+/** A token is in its Secret and with its agents, and nowhere else. */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { API_KEY, CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';

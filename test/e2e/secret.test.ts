@@ -23,7 +23,7 @@ async function kubectlPatch(name: string, patch: object) {
 const encoded = (text: string) => Buffer.from(text).toString('base64');
 
 describe('the Secret of a credential', () => {
-  test('has the token and the id, a type of its own, and goes with the credential', async () => {
+  test('has the token, the id and its own type, and is deleted with the credential', async () => {
     const { object, id } = await made('plain');
     const secret = await kube.get(SECRETS, 'plain', namespace);
     const data = await stack.secret('plain');
@@ -48,7 +48,7 @@ describe('the Secret of a credential', () => {
     expect(await stack.accepts(data?.token)).toBe(true);
   });
 
-  test('has the labels and annotations of its template, and loses those that leave it', async () => {
+  test('has the labels and annotations of its template, and loses those dropped from it', async () => {
     const spec = (template: object) => ({ secret: { template } });
     await made('templated', spec({ labels: { app: 'shop', tier: 'edge' }, annotations: { note: 'a', 'x.io/y': 'b' } }));
     await kubectlPatch('templated', { metadata: { labels: { mine: 'yes' }, annotations: { mine: 'yes' } } });
@@ -73,7 +73,7 @@ describe('the Secret of a credential', () => {
     expect(await token('templated')).toBe(before);
   });
 
-  test('moves with its token when the name changes; the old one goes', async () => {
+  test('moves with its token when the name changes; the old Secret is deleted', async () => {
     const before = await made('moving');
     await stack.apply(credential('moving', { secret: { name: 'moved' } }));
     const { status } = await stack.ready(CREDENTIALS, 'moving');
@@ -99,8 +99,8 @@ describe('the Secret of a credential', () => {
   });
 });
 
-describe('a Secret of somebody else', () => {
-  test('is never overwritten; nothing is created until it is gone, then the credential heals by itself', async () => {
+describe('a Secret that belongs to something else', () => {
+  test('is never overwritten; nothing is created until it is gone, then the credential recovers by itself', async () => {
     const remotes = await stack.remoteIds();
     await stack.run('create', 'secret', 'generic', 'taken', '--from-literal=token=mine');
     await stack.apply(credential('taken'));
@@ -129,7 +129,7 @@ describe('a Secret of somebody else', () => {
     expect(await token('homely')).toBe(before.token);
   });
 
-  test('of another credential is not taken over', async () => {
+  test('of another credential is not adopted', async () => {
     const first = await made('first', { secret: { name: 'shared' } });
     await stack.apply(credential('second', { secret: { name: 'shared' } }));
     await stack.reason(CREDENTIALS, 'second', 'Ready', 'SecretConflict');
@@ -138,7 +138,7 @@ describe('a Secret of somebody else', () => {
 });
 
 describe('a Secret that was', () => {
-  test('deleted by hand comes back with a new token, and the old one is revoked', async () => {
+  test('deleted by hand is restored with a new token, and the old one is revoked', async () => {
     const before = await made('deleted');
     await stack.run('delete', 'secret', 'deleted');
     const after = await eventually(async () => {
@@ -160,7 +160,7 @@ describe('a Secret that was', () => {
     );
   });
 
-  test('deleted while the operator was away comes back all the same', async () => {
+  test('deleted while the operator was down is restored all the same', async () => {
     const before = await made('away');
     await stack.restart(async () => {
       await stack.run('delete', 'secret', 'away');
@@ -195,7 +195,7 @@ describe('a Secret that was', () => {
     ['robbed of its owner', { metadata: { ownerReferences: null } }],
     ['given more data', { data: { more: encoded('x') } }],
     ['given the token under another key', { data: { other: encoded('x') } }],
-  ])('%s is as before soon after, with the same token', async (what, patch) => {
+  ])('%s is restored, with the same token', async (what, patch) => {
     const name = what.replaceAll(' ', '-');
     const before = await made(name, { secret: { template: { labels: { app: 'shop' }, annotations: { note: 'n' } } } });
     const secret = await kube.get(SECRETS, name, namespace);

@@ -100,9 +100,9 @@ export interface Stack {
   reconciled(type: ResourceType, name: string): Promise<Seen>;
   /** The data of a Secret, decoded; undefined when there is none. */
   secret(name: string): Promise<Record<string, string> | undefined>;
-  /** What the API says to a data plane that asks about the token. */
+  /** The API's response to a data plane that authenticates the token. */
   accepts(token: string | undefined): Promise<boolean>;
-  /** Reasons and messages of the Events about an object. */
+  /** Reasons and messages of the Kubernetes Events about an object. */
   events(name: string): Promise<{ reason: string; message: string; type: string }[]>;
   /** The value of one metric of the newest operator, summed over the series that have these labels. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
@@ -111,7 +111,7 @@ export interface Stack {
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** Repeats what throws until it does not; then returns what it returned. The last failure is the test's. */
+/** Repeats `attempt` until it does not throw, and returns its result. The last failure fails the test. */
 export function eventually<T>(attempt: () => T | Promise<T>, timeout = 30_000): Promise<T> {
   return vi.waitFor(attempt, { timeout, interval: 50 });
 }
@@ -270,7 +270,7 @@ export async function startStack(
   return stack;
 }
 
-/** A start that lacks a right would wait for ever. @throws Error naming the right */
+/** Without a permission, the start would wait for ever. @throws Error naming the permission */
 async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
   const forbidden = Promise.withResolvers<never>();
   const look = () => {

@@ -1,4 +1,4 @@
-/** What the API server refuses at once, so that a mistake shows at `kubectl apply` and not in a condition later. */
+/** What the API server rejects at once, so that a mistake shows at `kubectl apply` and not later in a condition. */
 import { describe, expect, test } from 'vitest';
 import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
 
@@ -20,7 +20,7 @@ const labels = (count: number) => Object.fromEntries(Array.from({ length: count 
 const OWNER = 'usr_01k9zq3v5hf8svx2r4c6y7n0wd';
 const BOT = 'bot_01k9zq3v5hf8svx2r4c6y7n0wd';
 
-/** What is refused, the field that the message names, and what it says of it. */
+/** What is rejected, the field that the message names, and what it says about it. */
 type Refused = [what: string, manifest: Manifest, field: string, reason: string | RegExp];
 
 const refusedEverywhere = (make: (spec: object) => Manifest): Refused[] => [
@@ -36,7 +36,7 @@ const refusedEverywhere = (make: (spec: object) => Manifest): Refused[] => [
 
 const refusedPolicies: Refused[] = [
   ...refusedEverywhere((spec) => policy('x', spec)),
-  ['rules that are no list', policy('x', { rules: 'none' }), 'spec.rules', 'must be of type array'],
+  ['rules that are not a list', policy('x', { rules: 'none' }), 'spec.rules', 'must be of type array'],
   ['1001 rules', rules(...blocks(1001)), 'spec.rules', 'at most 1000'],
   ['a rule without a cidr', rules({ action: 'allow' }), 'spec.rules[0].cidr', 'Required value'],
   ['a rule without an action', rules({ cidr: '10.0.0.0/8' }), 'spec.rules[0].action', 'Required value'],
@@ -58,7 +58,7 @@ const refusedPolicies: Refused[] = [
   ['an unknown field of a rule', rules(rule({ port: 80 })), 'spec.rules[0].port', 'unknown field'],
 ];
 
-/** ACL rules; where the message is not that about the form, what it says. */
+/** ACL rules, with the message if it is not the one about the form. */
 const malformed: [what: string, text: string, reason?: string][] = [
   ['an acl rule that is empty', ''],
   ['an acl rule without bind:', 'example.com'],
@@ -75,33 +75,33 @@ const malformed: [what: string, text: string, reason?: string][] = [
   ['an acl rule with an underscore in a host name', 'bind:a_b.example.com'],
   ['an acl rule with a hyphen in front', 'bind:-a.example.com'],
   ['an acl rule with a host name label of 64 characters', `bind:${'a'.repeat(64)}.example.com`],
-  ['an acl rule with a host name of 254 characters', `bind:${'a.'.repeat(125)}abcd`, 'more than 253 characters'],
-  ['an acl rule with such a wildcard', `bind:*.${'a.'.repeat(125)}abcd`, 'more than 253 characters'],
-  ['an acl rule with such a host and a port', `bind:${'a.'.repeat(125)}abcd:443`, 'more than 253 characters'],
+  ['an acl rule with a host name of 254 characters', `bind:${'a.'.repeat(125)}abcd`, 'longer than 253 characters'],
+  ['an acl rule with such a wildcard', `bind:*.${'a.'.repeat(125)}abcd`, 'longer than 253 characters'],
+  ['an acl rule with such a host and a port', `bind:${'a.'.repeat(125)}abcd:443`, 'longer than 253 characters'],
   ['an acl rule with a name that is not ASCII', 'bind:bücher.example'],
-  ['an acl rule with port 0', 'bind:example.com:0', 'from 1 to 65535'],
-  ['an acl rule with a port above 65535', 'bind:example.com:65536', 'from 1 to 65535'],
-  ['an acl rule with a port with a leading zero', 'bind:example.com:0443', 'from 1 to 65535'],
-  ['an acl rule with an IPv6 port above 65535', 'bind:[::1]:70000', 'from 1 to 65535'],
-  ['an acl rule with a port that is no number', 'bind:example.com:https'],
+  ['an acl rule with port 0', 'bind:example.com:0', 'outside 1 to 65535'],
+  ['an acl rule with a port above 65535', 'bind:example.com:65536', 'outside 1 to 65535'],
+  ['an acl rule with a port with a leading zero', 'bind:example.com:0443', 'outside 1 to 65535'],
+  ['an acl rule with an IPv6 port above 65535', 'bind:[::1]:70000', 'outside 1 to 65535'],
+  ['an acl rule with a port that is not a number', 'bind:example.com:https'],
   ['an acl rule with no host before the port', 'bind::443'],
   ['an acl rule with a wildcard and a port', 'bind:*.example.com:443'],
   ['an acl rule with IPv6 without brackets', 'bind:2001:db8::1:443'],
-  ['an acl rule with brackets around no IPv6', 'bind:[12345::]:443', 'no IPv6 address'],
-  ['an acl rule with brackets around IPv4', 'bind:[192.0.2.1]:443', 'no IPv6 address'],
+  ['an acl rule with brackets around something else', 'bind:[12345::]:443', 'other than an IPv6 address'],
+  ['an acl rule with brackets around IPv4', 'bind:[192.0.2.1]:443', 'other than an IPv6 address'],
   ['an acl rule with a zone', 'bind:[fe80::1%eth0]:443'],
   ['an acl rule with IPv6 without a port', 'bind:[2001:db8::1]'],
   ['an acl rule with a label without a key', 'bind:=web'],
   ['an acl rule with a label without a value', 'bind:app='],
   ['an acl rule with two equals signs', 'bind:app=web=1'],
   ['an acl rule with a star as part of a value', 'bind:app=web*'],
-  ['an acl rule with a character that no label has', 'bind:app=w?b'],
+  ['an acl rule with a character that labels may not contain', 'bind:app=w?b'],
   ['an acl rule with a label key of 256 characters', `bind:${'k'.repeat(256)}=v`],
 ];
 
 const refusedCredentials: Refused[] = [
   ...refusedEverywhere((spec) => credential('x', spec)),
-  ['an acl that is no list', credential('x', { acl: '*' }), 'spec.acl', 'must be of type array'],
+  ['an acl that is not a list', credential('x', { acl: '*' }), 'spec.acl', 'must be of type array'],
   ['257 acl rules', acl(...Array(257).fill('*')), 'spec.acl', 'at most 256'],
   ['an acl rule of 513 characters', acl(`bind:k=${'v'.repeat(506)}`), 'spec.acl[0]', '512'],
   ['an acl rule that is a number', acl(443), 'spec.acl[0]', 'must be of type string'],
@@ -110,43 +110,53 @@ const refusedCredentials: Refused[] = [
   ),
   ['an ownerId of another family', credential('x', { ownerId: 'ipp_0' }), 'spec.ownerId', 'usr_ or bot_'],
   ['an ownerId that is too short', credential('x', { ownerId: OWNER.slice(1) }), 'spec.ownerId', 'usr_ or bot_'],
-  ['a secret name in capitals', secret({ name: 'Token' }), 'spec.secret.name', 'secret.name must be'],
-  ['an empty secret name', secret({ name: '' }), 'spec.secret.name', 'secret.name must be'],
-  ['a secret name with two dots in a row', secret({ name: 'a..b' }), 'spec.secret.name', 'secret.name must be'],
+  ['a secret name in capitals', secret({ name: 'Token' }), 'spec.secret.name', 'secret.name must consist'],
+  ['an empty secret name', secret({ name: '' }), 'spec.secret.name', 'secret.name must consist'],
+  ['a secret name with two dots in a row', secret({ name: 'a..b' }), 'spec.secret.name', 'secret.name must consist'],
   ['a secret name of 254 characters', secret({ name: 'x'.repeat(254) }), 'spec.secret.name', '253'],
-  ['a secret key with a slash', secret({ key: 'a/b' }), 'spec.secret.key', 'secret.key must be'],
-  ['an empty secret key', secret({ key: '' }), 'spec.secret.key', 'secret.key must be'],
-  ['a secret key of two dots', secret({ key: '..' }), 'spec.secret.key', 'secret.key must be'],
+  ['a secret key with a slash', secret({ key: 'a/b' }), 'spec.secret.key', 'secret.key must consist'],
+  ['an empty secret key', secret({ key: '' }), 'spec.secret.key', 'secret.key must consist'],
+  ['a secret key of two dots', secret({ key: '..' }), 'spec.secret.key', 'secret.key must consist'],
   ['the secret key credential-id', secret({ key: 'credential-id' }), 'spec.secret.key', 'holds the id'],
   ['an unknown field of the secret', secret({ type: 'Opaque' }), 'spec.secret.type', 'unknown field'],
-  ['a label that is none', template({ labels: { 'a b': 'c' } }), 'spec.secret.template.labels', 'must have names'],
-  ['a label value that is none', template({ labels: { a: 'b c' } }), 'spec.secret.template.labels', 'value of a label'],
   [
-    'the label that is ours',
+    'an invalid label name',
+    template({ labels: { 'a b': 'c' } }),
+    'spec.secret.template.labels',
+    'names must consist of',
+  ],
+  ['an invalid label value', template({ labels: { a: 'b c' } }), 'spec.secret.template.labels', 'a label value must'],
+  [
+    'the label that the operator reserves',
     template({ labels: { 'app.kubernetes.io/managed-by': 'me' } }),
     'spec.secret.template.labels',
-    'must not have app.kubernetes.io/managed-by',
+    'must not include app.kubernetes.io/managed-by',
   ],
   ['65 labels', template({ labels: labels(65) }), 'spec.secret.template.labels', '64'],
   [
-    'an annotation that is none',
+    'an invalid annotation name',
     template({ annotations: { 'a b': 'c' } }),
     'spec.secret.template.annotations',
-    'must have names',
+    'names must consist of',
   ],
   [
-    'an annotation that is ours',
+    'an annotation that the operator reserves',
     template({ annotations: { 'tunnel-operator.dev/token-sha256': 'c' } }),
     'spec.secret.template.annotations',
     'tunnel-operator.dev/',
   ],
   ['65 annotations', template({ annotations: labels(65) }), 'spec.secret.template.annotations', '64'],
-  ['an interval that is no duration', rotation({ interval: '1 day' }), 'spec.rotation.interval', 'such as 720h'],
-  ['an interval in days', rotation({ interval: '30d' }), 'spec.rotation.interval', 'must be a duration such as 720h'],
+  ['an interval that is not a duration', rotation({ interval: '1 day' }), 'spec.rotation.interval', 'such as 720h'],
+  [
+    'an interval in days',
+    rotation({ interval: '30d' }),
+    'spec.rotation.interval',
+    'must be a duration of less than 10 years, such as 720h',
+  ],
   ['an interval of 12 years', rotation({ interval: '105120h' }), 'spec.rotation.interval', 'less than 10 years'],
   ['an interval that overflows', rotation({ interval: `${'9'.repeat(31)}h` }), 'spec.rotation.interval', '10 years'],
   ['an interval of 59 seconds', rotation({ interval: '59s' }), 'spec.rotation.interval', 'must be at least 1m'],
-  ['an overlap that is no duration', rotation({ overlap: '-1h' }), 'spec.rotation.overlap', 'must be a duration'],
+  ['an overlap that is not a duration', rotation({ overlap: '-1h' }), 'spec.rotation.overlap', 'must be a duration'],
   [
     'an overlap as long as the interval',
     rotation({ interval: '1h', overlap: '60m' }),
@@ -168,7 +178,7 @@ describe.each([
     expect(stderr).not.toMatch(/evaluating rule|type conversion/);
   });
 
-  test('nothing of this is there afterwards', async () => {
+  test('none of these objects exists afterwards', async () => {
     expect(await stack.find(POLICIES, 'x')).toBeUndefined();
     expect(await stack.find(CREDENTIALS, 'x')).toBeUndefined();
   });
@@ -257,14 +267,14 @@ describe('the owner of a credential', () => {
     await stack.remove(CREDENTIALS, name);
   });
 
-  test('stays what it was through other changes', async () => {
+  test('stays the same through other changes', async () => {
     await stack.apply(credential('owned', { ownerId: OWNER }));
     await stack.apply(credential('owned', { ownerId: OWNER, description: 'changed' }));
     await stack.remove(CREDENTIALS, 'owned');
   });
 });
 
-describe('what only the API can know shows in the conditions, with the field:', () => {
+describe('what only the API can check shows in the conditions, with the field:', () => {
   test.each([
     ['an owner that does not exist', credential('nobodys', { ownerId: OWNER }), /^spec\.ownerId: /],
     [
@@ -281,7 +291,7 @@ describe('what only the API can know shows in the conditions, with the field:', 
     expect(ready).toMatchObject({ status: 'False', message: expect.stringMatching(message) });
     expect(synced).toMatchObject({ status: 'False', reason: 'Rejected', message: ready?.message });
     expect(status).toMatchObject({ observedGeneration: 1 });
-    // Tried again now and then, but told once.
+    // Retried with backoff, but reported once.
     await stack.annotate(type, manifest.metadata.name, { note: 'try again' });
     await eventually(async () => {
       expect(await stack.metric('controller_runtime_terminal_reconcile_errors_total')).toBeGreaterThan(1);

@@ -6,7 +6,7 @@ import { openApiDocument } from '../../src/api/openapi/document.ts';
 
 const paths = z.record(z.string(), z.record(z.string(), z.unknown()));
 
-/** Without a row of their own: lists (`paging` has those), and what is no family. */
+/** Operations without their own row: lists (`paging` has those), and those of no family. */
 const LEFT_OUT = ['GET /event_types', 'POST /credentials/authenticate', 'PUT /idempotency_keys/{}/closed'];
 
 const anonymous = (path: string) => path.replaceAll(/\{\w+\}/g, '{}');

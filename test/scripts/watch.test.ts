@@ -9,6 +9,6 @@ test.each([
   [['resources/ip-policy.ts'], { api: true, operator: true }],
   [['main.ts'], { api: true, operator: true }],
   [['api/app.ts', 'operator/operator.ts'], { api: true, operator: true }],
-])('a change of %j starts again %j', (files, expected) => {
+])('a change of %j restarts %j', (files, expected) => {
   expect(concerned(files)).toEqual(expected);
 });

@@ -1,27 +1,27 @@
-/** Every reason that a condition or an Event carries. Scripts match on these: they are part of the interface. */
+/** Every reason of a condition or Kubernetes Event. Scripts match on these: they are part of the interface. */
 
 export const CONDITION = { ready: 'Ready', synced: 'Synced' } as const;
 
 export const REASON = {
-  /** Ready: the remote resource is as declared (and its token is in the Secret). */
+  /** Ready: the remote resource matches the spec (and its token is in the Secret). */
   available: 'Available',
-  /** Synced: the last reconcile found or made everything equal. */
+  /** Synced: after the last reconcile, the remote resource matches the spec. */
   upToDate: 'UpToDate',
-  /** Synced: the last difference was a remote change, which was undone. */
+  /** Synced: somebody changed the remote resource, and the change was reverted. */
   driftCorrected: 'DriftCorrected',
   /** Synced: managementPolicy Observe; nothing is written. */
   observed: 'Observed',
   /** Synced: the annotation `paused` stops all work. */
   paused: 'Paused',
-  /** The API refuses what is declared; the message names the fields. */
+  /** The API rejects the spec; the message names the fields. */
   rejected: 'Rejected',
-  /** The API key of the operator is not accepted or not allowed to do this. */
+  /** The operator's API key is invalid, or lacks permission. */
   accessDenied: 'AccessDenied',
-  /** The API cannot be reached or is in trouble; retried. */
+  /** The API cannot be reached or is failing; retried. */
   apiUnavailable: 'ApiUnavailable',
-  /** The Kubernetes API refuses a write of the operator. */
+  /** The Kubernetes API rejects a write by the operator. */
   kubernetesError: 'KubernetesError',
-  /** Something unforeseen; the log has the details. */
+  /** An unexpected error; the log has the details. */
   internalError: 'InternalError',
   /** An older object claims the same remote resource. */
   managementConflict: 'ManagementConflict',
@@ -29,15 +29,15 @@ export const REASON = {
   externalNotFound: 'ExternalNotFound',
   /** managementPolicy Observe without an id to observe. */
   nothingToObserve: 'NothingToObserve',
-  /** The Secret's name is taken by a Secret that is not ours. */
+  /** A Secret of that name exists and belongs to something else. */
   secretConflict: 'SecretConflict',
-  /** The token of an adopted credential is not to be had; rotate to get one. */
+  /** The token of an adopted credential cannot be read; rotate to get a new one. */
   tokenUnavailable: 'TokenUnavailable',
-  /** The remote resource cannot be deleted yet; the message says for whom it waits. */
+  /** The remote resource cannot be deleted yet; the message says what still refers to it. */
   deletionBlocked: 'DeletionBlocked',
 } as const;
 
-/** Of Kubernetes Events. A failure that shows in the conditions is one too, with the reason of the condition. */
+/** Reasons of Kubernetes Events. A failure shown in the conditions is also an Event, with the same reason. */
 export const EVENT_REASON = {
   created: 'Created',
   adopted: 'Adopted',

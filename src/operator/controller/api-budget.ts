@@ -1,10 +1,10 @@
 /**
- * One budget for all calls of the management API: at most so many under way, and when the API says Retry-After,
- * nobody calls before that.
+ * One budget for all calls to the management API: it bounds how many are in flight, and when the API answers with
+ * Retry-After, it holds every call back until then.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A longer Retry-After is not obeyed to the end: a wrong header must not stop the operator for hours. */
+/** A longer Retry-After is cut to this: a wrong header must not stop the operator for hours. */
 export const LONGEST_PAUSE_MS = 5 * 60_000;
 
 export class ApiBudget {
@@ -13,12 +13,12 @@ export class ApiBudget {
   readonly #waiting: (() => void)[] = [];
   readonly #closed = new AbortController();
 
-  /** @param most calls under way at a time */
+  /** @param most calls in flight at a time */
   constructor(most: number) {
     this.#free = most;
   }
 
-  /** Runs `attempt` when its turn has come. */
+  /** Runs `attempt` as soon as the budget allows. */
   readonly admit = async <T>(attempt: () => Promise<T>): Promise<T> => {
     await this.#acquire();
     try {
@@ -33,19 +33,19 @@ export class ApiBudget {
     }
   };
 
-  /** Nothing is admitted for the next `ms`. */
+  /** Admits nothing for the next `ms`. */
   pause(ms: number, now = Date.now()): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_PAUSE_MS));
   }
 
-  /** Nobody waits for the end of a pause any more: calls that do are refused. */
+  /** Ends every pause: calls that wait for one fail, now and later. */
   close(): void {
     this.#closed.abort();
   }
 
   async #waitForPause(): Promise<void> {
     for (let left = this.#pausedUntil - Date.now(); left > 0; left = this.#pausedUntil - Date.now()) {
-      // Spread over a tenth of the pause, so that not all who waited call in the same moment.
+      // Jitter of a tenth of the pause, so that waiting calls do not all start at the same moment.
       await delay(left + Math.random() * Math.min(left / 10, 1_000), undefined, { signal: this.#closed.signal });
     }
   }

@@ -1,4 +1,4 @@
-/** Which keys a change in a cache brings into the queue of a controller. */
+/** Event handlers: which keys a change in a cache adds to a controller's work queue. */
 import { keyOf } from '../kube/kube-object.ts';
 import type { ChangeHandler, ChangeOrigin, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import { type Claims, claimChange } from '../managed/claims.ts';
@@ -6,7 +6,7 @@ import type { ConnectedKind } from '../managed/connected-kind.ts';
 import { ownersOfChange } from '../managed/secrets/ownership.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** An object that was changed by others; what this process writes, it knows. */
+/** Adds an object that somebody else changed; this process knows its own writes. */
 export class EnqueueObject implements ChangeHandler {
   readonly #queue: WorkQueue;
 
@@ -19,7 +19,7 @@ export class EnqueueObject implements ChangeHandler {
   }
 }
 
-/** A claim that comes or goes may decide about all others of that id, even if nothing about them has changed. */
+/** Adds the other claimants of an id when a claim on it appears or goes: another of them may now win. */
 export class EnqueueRivals implements ChangeHandler {
   readonly #queue: WorkQueue;
   readonly #claims: Claims;
@@ -39,7 +39,7 @@ export class EnqueueRivals implements ChangeHandler {
   }
 }
 
-/** The object of a Secret that was changed by others. */
+/** Adds the owner of a Secret that somebody else changed. */
 export class EnqueueOwner implements ChangeHandler {
   readonly #queue: WorkQueue;
   readonly #kind: Pick<ConnectedKind, 'name'>;

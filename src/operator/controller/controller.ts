@@ -1,13 +1,13 @@
 /**
- * Everything that works on one kind. An object's way through it:
+ * Everything that reconciles one kind. The path of an object:
  *
  *   WatchCache (kube)         lists and watches; tells its handlers what changed
- *   EnqueueObject & siblings  decide which keys that brings into the queue
- *   WorkQueue                 holds each key once, and back for as long as its failures ask for
+ *   EnqueueObject & siblings  decide which keys the change adds to the queue
+ *   WorkQueue                 holds each key once, with backoff after failures
  *   Workers                   hand the newest object to the reconciler
- *   ManagedReconciler         makes the API agree, and writes the status
+ *   ManagedReconciler         makes the API match the spec, and writes the status
  *
- * Beside them, Resync adds what was changed in the API.
+ * Resync adds the objects whose resource was changed in the API.
  */
 import type { Logger } from 'pino';
 import type { EventRecorder } from '../kube/event-recorder.ts';
@@ -34,7 +34,7 @@ export interface ControllerOptions {
   eventRecorder: EventRecorder;
   secrets: SecretCache;
   namespace: string | undefined;
-  /** Most objects of this kind reconciled at a time. */
+  /** Maximum number of concurrent reconciles of this kind. */
   concurrency: number;
   resyncMs: number;
   silenceMs: number;
@@ -90,7 +90,7 @@ export class Controller {
     return this.#kind.name;
   }
 
-  /** Starts the workers on what is in the cache, and the comparison with the API. The caches must be filled. */
+  /** Starts the workers and the resync. The caches must be filled. */
   start(): void {
     this.cache.addHandler(new EnqueueObject(this.#queue));
     this.#options.secrets.watch.addHandler(new EnqueueOwner(this.#queue, this.#kind, this.cache.store));
@@ -99,13 +99,13 @@ export class Controller {
     this.#resync.start();
   }
 
-  /** Takes nothing new; resolves when the reconciles under way are finished. */
+  /** Takes no new work; resolves when the reconciles in progress have finished. */
   async stop(): Promise<void> {
     this.#queue.shutDown();
     await Promise.all([this.#workers.stopped(), this.#resync.stop()]);
   }
 
-  /** Sets the gauges that are read rather than counted. */
+  /** Sets the gauges that are read at scrape time. */
   readGauges(): void {
     const { controller, kube } = this.#options.metrics;
     readQueue(controller, this.#kind.name, this.#queue);
@@ -113,7 +113,7 @@ export class Controller {
     kube.watchStaleness.set({ resource: this.#kind.type.plural }, (this.cache.staleness() ?? 0) / 1000);
   }
 
-  /** After a restart, what was left settled is only compared with the API, by lists, not one by one. */
+  /** After a restart, objects that were left settled are only compared with the API by the resync, not one by one. */
   #enqueueAtStart(object: KubeObject): void {
     if (!looksSettled(object) || !this.#kind.looksHeld(object)) {
       this.#queue.add(keyOf(object));
@@ -124,7 +124,7 @@ export class Controller {
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
   }
 
-  /** Whether an object that may have changed, or that something of may have, needs a reconcile. */
+  /** Whether the object needs a reconcile, after a possible change of it or of its Secret. */
   #needsWork(key: string): boolean {
     const object = this.cache.store.get(key);
     return !object || !this.#settled.covers(object) || !this.#kind.looksHeld(object);
@@ -139,7 +139,7 @@ function makeCache(kind: ConnectedKind, { kube, namespace, silenceMs, metrics, l
     silenceMs,
     log,
     metrics: metrics.kube,
-    // Lists leave out of their items what they say of the list.
+    // The items of a list carry neither kind nor apiVersion.
     transform: (object) => ({ ...slim(object), kind: kind.name, apiVersion: `${group}/${version}` }),
   });
 }

@@ -36,7 +36,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
         beforeScrape();
         return answer(200, await registry.metrics(), registry.contentType);
       default:
-        return answer(404, 'not found; there are /metrics, /healthz and /readyz\n');
+        return answer(404, 'not found; try /metrics, /healthz or /readyz\n');
     }
   });
   await listen(server, options.port, options.host);

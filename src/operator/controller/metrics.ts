@@ -1,4 +1,4 @@
-/** What controllers count, under the names that dashboards for controller-runtime and client-go read. */
+/** The metrics of controllers, under the names that dashboards for controller-runtime and client-go expect. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { QueueObserver, WorkQueue } from './work-queue.ts';
 
@@ -21,46 +21,51 @@ export function createControllerMetrics(registry: Registry) {
     new Histogram({ name, help, labelNames, buckets, registers });
 
   return {
-    reconcileTotal: counter('controller_runtime_reconcile_total', 'Reconciles by outcome.', ['controller', 'result']),
+    reconcileTotal: counter('controller_runtime_reconcile_total', 'Reconciles, by result.', ['controller', 'result']),
     reconcileErrors: counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']),
     terminalErrors: counter(
       'controller_runtime_terminal_reconcile_errors_total',
-      'Reconciles that failed in a way that only a change of the object can mend.',
+      'Reconciles that failed with an error that retrying cannot fix.',
       ['controller'],
     ),
     reconcileTime: histogram(
       'controller_runtime_reconcile_time_seconds',
-      'Length of time per reconcile.',
+      'Duration of a reconcile.',
       ['controller'],
       RECONCILE_BUCKETS,
     ),
-    maxConcurrent: gauge('controller_runtime_max_concurrent_reconciles', 'Most reconciles at a time.', ['controller']),
-    activeWorkers: gauge('controller_runtime_active_workers', 'Reconciles under way.', ['controller']),
-    queueDepth: gauge('workqueue_depth', 'Keys that wait in the queue.', ['name', 'controller']),
+    maxConcurrent: gauge('controller_runtime_max_concurrent_reconciles', 'Maximum number of concurrent reconciles.', [
+      'controller',
+    ]),
+    activeWorkers: gauge('controller_runtime_active_workers', 'Reconciles in progress.', ['controller']),
+    queueDepth: gauge('workqueue_depth', 'Keys waiting in the queue.', ['name', 'controller']),
     queueAdds: counter('workqueue_adds_total', 'Keys added to the queue.', ['name', 'controller']),
     queueRetries: counter('workqueue_retries_total', 'Keys added after a failure.', ['name', 'controller']),
     queueWait: histogram(
       'workqueue_queue_duration_seconds',
-      'How long a key waits before it is taken.',
+      'How long a key waits for a worker.',
       ['name', 'controller'],
       QUEUE_BUCKETS,
     ),
     queueWork: histogram(
       'workqueue_work_duration_seconds',
-      'How long a key is worked on.',
+      'How long processing a key takes.',
       ['name', 'controller'],
       QUEUE_BUCKETS,
     ),
-    queueUnfinished: gauge('workqueue_unfinished_work_seconds', 'Seconds of work under way, summed over workers.', [
+    queueUnfinished: gauge('workqueue_unfinished_work_seconds', 'Seconds of work in progress, summed over workers.', [
       'name',
       'controller',
     ]),
     queueLongest: gauge(
       'workqueue_longest_running_processor_seconds',
-      'Seconds that the longest running worker has been at it.',
+      'Seconds that the longest-running worker has been busy.',
       ['name', 'controller'],
     ),
-    resyncs: counter('tunnel_operator_resyncs_total', 'Comparisons with the API, by outcome.', ['kind', 'result']),
+    resyncs: counter('tunnel_operator_resyncs_total', 'Comparisons with the management API, by result.', [
+      'kind',
+      'result',
+    ]),
     managed: gauge('tunnel_operator_managed_objects', 'Objects in the watch cache.', ['kind']),
   };
 }
@@ -76,7 +81,7 @@ export function queueObserver(metrics: ControllerMetrics, name: string): QueueOb
   };
 }
 
-/** Reads the gauges of a queue; to be called when metrics are scraped. */
+/** Reads the gauges of a queue; call it when metrics are scraped. */
 export function readQueue(metrics: ControllerMetrics, name: string, queue: WorkQueue): void {
   const labels = { name, controller: name };
   const now = performance.now();

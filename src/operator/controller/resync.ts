@@ -1,5 +1,5 @@
 /**
- * Finds what was changed in the API: from time to time, one pass over the family's list. Only what differs or is gone is
+ * Detects changes made in the API by listing each family from time to time. Only the objects that differ are
  * reconciled.
  */
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ import type { Remote } from '../managed/external.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** After a comparison that failed, for example because the API was still starting when we did. */
+/** Delay after a failed comparison, for example because the API was still starting. */
 const RETRY_MS = 15_000;
 
 export interface ResyncOptions {
@@ -38,7 +38,7 @@ export class Resync {
     this.#schedule(0);
   }
 
-  /** Resolves when the comparison under way has ended. */
+  /** Resolves when the comparison in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -61,7 +61,7 @@ export class Resync {
     } catch (err) {
       nextMs = Math.min(everyMs, RETRY_MS);
       metrics.resyncs.inc({ kind: kind.name, result: 'error' });
-      log.warn({ kind: kind.name, err }, 'comparing with the API failed; will try again soon');
+      log.warn({ kind: kind.name, err }, 'resync with the management API failed; will retry');
     }
     this.#schedule(jittered(nextMs, 0.1));
   }
@@ -70,13 +70,13 @@ export class Resync {
     const { kind, store, queue } = this.#options;
     const before = new Map([...store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
     const remotes = new Map<string, Remote>();
-    // A family of which nobody has declared anything need not be read, nor be open to the operator's API key.
+    // A kind without objects needs no list, and the operator's API key may not be allowed to read it.
     for await (const remote of before.size > 0 ? kind.external.all() : []) {
       if (this.#isStopping) return;
       remotes.set(remote.id, remote);
     }
     for (const object of store.values()) {
-      // What changed while the list was read is reconciled anyway, and the list may be older than it.
+      // An object that changed during the listing is reconciled anyway, and the list may be older than it.
       const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
       if (isUnchanged && differs(kind, kind.specIfValid(object), object, remotes)) queue.add(keyOf(object));
     }

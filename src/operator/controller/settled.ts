@@ -1,6 +1,6 @@
 /**
- * The versions of objects that need no further work: what a reconcile read or wrote last. A version that a watch reports
- * afterwards, as it does for our own writes, is compared with it.
+ * The object versions that need no further work: the last one that each reconcile read or wrote. Versions that the
+ * watch reports later, among them this process's own writes, are compared with it.
  */
 import { isNewer, type KubeObject, keyOf } from '../kube/kube-object.ts';
 
@@ -15,7 +15,7 @@ export class SettledVersions {
     this.#versions.delete(key);
   }
 
-  /** Whether the object has not changed since it was settled. */
+  /** Whether the object is unchanged since it was settled. */
   covers(object: KubeObject): boolean {
     const settled = this.#versions.get(keyOf(object));
     return settled !== undefined && !isNewer(object.metadata.resourceVersion, settled);

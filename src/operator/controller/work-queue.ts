@@ -1,10 +1,10 @@
 /**
- * A keyed work queue with the semantics and the words of client-go's: a key waits at most once, is processed by one
- * worker at a time, and comes back when it was added while being processed. Failed keys wait longer each time.
+ * A keyed work queue with the semantics and vocabulary of client-go's: a key waits at most once, is processed by one
+ * worker at a time, and is requeued if it was added while being processed. Failed keys back off.
  *
- * `addIfNeeded` is what a predicate is in controller-runtime, asked later: not when the key is added but when its turn
- * comes. A watch often reports a write of ours before the write is answered; only after that can one tell that there is
- * nothing to do.
+ * `addIfNeeded` is like a predicate in controller-runtime, but evaluated when the key's turn comes, not when it is
+ * added. A watch often reports our own write before the response to the write arrives; only after that is it clear that
+ * there is nothing to do.
  */
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
 
@@ -18,16 +18,16 @@ export interface QueueObserver {
 
 export interface WorkQueueOptions {
   backoff: BackoffOptions;
-  /** Whether a key is worth a worker's time; asked of keys that came by `addIfNeeded` alone, when their turn comes. */
+  /** Whether a key needs work; called when its turn comes, for keys added only by `addIfNeeded`. */
   isNeeded?: (key: string) => boolean;
   observer?: QueueObserver;
 }
 
-/** What may change a backoff. */
+/** Options of one rate-limited add. */
 export interface RateLimit {
-  /** It comes back no sooner. */
+  /** Lower bound of the delay. */
   atLeastMs?: number;
-  /** Its first backoff is short: for a conflict, whose newer version is on its way. */
+  /** Makes the first backoff short: after a conflict, the newer version is about to arrive. */
   quickFirst?: boolean;
 }
 
@@ -38,9 +38,9 @@ export class WorkQueue {
   readonly #waiting = new Map<string, number>();
   /** When each key that is being processed was handed out. */
   readonly #processing = new Map<string, number>();
-  /** Added while being processed: they wait again after `done`. */
+  /** Keys added while being processed: `done` requeues them. */
   readonly #dirty = new Set<string>();
-  /** Handed out next time whatever `isNeeded` says. */
+  /** Keys to hand out next time whatever `isNeeded` says. */
   readonly #unconditional = new Set<string>();
   readonly #timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   readonly #failures = new Map<string, number>();
@@ -56,7 +56,7 @@ export class WorkQueue {
     this.#observer = observer;
   }
 
-  /** Keys that wait for a worker. */
+  /** Number of keys waiting for a worker. */
   get depth(): number {
     return this.#waiting.size;
   }
@@ -72,7 +72,7 @@ export class WorkQueue {
     this.addIfNeeded(key);
   }
 
-  /** Adds a key that is skipped if, when its turn comes, it is not needed. */
+  /** Adds a key that is skipped if `isNeeded` says no when its turn comes. */
   addIfNeeded(key: string): void {
     if (this.#isShutDown || this.#waiting.has(key) || this.#dirty.has(key)) return;
     this.#observer.added?.();
@@ -80,7 +80,7 @@ export class WorkQueue {
     else this.#enqueue(key);
   }
 
-  /** Adds the key after `ms`; of several such calls the earliest counts. */
+  /** Adds the key after `ms`; of several pending adds the earliest wins. */
   addAfter(key: string, ms: number): void {
     if (this.#isShutDown) return;
     const at = performance.now() + ms;
@@ -107,7 +107,7 @@ export class WorkQueue {
     this.addAfter(key, Math.max(atLeastMs, wait));
   }
 
-  /** How often in a row the key has failed. */
+  /** Consecutive failures of the key. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
@@ -117,7 +117,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** The object is gone: no timer brings its key back, and an object of the same name starts afresh. */
+  /** Drops everything about a key whose object is gone: an object of the same name starts afresh. */
   drop(key: string): void {
     this.forget(key);
     this.#unconditional.delete(key);
@@ -126,7 +126,7 @@ export class WorkQueue {
     this.#timers.delete(key);
   }
 
-  /** The next key, as soon as there is one; undefined once the queue is shut down. Must be followed by `done`. */
+  /** Waits for the next key; undefined once the queue is shut down. Call `done` for each key. */
   get(): Promise<string | undefined> {
     if (this.#isShutDown) return Promise.resolve(undefined);
     for (let key = this.#shift(); key !== undefined; key = this.#shift()) {
@@ -142,7 +142,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key) && !this.#isShutDown) this.#enqueue(key);
   }
 
-  /** Hands out nothing more; workers that wait get undefined, timers end. */
+  /** Hands out no more keys: waiting workers get undefined, and timers are cleared. */
   shutDown(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
@@ -167,7 +167,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** False when the key turns out not to be needed; it is done then. */
+  /** False if the key turns out not to need work; it is then done. */
   #handOut(key: string): boolean {
     const now = performance.now();
     this.#observer.handedOut?.((now - (this.#waiting.get(key) ?? now)) / 1000);

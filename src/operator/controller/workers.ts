@@ -1,4 +1,6 @@
-/** Takes keys from the queue, reconciles their objects, so many at a time, and sees to what follows from the outcome. */
+/**
+ * Workers take keys from the queue, reconcile the objects, and act on the outcome: requeue, metrics, log, conditions.
+ */
 import type { Logger } from 'pino';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
@@ -11,7 +13,7 @@ import type { SettledVersions } from './settled.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkersOptions {
-  /** As in the label `controller` of the metrics. */
+  /** The label `controller` of the metrics. */
   name: string;
   concurrency: number;
   queue: WorkQueue;
@@ -24,7 +26,7 @@ export interface WorkersOptions {
 
 export class Workers implements ChangeHandler {
   readonly #options: WorkersOptions;
-  /** By key, the failure that was logged last: its repeats are only of interest when debugging. */
+  /** The last logged failure of each key: repeats are logged at debug level. */
   readonly #logged = new Map<string, string>();
   #running: Promise<void>[] = [];
 
@@ -37,12 +39,12 @@ export class Workers implements ChangeHandler {
     for (let worker = 0; worker < this.#options.concurrency; worker++) this.#running.push(this.#run());
   }
 
-  /** Resolves when the reconciles under way are finished; the queue must be shut down. */
+  /** Resolves when the reconciles in progress have finished; shut the queue down first. */
   async stopped(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  /** What is known of an object ends with it. */
+  /** Drops everything about a deleted object. */
   onChange(change: ObjectChange): void {
     if (change.type === 'deleted') this.#forget(change.key);
   }
@@ -52,7 +54,7 @@ export class Workers implements ChangeHandler {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       const object = store.get(key);
       if (object) await this.#reconcile(key, object);
-      // It may have gone while it was worked on.
+      // It may have been deleted during the reconcile.
       if (!store.get(key)) this.#forget(key);
       queue.done(key);
     }
@@ -111,12 +113,12 @@ export class Workers implements ChangeHandler {
 
   async #show(key: string, object: KubeObject, failure: ShownFailure): Promise<void> {
     const { store, reconciler, settled, log } = this.#options;
-    // A newer version is not what failed; it is in the queue, or comes again with the backoff.
+    // A newer version has not failed yet; it is in the queue, or will be reconciled after the backoff.
     if (store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) return;
     try {
       settled.set(await reconciler.recordFailure(object, failure));
     } catch (err) {
-      log.debug({ err, object: key }, 'the failure could not be written to the status yet');
+      log.debug({ err, object: key }, 'could not record the failure in the status yet');
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * CustomResourceDefinitions from the declarations of the kinds: structural schemas (OpenAPI 3.0) with CEL rules, so that
- * `kubectl apply` refuses at once what can be refused without asking the API.
+ * CustomResourceDefinitions from the declared kinds: structural schemas (OpenAPI 3.0) with CEL rules, so that
+ * `kubectl apply` rejects at once whatever can be rejected without asking the API.
  */
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -55,13 +55,13 @@ const READY: PrinterColumn = {
   name: 'Ready',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-  description: 'Whether the remote resource is as declared.',
+  description: 'Whether the remote resource matches the spec.',
 };
 const REASON_COLUMN: PrinterColumn = {
   name: 'Reason',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-  description: 'Why it is ready or not.',
+  description: 'Why the object is or is not ready.',
 };
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' };
 
@@ -81,11 +81,12 @@ function rootSchema(kind: AnyKind): Schema {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      // Where no field is required, an object may lack its spec: it gets the defaults, and rules about changes a before.
-      spec: { description: 'What is wanted.', ...(isRequired ? {} : { default: {} }), ...spec, ...rules },
+      // If no field is required, an object may omit its spec. The default gives it one, so that transition rules apply
+      // to it.
+      spec: { description: 'Desired state.', ...(isRequired ? {} : { default: {} }), ...spec, ...rules },
       status: {
         ...status,
-        description: 'What was observed; written by the operator.',
+        description: 'Observed state, written by the operator.',
         properties: {
           ...(status.properties as Schema),
           conditions: { ...conditionsSchema },
@@ -98,15 +99,18 @@ function rootSchema(kind: AnyKind): Schema {
 
 const statusShape = {
   id: managedStatus.shape.id.meta({ description: 'Id of the remote resource.' }),
-  uri: z.string().optional().meta({ description: 'Address of the remote resource.' }),
+  uri: z.string().optional().meta({ description: 'URI of the remote resource.' }),
   createGeneration: managedStatus.shape.createGeneration.meta({
     description: 'Copy of the annotation create-generation, in case the annotations are lost.',
   }),
   retiring: managedStatus.shape.retiring.meta({
     description: 'Copy of the annotation retiring, in case the annotations are lost.',
   }),
-  observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status is about.' }),
-  lastHandledReconcileAt: z.string().optional().meta({ description: 'The reconcile-requested-at that was acted on.' }),
+  observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status describes.' }),
+  lastHandledReconcileAt: z
+    .string()
+    .optional()
+    .meta({ description: 'The value of the annotation reconcile-requested-at that was last acted on.' }),
 };
 
 const conditionsSchema: Schema = {
@@ -134,7 +138,8 @@ function toJsonSchema(schema: z.ZodType): Schema {
     target: 'openapi-3.0',
     reused: 'inline',
     override: ({ zodSchema, jsonSchema }) => {
-      // zod leaves out the default of what it transforms, as that is of the output; our defaults are the same in both.
+      // zod omits the default of a transformed schema, since it belongs to the output; here input and output are the
+      // same.
       if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
       const registered = celRegistry.get(zodSchema);
       if (registered) jsonSchema['x-cel'] = registered.rules;
@@ -144,7 +149,7 @@ function toJsonSchema(schema: z.ZodType): Schema {
   return json;
 }
 
-/** A regular expression as a rule with the message that the schema has for it, which the API server would not say. */
+/** Turns a pattern into a rule with the schema's own message; the API server would only quote the pattern. */
 function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   if (typeof json.pattern !== 'string') return;
   const message = z.safeParse(schema, '').error?.issues[0]?.message;
@@ -153,16 +158,16 @@ function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   delete json.pattern;
 }
 
-/** JSON schema keywords that a structural schema does not have, or that we translate. */
+/** JSON schema keywords that a structural schema lacks, or that are translated. */
 const DROPPED = new Set(['examples', 'propertyNames', 'x-max-bytes', 'x-form', 'x-cel', 'x-list-map-keys', 'id']);
 
-/** Translates what zod writes into what the API server takes. */
+/** Translates zod's JSON schema into the structural schema that the API server accepts. */
 function structural(schema: Schema): Schema {
   const result: Schema = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (DROPPED.has(keyword)) continue;
     if (keyword === 'additionalProperties' && typeof value !== 'object') continue;
-    // zod bounds every integer by what a double holds exactly.
+    // zod bounds every integer by the range in which doubles are exact.
     if (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue;
     result[keyword] = translate(keyword, value);
   }
@@ -170,7 +175,7 @@ function structural(schema: Schema): Schema {
   return { ...result, ...fromForm(schema), ...byteRule(schema), ...celRules(rulesOf(schema)), ...listType(keys) };
 }
 
-/** What code checks as far as a schema can say it; rules of our own say the same, with better messages. */
+/** The part of a check in code that a schema can express; a CEL rule, where there is one, has the better message. */
 function fromForm(schema: Schema): Schema {
   if (schema['x-form'] === undefined || schema['x-cel'] !== undefined) return {};
   const { propertyNames: _, uniqueItems, ...form } = asSchema(schema['x-form']);

@@ -8,7 +8,7 @@ import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 
 type Body = Record<string, unknown>;
 
-/** The calls of one family, as the client has them. */
+/** The client's calls for one family. */
 export interface FamilyCalls<R extends Remote> {
   create(body: Body, options?: CreateOptions): Promise<R>;
   get(id: string, options?: CallOptions): Promise<R>;
@@ -36,7 +36,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   };
 }
 
-/** What the call answers, or undefined when there is no such resource: also for a delete, which is then done already. */
+/** The result of the call, or undefined if the resource does not exist; a delete has then succeeded already. */
 export async function ifExists<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -46,10 +46,10 @@ export async function ifExists<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The declared fields as a request has them. */
+/** The declared fields as a request body. */
 export function bodyOf(fields: readonly FamilyField[], spec: object): Body {
   const declared = declaredValues(fields, spec);
-  // Only a nullable field can be told that it is to have none.
+  // Only a nullable field can be set to null.
   return Object.fromEntries(
     declared
       .filter(({ value, given }) => value !== null || isNullable(given))
@@ -57,7 +57,7 @@ export function bodyOf(fields: readonly FamilyField[], spec: object): Body {
   );
 }
 
-/** The members of the spec that the resource does not have with the same value. */
+/** The members of the spec whose value in the resource differs. */
 export function differing(fields: readonly FamilyField[], spec: object, remote: object): string[] {
   const observed = new Map<string, unknown>(Object.entries(remote));
   return declaredValues(fields, spec)
@@ -65,7 +65,7 @@ export function differing(fields: readonly FamilyField[], spec: object, remote: 
     .map(({ given }) => given.member);
 }
 
-/** What the resource is to have. A field that the spec leaves out has its initial value, or, if immutable, any. */
+/** The desired values. A field that the spec omits has its initial value, or any value if it is immutable. */
 function declaredValues(fields: readonly FamilyField[], spec: object) {
   const members = new Map<string, unknown>(Object.entries(spec));
   return fields.filter(isDeclarable).flatMap((given) => {

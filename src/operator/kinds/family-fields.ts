@@ -1,9 +1,9 @@
-/** The fields of a family as a kind names them, and which of them a kind can have without code of its own. */
+/** The fields of a family as a kind names them, and which of them a kind can use without code of its own. */
 import { z } from 'zod';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
 
-/** What a kind needs of its family. */
+/** The part of a family that a kind needs. */
 export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent' | 'samples'>;
 
 export interface FamilyField {
@@ -16,36 +16,36 @@ export interface FamilyField {
   readonly member: string;
 }
 
-/** All fields but those of these names. */
+/** All fields except those named in `omit`. */
 export function familyFields({ fields }: Pick<Family, 'fields'>, omit: readonly string[] = []): FamilyField[] {
   return Object.entries(fields)
     .filter(([name]) => !omit.includes(name))
     .map(([name, field]) => ({ field, name, shownAs: field.as ?? name, member: camelCase(name) }));
 }
 
-/** Whether a spec may have the field; else only the service sets it. */
+/** Whether a spec may set the field; if not, only the service does. */
 export const isDeclarable = ({ field }: FamilyField) => field.onCreate !== 'derived' || field.onUpdate;
 
 export const isNullable = ({ field }: FamilyField) => field.input instanceof z.ZodNullable;
 
-/** The schema of the field in a request that carries it. */
+/** The schema of the field in a request, without null. */
 export function inputOf({ field }: FamilyField): z.ZodType {
-  // What a nullable wraps is typed as a schema of zod's core; every schema of ours is of the classic API.
+  // unwrap() is typed as a schema of zod's core; every schema here is of the classic API.
   return field.input instanceof z.ZodNullable ? (field.input.unwrap() as z.ZodType) : field.input;
 }
 
-/** Why a spec cannot have the field just as the family declares it; undefined when it can. */
+/** Why a spec cannot use the field as the family declares it; undefined if it can. */
 export function specialty(given: FamilyField): string | undefined {
   const { field } = given;
   if (field.refersTo) return 'refers to other resources';
   if (field.sealed || (isDeclarable(given) && field.storage === 'none')) return 'is a secret';
   if (isDeclarable(given) && hasSnakeCase(z.toJSONSchema(inputOf(given), { io: 'input', unrepresentable: 'any' }))) {
-    return 'has members whose names would have to change';
+    return 'has members whose names are not in camelCase';
   }
   return undefined;
 }
 
-/** Whether a JSON schema has properties that are not in camelCase already. */
+/** Whether a JSON schema has properties that are not in camelCase. */
 function hasSnakeCase(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
   return Object.entries(schema).some(([keyword, value]) => {

@@ -1,4 +1,4 @@
-/** `IPPolicy`: a named set of rules about source addresses, with the rules in its spec. */
+/** `IPPolicy`: a set of rules about source addresses, with the rules in its spec. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { View } from '../../resources/definition/resource.ts';
@@ -19,15 +19,15 @@ const ruleFields = familyFields(ipPolicyRule, ['ip_policy_id']);
 
 const spec = {
   rules: z
-    .array(z.object(specFromFamily(ruleFields, { action: 'What happens to traffic from the block.' })))
+    .array(z.object(specFromFamily(ruleFields, { action: 'Whether traffic from the block is allowed or denied.' })))
     .max(MAX_RULES_PER_POLICY)
     .default([])
-    .meta({ description: 'The whole rule set; applied in one transaction.', 'x-list-map-keys': ['cidr'] }),
+    .meta({ description: 'The complete rule set, applied in one transaction.', 'x-list-map-keys': ['cidr'] }),
 };
 
 type Spec = SpecOf<typeof spec>;
 
-const RULES = 'How many rules the policy has.';
+const RULES = 'Number of rules in the policy.';
 
 export const ipPolicyKind = plainKind(ipPolicy, {
   kind: 'IPPolicy',
@@ -49,7 +49,8 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
     },
     async create(spec, idempotencyKey) {
       const policy = await plain.create(spec, idempotencyKey);
-      // The answer may be a replay, of a policy that got rules from an earlier spec: without any to set, look.
+      // The response may be a replay of a policy that has rules from an earlier spec: read them if there are none to
+      // set.
       const rules =
         spec.rules.length > 0
           ? await client.replaceRules(policy.id, { rules: ruleBodies(spec) })

@@ -1,4 +1,4 @@
-/** Every kind that the operator runs. */
+/** Every kind that the operator manages. */
 import { botUserKind } from './bot-user.ts';
 import { ipPolicyKind } from './ip-policy.ts';
 import type { AnyPlainKind } from './plain-kind.ts';

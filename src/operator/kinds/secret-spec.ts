@@ -1,4 +1,4 @@
-/** The members of a spec that say where a token goes and when it is replaced. */
+/** The spec members `secret` and `rotation`: where a token is stored and when it is replaced. */
 import { z } from 'zod';
 import type { CelRule } from '../managed/cel.ts';
 import { durationRules, matchesDuration } from './cel/duration.ts';
@@ -17,11 +17,11 @@ export const secret = z
   .object({
     name: z.string().max(253).optional().meta({
       description:
-        'Name of the Secret; default: the name of this object. A Secret that is not ours is never overwritten.',
+        'Name of the Secret. Defaults to the name of this object. A Secret that belongs to something else is never overwritten.',
       'x-cel': secretNameRules,
     }),
     key: z.string().max(253).default('token').meta({
-      description: 'Key of the token in the Secret; the id stands under credential-id.',
+      description: 'Key under which the Secret holds the token. The key credential-id holds the id.',
       'x-cel': secretKeyRules,
     }),
     template: z
@@ -30,21 +30,21 @@ export const secret = z
         annotations: stringMap('Annotations of the Secret.', annotationRules),
       })
       .optional()
-      .meta({ description: 'What else the Secret carries.' }),
+      .meta({ description: 'Labels and annotations for the Secret.' }),
   })
   .default({ key: 'token' })
-  .meta({ description: 'Where the token goes.' });
+  .meta({ description: 'The Secret that receives the token.' });
 
-/** Only of what is one: `duration()` fails with a message about protocol buffers. */
+/** Guards `duration()`: for text that is not a duration it fails with a message about protocol buffers. */
 const isDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
 
 export const rotation = z
   .object({
     interval: durationField(
-      'How old a token gets before it is replaced; at least 1m. Without it, only on request.',
+      'Age at which the token is replaced; at least 1m. Without it, the token is replaced only on request.',
     ).optional(),
     overlap: durationField(
-      'How long the old token works beside the new one; default 10m, or half the interval if that is shorter.',
+      'How long the old token keeps working after a rotation. Defaults to 10m, or half the interval if that is shorter.',
     ).optional(),
   })
   .optional()

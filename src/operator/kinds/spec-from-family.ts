@@ -1,16 +1,16 @@
-/** The members of a kind's spec and status, and what the API server checks of them, from the fields of a family. */
+/** Derives a kind's spec, status and CEL rules from the fields of a family. */
 import type { z } from 'zod';
 import type { CelRule } from '../managed/cel.ts';
-// What the formats of the domain are in CEL.
+// Registers the CEL rules of the domain's formats.
 import './cel/formats.ts';
 import { type FamilyField, inputOf, isDeclarable } from './family-fields.ts';
 
-/** Descriptions in place of the family's, by the names of fields: where those speak of requests, or are missing. */
+/** Descriptions by field that override the family's where those speak of requests or are missing. */
 export type About = Readonly<Record<string, string | undefined>>;
 
 /**
- * The spec has the formats, limits and descriptions of requests. What may be left out of a request may be left out here;
- * it then has the initial value, which the API server fills in unless that is none.
+ * The spec has the formats, limits and descriptions of requests. What a request may omit, the spec may omit; the API
+ * server then fills in the initial value, unless that is null.
  */
 export function specFromFamily(fields: readonly FamilyField[], about: About = {}): Record<string, z.ZodType> {
   return Object.fromEntries(
@@ -32,7 +32,7 @@ function descriptionOf(given: FamilyField, about: string | undefined) {
   return description === '' ? {} : { description };
 }
 
-/** What only the service sets, and shows. */
+/** The fields that only the service sets. */
 export function statusFromFamily(fields: readonly FamilyField[], about: About = {}): Record<string, z.ZodType> {
   return Object.fromEntries(
     fields.filter(isShownOnly).map(({ field, name, member }) => {
@@ -42,10 +42,10 @@ export function statusFromFamily(fields: readonly FamilyField[], about: About = 
   );
 }
 
-/** A one-time token is derived too, but its place is a Secret. */
+/** A one-time token is also set by the service, but belongs in a Secret. */
 export const isShownOnly = (given: FamilyField) => !isDeclarable(given) && given.field.storage !== 'none';
 
-/** Rules about the spec as a whole: fields that cannot be updated stay what they are, there or not there. */
+/** Rules about the whole spec: fields that cannot be updated keep their value, or stay absent. */
 export function immutabilityRules(fields: readonly FamilyField[]): CelRule[] {
   return fields
     .filter((given) => isDeclarable(given) && !given.field.onUpdate)

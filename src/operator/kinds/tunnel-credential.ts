@@ -1,4 +1,4 @@
-/** `TunnelCredential`: an authtoken for tunnel agents, delivered into a Secret and rotated there. */
+/** `TunnelCredential`: an authtoken for tunnel agents, stored in a Secret and rotated there. */
 import { z } from 'zod';
 import { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/definition/resource.ts';
@@ -20,15 +20,17 @@ const SECRET = 'The Secret that holds the token.';
 export const tunnelCredentialKind = plainKind(credential, {
   kind: 'TunnelCredential',
   shortNames: ['tcred'],
-  description: 'An authtoken with which tunnel agents authenticate, kept in a Secret.',
+  description: 'An authtoken that tunnel agents authenticate with, kept in a Secret.',
   calls: (client) => client.credentials,
-  about: { owner_id: "The user or bot that owns the credential; default: the owner of the operator's API key." },
+  about: {
+    owner_id: "Id of the user or bot that owns the credential. Defaults to the owner of the operator's API key.",
+  },
   spec,
   status: {
     secretName: z.string().optional().meta({ description: SECRET }),
-    ownerId: z.string().optional().meta({ description: 'The user or bot that owns the credential.' }),
-    issuedAt: z.string().optional().meta({ description: 'When the present token was issued.' }),
-    rotatesAt: z.string().optional().meta({ description: 'When it will be replaced.' }),
+    ownerId: z.string().optional().meta({ description: 'Id of the user or bot that owns the credential.' }),
+    issuedAt: z.string().optional().meta({ description: 'When the current token was issued.' }),
+    rotatesAt: z.string().optional().meta({ description: 'When the token will be replaced.' }),
   },
   columns: [
     { name: 'Secret', type: 'string', jsonPath: '.status.secretName', description: SECRET },

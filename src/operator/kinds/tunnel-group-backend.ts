@@ -1,4 +1,4 @@
-/** `TunnelGroupBackend`: all tunnels that have certain labels, as what stands behind an edge. */
+/** `TunnelGroupBackend`: a backend that consists of all tunnels with certain labels. */
 import { tunnelGroupBackend } from '../../resources/tunnel-group-backend.ts';
 import { plainKind } from './plain-kind.ts';
 

@@ -1,4 +1,6 @@
-/** Conditions in the Kubernetes shape (KEP-1623), and the rule that a status is written only when it says something new. */
+/**
+ * Conditions in the Kubernetes shape (KEP-1623), and the rule that a status is written only when it says something new.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
@@ -13,7 +15,7 @@ export const condition = z.object({
 
 export type Condition = z.output<typeof condition>;
 
-/** What a reconcile has to say about one condition; the times are added when it is recorded. */
+/** What a reconcile found out about one condition; the times are added when it is recorded. */
 export interface Finding {
   status: 'True' | 'False' | 'Unknown';
   reason: string;
@@ -21,8 +23,8 @@ export interface Finding {
 }
 
 /**
- * The conditions after `findings`, each stamped with the generation they are about. A condition keeps its
- * `lastTransitionTime` while its status stays. Types that are not among the findings stay as they are.
+ * Merges `findings` into the conditions and stamps them with the generation. A condition keeps its `lastTransitionTime`
+ * while its status is the same. Types without a finding stay as they are.
  */
 export function mergeConditions(
   current: readonly Condition[],
@@ -44,7 +46,7 @@ export function findCondition(conditions: readonly Condition[], type: string): C
   return conditions.find((known) => known.type === type);
 }
 
-/** Whether two statuses differ in meaning; order of keys and members that are undefined do not count. */
+/** Whether two statuses mean the same; the order of keys and undefined members do not matter. */
 export function sameStatus(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b));
 }
@@ -58,7 +60,7 @@ function withoutUndefined(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** The API server refuses longer messages. */
+/** The API server rejects longer messages. */
 const MAX_MESSAGE = 32_768;
 
 function clip(message: string): string {

@@ -1,6 +1,6 @@
 /**
- * Kubernetes Events about our objects, as `kubectl describe` shows them. Best effort, in the background: repeats of the
- * same Event raise its count, floods are thinned, and no reconcile waits for or fails with an Event.
+ * Records Kubernetes Events, as `kubectl describe` shows them. Best effort, in the background: a repeated Event raises
+ * its count, floods are rate limited, and no reconcile waits for an Event or fails because of one.
  */
 import type { Logger } from 'pino';
 import { toKubeTime } from './conditions.ts';
@@ -17,9 +17,12 @@ export interface EventRecorderOptions extends EventReporter {
 }
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
-/** The same Event of the same object within this time raises its count instead of making a new one. */
+/** Within this time, the same Event about the same object raises the count instead of creating a new one. */
 const REPEAT_MS = 10 * 60_000;
-/** Over all objects: a burst, then a steady rate. Warnings have their own, so that a mass of news cannot hide them. */
+/**
+ * For all objects together. Warnings have a bucket of their own, so that a flood of Normal Events cannot crowd them
+ * out.
+ */
 const RATE = { burst: 50, perSecond: 5 };
 
 interface Sent {
@@ -49,7 +52,7 @@ export class EventRecorder {
     this.#tail = this.#tail.then(() => this.#send(object, event));
   }
 
-  /** Resolves when everything recorded so far was sent or given up. */
+  /** Resolves when everything recorded so far was sent or dropped. */
   flush(): Promise<void> {
     return this.#tail;
   }
@@ -66,7 +69,7 @@ export class EventRecorder {
       this.#remember(key, { name, count: 1, at: now.getTime() });
     } catch (err) {
       this.#options.metrics.eventsDropped.inc({ reason: 'failed' });
-      this.#options.log.debug({ err, reason: event.reason }, 'an Event could not be sent');
+      this.#options.log.debug({ err, reason: event.reason }, 'could not send a Kubernetes Event');
     }
   }
 

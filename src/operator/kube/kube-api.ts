@@ -37,7 +37,7 @@ export interface WatchOptions {
   signal: AbortSignal;
 }
 
-const listAnswer = z.looseObject({
+const listResponse = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
   items: z.array(z.unknown()),
 });
@@ -56,11 +56,11 @@ export class KubeApi {
     if (options.continueToken) query.set('continue', options.continueToken);
     if (options.labelSelector) query.set('labelSelector', options.labelSelector);
     const { signal } = options;
-    const answer = listAnswer.parse(await this.#call('GET', pathOf(type, options), { query, signal }));
+    const page = listResponse.parse(await this.#call('GET', pathOf(type, options), { query, signal }));
     return {
-      items: answer.items.map((item) => kubeObject.parse(item)),
-      resourceVersion: answer.metadata.resourceVersion,
-      continueToken: answer.metadata.continue || undefined,
+      items: page.items.map((item) => kubeObject.parse(item)),
+      resourceVersion: page.metadata.resourceVersion,
+      continueToken: page.metadata.continue || undefined,
     };
   }
 
@@ -68,7 +68,7 @@ export class KubeApi {
     return kubeObject.parse(await this.#call('GET', pathOf(type, { namespace, name })));
   }
 
-  /** The object, or undefined when there is none of that name. */
+  /** The object, or undefined if it does not exist. */
   async find(type: ResourceType, name: string, namespace?: string): Promise<KubeObject | undefined> {
     try {
       return await this.get(type, name, namespace);
@@ -82,7 +82,7 @@ export class KubeApi {
     return kubeObject.parse(await this.#call('POST', pathOf(type, { namespace }), { body }));
   }
 
-  /** Replaces the whole object; carries `resourceVersion` when it must not overwrite a newer one. */
+  /** Replaces the whole object; include `resourceVersion` so as not to overwrite a newer one. */
   async replace(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
     return kubeObject.parse(await this.#call('PUT', pathOf(type, { namespace, name }), { body }));
   }
@@ -105,7 +105,7 @@ export class KubeApi {
   }
 
   /**
-   * The watch events after `resourceVersion`, until the server ends the watch (the generator returns) or something breaks.
+   * The watch events after `resourceVersion`, until the server closes the watch (the generator returns) or it fails.
    * @throws KubeError (code 410 when the version is too old to resume from), NoKubeAnswerError
    */
   async *watch(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
@@ -124,13 +124,13 @@ export class KubeApi {
       for await (const line of linesOf(response.body)) yield readWatchEvent(line);
     } catch (error) {
       if (options.signal.aborted || error instanceof KubeError || error instanceof NoKubeAnswerError) throw error;
-      throw new NoKubeAnswerError(`the watch of ${type.plural} was cut`, { cause: error });
+      throw new NoKubeAnswerError(`the watch of ${type.plural} broke off`, { cause: error });
     } finally {
       response.body.destroy();
     }
   }
 
-  /** Breaks off every request and watch under way. */
+  /** Aborts every request and watch in progress. */
   close(): Promise<void> {
     return this.#transport.close();
   }
@@ -142,7 +142,7 @@ export class KubeApi {
     try {
       return JSON.parse(text);
     } catch (cause) {
-      throw new NoKubeAnswerError(`${method} ${path}: the answer is not JSON`, { cause });
+      throw new NoKubeAnswerError(`${method} ${path}: the response is not JSON`, { cause });
     }
   }
 
@@ -150,7 +150,7 @@ export class KubeApi {
     try {
       return await response.body.text();
     } catch (cause) {
-      throw new NoKubeAnswerError(`${method} ${path}: the answer was cut`, { cause });
+      throw new NoKubeAnswerError(`${method} ${path}: the response broke off`, { cause });
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Where the cluster is and who we are there. */
+/** The cluster to connect to, and the identity to use there. */
 import { KubeConfig } from '@kubernetes/client-node';
 
 /** @param file default: `KUBECONFIG`, the user's own file, or the service account of the Pod */

@@ -1,4 +1,4 @@
-/** With what and over which connections the Kubernetes API is called, kept up to date. */
+/** The credentials and connections for the Kubernetes API, kept up to date. */
 import { HttpMethod, type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
 
@@ -7,7 +7,7 @@ export interface Credentials {
   readonly dispatcher: Dispatcher;
 }
 
-/** Tokens of service accounts and exec plugins change under us; they are read again after this long. */
+/** Tokens of service accounts and exec plugins expire; they are read again after this long. */
 const KEPT_MS = 30_000;
 
 export class KubeCredentials {
@@ -36,13 +36,13 @@ export class KubeCredentials {
     this.#refusals = 0;
   }
 
-  /** The server answered 401: the next call reads them anew, and after a second time on new connections, too. */
+  /** The server answered 401: the next call reads the credentials again, and from the second 401 on also reconnects. */
   refused(): void {
     this.#refusals++;
     this.#renewAt = 0;
   }
 
-  /** Breaks every connection off. */
+  /** Closes every connection at once. */
   async close(): Promise<void> {
     await Promise.all([...this.#dispatchers].map((dispatcher) => dispatcher.destroy()));
   }
@@ -50,7 +50,7 @@ export class KubeCredentials {
   async #renew(): Promise<Credentials> {
     const context = new RequestContext(this.#server, HttpMethod.GET);
     await this.#config.applySecurityAuthentication(context);
-    // A client certificate belongs to the connection; new ones are made only if the old certificate may be the trouble.
+    // A client certificate belongs to the connection; connect anew only if the old certificate may be the cause.
     const kept = this.#refusals < 2 ? this.#current?.dispatcher : undefined;
     const dispatcher = kept ?? context.getDispatcher() ?? new Agent();
     this.#dispatchers.add(dispatcher);

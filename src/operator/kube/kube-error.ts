@@ -1,4 +1,4 @@
-/** What a call of the Kubernetes API can fail with. */
+/** The errors of calls to the Kubernetes API. */
 import { z } from 'zod';
 import { parseRetryAfter } from '../../retry/retry-after.ts';
 
@@ -26,7 +26,7 @@ export class KubeError extends Error {
     return this.code === 404;
   }
 
-  /** The service account lacks a right; the message names it. */
+  /** The service account lacks a permission; the message names it. */
   get isForbidden(): boolean {
     return this.code === 403;
   }
@@ -47,7 +47,7 @@ export class NoKubeAnswerError extends Error {
   override readonly name = 'NoKubeAnswerError';
 }
 
-/** The error that a Status body (or a proxy's page) stands for. */
+/** The error for a response with a Status body, or with a proxy's error page. */
 export function kubeErrorFrom(
   httpStatus: number,
   body: string,

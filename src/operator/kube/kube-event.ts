@@ -8,19 +8,19 @@ export interface KubeEvent {
   message: string;
 }
 
-/** Who says it. */
+/** The source of an Event. */
 export interface EventReporter {
   component: string;
   /** Unique to this process. */
   instance: string;
 }
 
-/** The API server refuses longer messages. */
+/** The API server rejects longer messages. */
 const MAX_MESSAGE = 1024;
-/** Leaves room for what makes the name unique; names have at most 253 characters. */
+/** Leaves room for the unique suffix; names have at most 253 characters. */
 const MAX_PREFIX = 200;
 
-/** As client-go does it: the object's name and the time. @param serial tells two of the same millisecond apart */
+/** As in client-go: the object's name and the time. @param serial distinguishes two Events of the same millisecond */
 export function eventName({ metadata }: KubeObject, at: Date, serial: number): string {
   const prefix = metadata.name.slice(0, MAX_PREFIX).replace(/[^a-z0-9]+$/, '');
   return `${prefix}.${at.getTime().toString(16)}${serial.toString(16)}`;

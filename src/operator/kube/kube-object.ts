@@ -1,4 +1,4 @@
-/** The part of a Kubernetes object that a controller reads, checked where it enters the process. */
+/** The part of a Kubernetes object that a controller reads, validated where it enters the process. */
 import { z } from 'zod';
 
 export const ownerReference = z.object({
@@ -40,8 +40,8 @@ export function keyOf(object: { metadata: { name: string; namespace?: string | u
 
 /**
  * Whether resource version `a` is newer than `b`. Versions of one resource are ordered as numbers (guaranteed since
- * Kubernetes 1.35, true of every etcd-backed server before); what is not a number counts as newer, so that a server
- * with other versions costs needless work, not missed events.
+ * Kubernetes 1.35, and true of every etcd-backed server before). A version that is not a number counts as newer: that
+ * costs needless work at worst, not missed watch events.
  */
 export function isNewer(a: string, b: string): boolean {
   if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return a !== b;

@@ -2,7 +2,8 @@
  * Requests to the Kubernetes API on one kept-alive connection pool.
  *
  * `@kubernetes/client-node` 2.0.1 supplies configuration and credentials. Its generated API classes are not used: they
- * make a new connection pool, and so a TLS handshake, for every request (`KubeConfig.applySecurityAuthentication`).
+ * create a new connection pool, and hence do a TLS handshake, for every request
+ * (`KubeConfig.applySecurityAuthentication`).
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
@@ -12,7 +13,7 @@ import type { KubeMetrics } from './metrics.ts';
 
 export interface KubeTransportOptions {
   userAgent: string;
-  /** Longest wait for an answer (watches excepted), in milliseconds. */
+  /** Timeout of a request other than a watch, in milliseconds. */
   timeoutMs: number;
   metrics?: KubeMetrics;
 }
@@ -22,7 +23,7 @@ export interface SendOptions {
   body?: unknown;
   contentType?: string;
   signal?: AbortSignal | undefined;
-  /** The answer takes as long as it takes: a watch. */
+  /** No timeout for the body: a watch. */
   endless?: boolean;
 }
 
@@ -41,14 +42,14 @@ export class KubeTransport {
     this.#credentials = new KubeCredentials(config, this.#server.href);
   }
 
-  /** Breaks off every request and watch under way. */
+  /** Aborts every request and watch in progress. */
   close(): Promise<void> {
     return this.#credentials.close();
   }
 
   /**
-   * The response, whatever its status; the caller reads the body or destroys it. Sends once more with new credentials when they are refused: nothing was
-   * done then.
+   * Returns the response whatever its status; the caller reads the body or destroys it. After a 401, which has no
+   * effect on the server, sends the request once more with new credentials.
    * @throws NoKubeAnswerError, or the reason of an aborted signal
    */
   async send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
@@ -66,7 +67,7 @@ export class KubeTransport {
 
   async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const started = performance.now();
-    // What client-go counts when there was no answer.
+    // What client-go counts when there was no response.
     let code = '<error>';
     try {
       const { headers, dispatcher } = await this.#credentials.get();

@@ -1,6 +1,6 @@
 /**
- * Leader election on a Lease, with the rules of client-go: the holder renews every `retryMs`; others take over when the
- * lease was not renewed for `leaseMs` by their own clock, so that clocks need not agree; a holder that could not renew
+ * Leader election on a Lease, by the rules of client-go. The holder renews every `retryMs`. Others take over when they
+ * have not seen a renewal for `leaseMs` by their own clock, so that clocks need not agree. A holder that fails to renew
  * for `renewDeadlineMs` gives up before anyone else can take over.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -28,12 +28,12 @@ export class LeaderElection {
   readonly #api: KubeApi;
   readonly #options: LeaderElectionOptions;
   readonly #stop = new AbortController();
-  /** The lease as last seen, and when that version was first seen by our clock. */
+  /** The last seen version of the lease, and when it was first seen by the local clock. */
   #seen: { version: string; at: number } | undefined;
   #renewing: Promise<void> | undefined;
   #leading = false;
 
-  /** @param api a client of its own, so that a flood of other requests cannot delay a renewal */
+  /** @param api a dedicated client, so that a flood of other requests cannot delay a renewal */
   constructor(api: KubeApi, options: LeaderElectionOptions) {
     this.#api = api;
     this.#options = options;
@@ -43,7 +43,7 @@ export class LeaderElection {
     return this.#leading;
   }
 
-  /** Resolves true when this process leads, false when stopped before. `onLost` is called once if the lead is lost. */
+  /** Resolves true once this process leads, false if stopped first. Calls `onLost` once if leadership is lost. */
   async acquire(onLost: () => void): Promise<boolean> {
     const { log, identity, retryMs } = this.#options;
     while (!this.#stop.signal.aborted) {
@@ -58,7 +58,7 @@ export class LeaderElection {
     return false;
   }
 
-  /** Stops renewing and hands the lease over, so that the next leader need not wait for it to run out. */
+  /** Stops renewing and releases the lease, so that the next leader need not wait for it to expire. */
   async release(): Promise<void> {
     this.#stop.abort();
     await this.#renewing;
@@ -67,7 +67,7 @@ export class LeaderElection {
     const lease = await this.#find().catch(() => undefined);
     if (!lease || readLease(lease).holderIdentity !== this.#options.identity) return;
     await this.#write(lease, handedOver(readLease(lease))).catch((err) =>
-      this.#options.log.warn({ err }, 'could not release the lease'),
+      this.#options.log.warn({ err }, 'could not release the Lease'),
     );
   }
 
@@ -84,13 +84,13 @@ export class LeaderElection {
       if (held) renewedAt = begun;
       if (performance.now() - renewedAt < renewDeadlineMs) continue;
       this.#leading = false;
-      log.error('lost the lead: the lease could not be renewed in time');
+      log.error('lost leadership: could not renew the Lease in time');
       onLost();
       return;
     }
   }
 
-  /** One attempt to take or renew the lease; failures count as not held. */
+  /** Tries once to take or renew the lease; a failure counts as not held. */
   async #tryOnce(): Promise<boolean> {
     const { log } = this.#options;
     try {
@@ -105,12 +105,12 @@ export class LeaderElection {
       return true;
     } catch (error) {
       const raced = error instanceof KubeError && error.isConflict;
-      if (!raced) log.warn({ err: error }, 'leader election: the lease could not be read or written');
+      if (!raced) log.warn({ err: error }, 'leader election: could not read or write the Lease');
       return false;
     }
   }
 
-  /** How long, by our own clock, we have known this version of the lease, in milliseconds. */
+  /** How long this version of the lease has been known by the local clock, in milliseconds. */
   #unchangedFor(lease: KubeObject): number {
     const version = lease.metadata.resourceVersion;
     const now = performance.now();

@@ -1,4 +1,4 @@
-/** The Lease of a leader election: who holds it, who may take it, and what is written to do so. Pure. */
+/** The Lease of a leader election: who holds it, who may take it, and what the new holder writes. Pure. */
 import { z } from 'zod';
 import type { KubeObject } from './kube-object.ts';
 
@@ -16,8 +16,9 @@ export function readLease(lease: KubeObject): LeaseSpec {
 }
 
 /**
- * Whether `identity` may write itself into the lease: it holds it, or nobody does, or who does has not renewed it in time.
- * @param unchangedMs how long the lease has been as it is, by our own clock: clocks need not agree
+ * Whether `identity` may take or renew the lease: it is the holder, there is none, or the holder failed to renew in
+ * time.
+ * @param unchangedMs how long the lease has been unchanged by the local clock: clocks need not agree
  */
 export function mayTake(
   lease: LeaseSpec,
@@ -43,7 +44,7 @@ export function holding(previous: LeaseSpec | undefined, identity: string, lease
   };
 }
 
-/** The lease, free at once for whoever asks next. */
+/** The lease without a holder, free for anyone to take. */
 export function handedOver(lease: LeaseSpec): LeaseSpec {
   return { ...lease, holderIdentity: '', leaseDurationSeconds: 1 };
 }

@@ -1,4 +1,4 @@
-/** What the calls, watches and Events of any Kubernetes client count, under the names of client-go where it has one. */
+/** The metrics of a Kubernetes client: calls, watches and Events, under client-go's names where it has them. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -24,19 +24,19 @@ export function createKubeMetrics(registry: Registry, prefix: string) {
     }),
     leader: new Gauge({
       name: 'leader_election_master_status',
-      help: 'Whether this process is the leader (1) or waits (0).',
+      help: '1 if this process is the leader, 0 if it is standing by.',
       labelNames: ['name'],
       registers,
     }),
     watchActivity: new Counter({
       name: `${prefix}_watch_total`,
-      help: 'Lists and watches begun, failed and found silent.',
+      help: 'Lists and watches that were started, failed or went silent.',
       labelNames: ['resource', 'activity'],
       registers,
     }),
     watchStaleness: new Gauge({
       name: `${prefix}_watch_staleness_seconds`,
-      help: 'Seconds since the watch last heard anything.',
+      help: 'Seconds since the watch last received anything.',
       labelNames: ['resource'],
       registers,
     }),

@@ -1,4 +1,4 @@
-/** The newest known version of every object of one kind, and what changed when a newer one arrives. Pure; no I/O. */
+/** The newest known version of every object of one kind. Reports what changed when a newer one arrives. No I/O. */
 import { isNewer, type KubeObject, keyOf } from './kube-object.ts';
 
 export type ObjectChange =
@@ -6,17 +6,17 @@ export type ObjectChange =
   | { type: 'updated'; key: string; object: KubeObject; previous: KubeObject }
   | { type: 'deleted'; key: string; object: KubeObject };
 
-/** `own`: a write of this process, taken in when it was answered; `watch`: anything else. */
+/** `own`: a write by this process, stored when its response arrived; `watch`: anything else. */
 export type ChangeOrigin = 'watch' | 'own';
 
-/** Is told of every change of a cache, as a ResourceEventHandler of client-go is. */
+/** Notified of every change in a cache, like a ResourceEventHandler of client-go. */
 export interface ChangeHandler {
   onChange(change: ObjectChange, origin: ChangeOrigin): void;
 }
 
 export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
-  /** Versions at which objects were last seen deleted, so that a late write-through does not bring one back. */
+  /** Recently deleted objects, so that the late response to a write does not bring one back. */
   readonly #tombstones = new Map<string, { uid: string; at: number }>();
 
   get size(): number {
@@ -32,8 +32,8 @@ export class ObjectStore {
   }
 
   /**
-   * Takes in a version of an object, from a watch or from the answer to a write of ours. One that is older than what is
-   * known is ignored; one with another UID means that the known object was deleted and its name used again.
+   * Stores a version of an object, from a watch or from the response to our own write. A version older than the known
+   * one is ignored. Another UID means that the known object was deleted and its name reused.
    */
   put(object: KubeObject): ObjectChange[] {
     const key = keyOf(object);
@@ -52,24 +52,26 @@ export class ObjectStore {
     ];
   }
 
-  /** Takes in a deletion; one of an object that was since re-created is ignored. */
+  /** Removes a deleted object; ignored if the object has been re-created since. */
   remove(object: KubeObject, now = Date.now()): ObjectChange[] {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (!known || known.metadata.uid !== object.metadata.uid) return [];
     this.#objects.delete(key);
-    // Again at the end: they are forgotten in the order of the map.
+    // Reinserted at the end: tombstones expire in the order of the map.
     this.#tombstones.delete(key);
     this.#tombstones.set(key, { uid: object.metadata.uid, at: now });
     this.#forgetTombstones(now);
     return [{ type: 'deleted', key, object: known }];
   }
 
-  /** Makes the store what a complete list said. Objects are told apart by UID, so a re-creation shows as both. */
+  /**
+   * Replaces the contents with a complete list. Compares by UID, so a re-creation shows as a deletion and an addition.
+   */
   replace(objects: KubeObject[], listVersion: string): ObjectChange[] {
     const listed = new Set(objects.map(keyOf));
     const gone = [...this.#objects.values()].filter(
-      // A write of ours may be newer than the list; its object is not gone.
+      // An object written by this process may be newer than the list; it is not gone.
       (known) => !listed.has(keyOf(known)) && !isNewer(known.metadata.resourceVersion, listVersion),
     );
     return [...gone.flatMap((object) => this.remove(object)), ...objects.flatMap((object) => this.put(object))];
@@ -83,5 +85,5 @@ export class ObjectStore {
   }
 }
 
-/** Longer than any request of ours can be under way. */
+/** Longer than any request can take. */
 const TOMBSTONE_MS = 120_000;

@@ -1,4 +1,4 @@
-/** Lets a burst through, then a steady rate. */
+/** Admits a burst, then a steady rate. */
 
 export interface Rate {
   burst: number;
@@ -10,7 +10,7 @@ export class TokenBucket {
   #tokens: number;
   #filledAt: number;
 
-  /** @param now milliseconds of a clock that never goes back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(rate: Rate, now = performance.now()) {
     this.#rate = rate;
     this.#tokens = rate.burst;

@@ -1,12 +1,12 @@
 /**
  * A local copy of one kind, kept by list and watch.
  *
- * It lists in pages, then watches from the list's version with bookmarks, and resumes each watch from the last version
- * seen. A version that is too old (410) means listing again; any other end (error, clean close, silence beyond a
- * deadline) means backing off with jitter and resuming. It never stops by itself and never ends the process.
+ * It lists in pages, watches from the list's version with bookmarks, and resumes each watch from the last version seen.
+ * If that version is too old (410), it lists again. After any other end (error, clean close, silence beyond a deadline)
+ * it backs off with jitter and resumes. It never stops by itself and never ends the process.
  *
- * Not `makeInformer` of @kubernetes/client-node 2.0.1: that one cuts every watch at 30 s, stops on errors other than
- * 410, tells objects apart by name, asks for no bookmarks and fails on very long lists.
+ * Not `makeInformer` of @kubernetes/client-node 2.0.1, which cuts every watch at 30 s, stops on errors other than 410,
+ * identifies objects by name, requests no bookmarks and fails on very long lists.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -23,7 +23,7 @@ export interface WatchCacheOptions {
   labelSelector?: string | undefined;
   /** Keeps only what the controller reads; called once per object version. */
   transform?: (object: KubeObject) => KubeObject;
-  /** A watch that says nothing for this long (bookmarks included) is cut and resumed, in milliseconds. */
+  /** A watch that receives nothing for this long, not even bookmarks, is closed and resumed; in milliseconds. */
   silenceMs: number;
   log: Logger;
   metrics: KubeMetrics;
@@ -50,39 +50,39 @@ export class WatchCache {
     this.#options = options;
   }
 
-  /** Has the handler told of every change from now on, after those that were added before it. */
+  /** Notifies the handler of every change from now on, after the handlers added before it. */
   addHandler(handler: ChangeHandler): void {
     this.#handlers.push(handler);
   }
 
-  /** Begins listing and watching; resolves when the first list is in the store. */
+  /** Starts to list and watch; resolves when the first list is in the store. */
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#synced.promise;
   }
 
-  /** Ends the watch; resolves when nothing of it is under way. */
+  /** Ends the watch; resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
   }
 
-  /** Takes in the answer to a write of ours, so that the next reconcile does not act on an older version. */
+  /** Stores the response to our own write, so that the next reconcile does not act on an older version. */
   observe(written: KubeObject): void {
     this.#emit(this.store.put(this.#keep(written)), 'own');
   }
 
-  /** Takes in that we deleted the object. */
+  /** Removes an object that this process deleted. */
   observeDelete(deleted: KubeObject): void {
     this.#emit(this.store.remove(deleted), 'own');
   }
 
-  /** Milliseconds since the API server was last heard of through this cache; undefined before the first list. */
+  /** Milliseconds since this cache last received anything from the API server; undefined before the first list. */
   staleness(now = Date.now()): number | undefined {
     return this.#lastHeard === 0 ? undefined : now - this.#lastHeard;
   }
 
-  /** Which right is missing, if one is: no time heals that, somebody has to grant it. */
+  /** The missing permission, if any: retrying does not help, somebody has to grant it. */
   missingRight(): string | undefined {
     if (this.#forbidden === undefined) return undefined;
     const { group, plural } = this.#options.type;
@@ -100,7 +100,7 @@ export class WatchCache {
         if (this.#version === undefined) await this.#list();
         this.#synced.resolve();
         await this.#watch(this.#version ?? '');
-        // A server or proxy that ends every watch at once must not be asked in a tight loop.
+        // Do not retry in a tight loop when a server or proxy ends every watch at once.
         failures = this.#lastHeard > heardBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
       } catch (error) {
         if (this.#stop.signal.aborted) break;
@@ -166,7 +166,7 @@ export class WatchCache {
     return (this.#options.transform ?? slim)(object);
   }
 
-  /** Says so once, however often it is tried. */
+  /** Logs it once, however often it is retried. */
   #noteForbidden(phase: 'list' | 'watch', err: KubeError): void {
     const level = this.#forbidden === phase ? 'debug' : 'error';
     this.#forbidden = phase;
@@ -193,7 +193,9 @@ export class WatchCache {
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Drops what no controller reads and what is most of a small object's size: managed fields and the last-applied copy. */
+/**
+ * Drops managed fields and the last-applied copy: no controller reads them, and they are most of a small object's size.
+ */
 export function slim(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   if (metadata.annotations?.[LAST_APPLIED] === undefined) return { ...object, metadata };

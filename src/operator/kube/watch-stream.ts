@@ -1,4 +1,4 @@
-/** The body of a watch: one event per line, as JSON. */
+/** The body of a watch: one watch event per line, as JSON. */
 import { z } from 'zod';
 import { kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
@@ -10,7 +10,7 @@ export type WatchEvent =
 const watchLine = z.object({ type: z.string(), object: z.unknown() });
 const bookmark = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) });
 
-/** Not node:readline: its async iterator drops errors of the stream, and its interface throws them where nobody listens. */
+/** Not node:readline: its async iterator drops errors of the stream, and its interface throws them unhandled. */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -22,13 +22,13 @@ export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<
   if (rest !== '') yield rest;
 }
 
-/** @throws KubeError for an ERROR event, NoKubeAnswerError for a line that is none */
+/** @throws KubeError for an ERROR event, NoKubeAnswerError for a line that is not a watch event */
 export function readWatchEvent(line: string): WatchEvent {
   let parsed: z.output<typeof watchLine>;
   try {
     parsed = watchLine.parse(JSON.parse(line));
   } catch (cause) {
-    throw new NoKubeAnswerError('a watch event was cut short', { cause });
+    throw new NoKubeAnswerError('a watch event was incomplete', { cause });
   }
   switch (parsed.type) {
     case 'ADDED':

@@ -1,4 +1,4 @@
-/** Taking over a resource that exists already, named by an annotation. */
+/** Adopting an existing resource, which an annotation names. */
 import { ANNOTATION } from '../contract/names.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
@@ -9,7 +9,7 @@ import type { ManagedObject } from './managed-object.ts';
 import { rotationHandled } from './rotation.ts';
 import type { ManagedSpec } from './spec.ts';
 
-/** @throws Blocked when there is no resource with the id, or one that can never become what is declared */
+/** @throws Blocked when the resource does not exist, or differs from the spec in an immutable field */
 export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   const id = idToAdopt(managed.object);
   if (id === undefined) return;
@@ -18,14 +18,16 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   if (!remote) {
     throw new Blocked(REASON.externalNotFound, `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist`);
   }
-  // Before it is taken over: the way out is to delete the object, and what it does not own must survive that.
+  // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
   mustBeChangeable(external, spec, remote);
   const identity = readIdentity(managed.object);
   await managed.persist({ ...identity, externalId: id }, rotationHandled(managed.object));
-  managed.recordEvent('Normal', EVENT_REASON.adopted, `Took over ${id}`);
+  managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
 }
 
-/** The id that the object is to take over; undefined without one, and once the object has or begins one of its own. */
+/**
+ * The id that the object is to adopt; undefined without one, and once the object has or creates a resource of its own.
+ */
 export function idToAdopt(object: KubeObject): string | undefined {
   const { externalId, generation } = readIdentity(object);
   if (externalId !== undefined || generation > 0) return undefined;

@@ -1,18 +1,20 @@
-/** Rules in CEL: what the API server checks beyond the form of a field. */
+/** CEL rules, which the API server checks beyond the schema of a field. */
 import { z } from 'zod';
 
-/** A CEL rule; `message` names the field and what would be right. */
+/** A CEL rule; `message` names the field and says what is valid. */
 export interface CelRule {
   rule: string;
   message: string;
-  /** Which member the message is about, below the one that has the rule: `.interval`. */
+  /** The member that the message is about, relative to the one that has the rule: `.interval`. */
   fieldPath?: string;
 }
 
-/** The rules of schemas that the domain declares without knowing of Kubernetes; wherever a kind uses one, they apply. */
+/**
+ * CEL rules for schemas of the domain, which knows nothing of Kubernetes. They apply wherever a kind uses the schema.
+ */
 export const celRegistry = z.registry<{ rules: readonly CelRule[] }>();
 
-/** A string literal of CEL. */
+/** A CEL string literal. */
 export function celString(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * Which object manages which remote resource. Several may claim one id, by managing it or by wanting to adopt it; the
- * oldest wins, and the others are blocked until it lets go.
+ * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in
+ * `adopt`. The oldest wins, and the others are blocked until it gives up its claim.
  */
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -10,7 +10,7 @@ import { Blocked } from './external.ts';
 import { claimOf } from './identity.ts';
 import type { ManagedSpec } from './spec.ts';
 
-/** An index of the objects of one kind by the id that they claim; must be the first handler of their cache. */
+/** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
   readonly #kind: Pick<ConnectedKind, 'name' | 'specIfValid'>;
   readonly #store: ObjectStore;
@@ -21,7 +21,7 @@ export class Claims implements ChangeHandler {
     this.#store = store;
   }
 
-  /** The object with more right to the id that `object` claims. */
+  /** The object with an older claim to the id that `object` claims. */
   rivalOf(object: KubeObject): KubeObject | undefined {
     const id = claimOf(object);
     if (id === undefined) return undefined;
@@ -71,8 +71,8 @@ export function claimChange(change: ObjectChange): { before: string | undefined;
 }
 
 /**
- * One with more right to what all of them claim than `object` has. Any number may look on: who only observes is nobody's
- * rival.
+ * The claimant that takes precedence over `object`. Objects that only observe are nobody's rival: there may be any
+ * number.
  */
 export function findRival(
   object: KubeObject,
@@ -82,7 +82,7 @@ export function findRival(
   return claimants.find((other) => isOlder(other, object) && specIfValid(other)?.managementPolicy !== 'Observe');
 }
 
-/** Orders claimants of one id: the older object wins, and of equally old ones the one with the smaller UID. */
+/** The order of claimants of one id: the older object wins, and between equally old ones the smaller UID. */
 export function isOlder(a: KubeObject, b: KubeObject): boolean {
   const [ageA, ageB] = [Date.parse(a.metadata.creationTimestamp), Date.parse(b.metadata.creationTimestamp)];
   return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA < ageB;

@@ -1,4 +1,4 @@
-/** A declared kind at work: connected to the management API, and to the Secrets that it delivers to. */
+/** A declared kind connected to the management API and to the Secrets that it delivers to. */
 import type { Client } from '../../client/client.ts';
 import { GROUP, VERSION } from '../contract/names.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
@@ -9,7 +9,7 @@ import type { SecretAccess } from './secrets/secret-access.ts';
 import { type ManagedSpec, readSpec } from './spec.ts';
 
 export class ConnectedKind {
-  /** As in `kind:` of its manifests. */
+  /** The `kind` of its manifests. */
   readonly name: string;
   readonly type: ResourceType;
   readonly external: External<ManagedSpec, Remote>;
@@ -24,22 +24,22 @@ export class ConnectedKind {
     this.#declared = declared;
   }
 
-  /** @throws Blocked naming every field that does not fit */
+  /** @throws Blocked naming every invalid field */
   readSpec(object: KubeObject): ManagedSpec {
     return readSpec(this.#declared.spec, object);
   }
 
-  /** Undefined for a spec that does not parse: that is for the object's own reconcile to say. */
+  /** Undefined for an invalid spec: the object's own reconcile reports that. */
   specIfValid(object: KubeObject): ManagedSpec | undefined {
     return this.#declared.spec.safeParse(object.spec ?? {}).data;
   }
 
-  /** What the status shows of the resource, beside id, uri and conditions. */
+  /** What the status shows of the resource, besides id, uri and conditions. */
   describe(spec: ManagedSpec, remote: Remote, object: KubeObject): Record<string, unknown> {
     return this.#declared.describe(spec, remote, object);
   }
 
-  /** Whether what was handed out is in its place, by what the caches say; never asks the API server. */
+  /** Whether, according to the caches, the token is in its Secret; never asks the API server. */
   looksHeld(object: KubeObject): boolean {
     const spec = this.specIfValid(object);
     return spec !== undefined && (this.delivery?.looksHeld(object, spec) ?? true);

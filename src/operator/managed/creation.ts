@@ -1,4 +1,4 @@
-/** Creating the remote resource, once, however often the attempt is broken off. */
+/** Creating the remote resource exactly once, however often the attempt is interrupted. */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { type Remote, StaleObject } from './external.ts';
@@ -7,13 +7,13 @@ import type { ManagedObject } from './managed-object.ts';
 import { type FoundRemote, LOST, supersede } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';
 
-/** A create that had to start over this often in one reconcile is left to the next one. */
+/** After this many fresh starts in one reconcile, the create is left to the next one. */
 const MOST_GENERATIONS_AT_ONCE = 3;
 
-/** The resource of the generation that the object carries, or, where that cannot be had any more, of the next. */
+/** Returns the resource of the object's create generation, or of the next if that one can no longer be used. */
 export async function createRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote> {
   const { delivery } = managed.kind;
-  // A cache that lags behind could name a generation that is long past.
+  // A stale cache could hold an outdated generation.
   await managed.mustBeNewest();
   await delivery?.prepare(managed.object, spec);
   for (let attempt = 0; attempt < MOST_GENERATIONS_AT_ONCE; attempt++) {
@@ -33,7 +33,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     if (delivery && identity.generation === 1) managed.metrics.credentialsIssued.inc({ cause: 'created' });
     return { remote, isHeld: true };
   }
-  throw new StaleObject(`no create took hold in ${MOST_GENERATIONS_AT_ONCE} generations`);
+  throw new StaleObject(`no create succeeded in ${MOST_GENERATIONS_AT_ONCE} generations`);
 }
 
 async function createOnce(
@@ -47,14 +47,16 @@ async function createOnce(
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'key-closed') return earlier;
-    // Created by an earlier attempt from an older spec: what exists is brought up to date instead.
+    // An earlier attempt created it from an older spec: it exists and is updated later instead.
     const remote = earlier && (await external.observe(earlier.id));
     if (!remote) throw error;
     return remote;
   }
 }
 
-/** What a refused create says of an earlier one under its key: closed since, or what it made; undefined for neither. */
+/**
+ * What a failed create reveals about an earlier one under its key: closed, or the id it created; undefined for neither.
+ */
 export function earlierCreate(error: unknown): 'key-closed' | { id: string } | undefined {
   if (!(error instanceof ApiError)) return undefined;
   if (error.code === 'CONFLICT' && error.details.idempotency_key === 'closed') return 'key-closed';

@@ -1,6 +1,6 @@
 /**
- * Getting rid of remote resources: of those that have a successor, and of all when the object goes. A key is closed before
- * what was made under it is deleted, so that a create that is still on its way cannot bring another one.
+ * Deleting remote resources: superseded ones, and all of them when the object is deleted. An idempotency key is closed
+ * before what was created under it is deleted, so that a create still in flight cannot bring another one into being.
  */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
@@ -9,7 +9,9 @@ import { dueForRetirement, type Identity, idempotencyKeyOf, type Retiring, readI
 import type { ManagedObject } from './managed-object.ts';
 import { earliest } from './schedule.ts';
 
-/** Deletes what was superseded, now that its successor is recorded; answers when the next is due. */
+/**
+ * Deletes the superseded resources that are due, now that the successor is recorded; returns when the next one is due.
+ */
 export async function retireSuperseded(managed: ManagedObject, now: Date): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
   const { due, later } = dueForRetirement(identity, now);
@@ -34,35 +36,37 @@ export async function deleteRemote(managed: ManagedObject): Promise<void> {
   if (ids.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${ids.join(', ')}`);
 }
 
-/** Leaves the resource, and what was handed out with it, to live on without the object. */
+/** Lets the resource, and the Secret with its token, outlive the object. */
 export async function retainRemote(managed: ManagedObject): Promise<void> {
   const { object, kind } = managed;
   const identity = readIdentity(object);
   await deleteSuperseded(managed, supersededWhenRetained(identity));
   await kind.delivery?.release(object);
   const left = identity.externalId ?? (await closeKey(managed, identity.generation));
-  if (left !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Left ${left} in place`);
+  if (left !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${left}`);
 }
 
-/** The id of what was created in this generation and still exists. Generation 0 is of what was adopted. */
+/**
+ * Closes the key of this generation; the id of what was created under it and still exists. Generation 0 means adopted.
+ */
 export async function closeKey(managed: ManagedObject, generation: number): Promise<string | undefined> {
   if (generation === 0) return undefined;
   return managed.kind.external.closeKey(idempotencyKeyOf(managed.object, generation));
 }
 
-/** Every generation in which something of the object may still come to be. */
+/** Every generation in which a create may still take effect. */
 export function generationsToClose({ generation, retiring }: Identity): number[] {
   const all = new Set([generation, ...retiring.map((entry) => entry.generation)]);
   return [...all].filter((other) => other > 0);
 }
 
-/** Everything that was made for the object, each once, in the order in which it goes. */
+/** Everything that was created for the object, without repeats, in the order of deletion. */
 export function idsToDelete({ externalId, retiring }: Identity, unrecorded: readonly string[]): string[] {
   const present = externalId === undefined ? [] : [externalId];
   return [...new Set([...retiring.map(({ id }) => id), ...unrecorded, ...present])];
 }
 
-/** Nobody is left to delete, when its time comes, what already has a successor; without one, it is what is retained. */
+/** What has a successor goes now, since nobody is left to delete it later; without a successor, it is retained. */
 export function supersededWhenRetained({ externalId, retiring }: Identity): readonly Retiring[] {
   return externalId === undefined ? [] : retiring;
 }

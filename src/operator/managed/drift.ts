@@ -1,4 +1,4 @@
-/** Whether the API is still as the last reconcile left it. Pure. */
+/** Drift: whether the API is still as the last reconcile left it. Pure. */
 import { CONDITION } from '../contract/reasons.ts';
 import { findCondition, sameStatus } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -8,15 +8,15 @@ import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
-/** What a comparison needs of a kind. */
+/** The part of a kind that a comparison needs. */
 export interface ComparableKind extends Pick<ConnectedKind, 'describe'> {
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
 /**
  * Whether an object needs a closer look after its family was listed.
- * @param spec undefined when it does not parse: that is for the object's own reconcile to say
- * @param remotes everything that the list had, by id
+ * @param spec undefined if invalid: the object's own reconcile reports that
+ * @param remotes everything listed, by id
  */
 export function differs(
   kind: ComparableKind,
@@ -32,13 +32,13 @@ export function differs(
   return !remote || kind.external.changes(spec, remote).length > 0;
 }
 
-/** What was left right and is not so any more was changed by somebody else; anything else is a change of the spec. */
+/** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */
 export function isDrift(object: KubeObject, id: string): boolean {
   const status = readStatus(object);
   return status.id === id && wasInSync(status, object);
 }
 
-/** Whether the status of an object that only observes does not say what there is to see; nothing, when it is gone. */
+/** Whether the status of an object that only observes is out of date, including when the resource is gone. */
 function observedDiffers(
   kind: ComparableKind,
   spec: ManagedSpec,

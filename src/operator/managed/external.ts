@@ -1,4 +1,4 @@
-/** What a kind must know of the management API: the verbs behind the one reconcile loop. */
+/** What a kind implements: the verbs on the management API behind the one reconcile loop. */
 import type { KubeObject } from '../kube/kube-object.ts';
 
 export interface Remote {
@@ -7,48 +7,48 @@ export interface Remote {
 }
 
 export interface External<Spec, R extends Remote> {
-  /** The resource as it is, or undefined when it does not exist. */
+  /** The observed resource, or undefined if it does not exist. */
   observe(id: string): Promise<R | undefined>;
-  /** Creates it; repeated with the same key, it answers with what the first call created. */
+  /** Creates it; repeated with the same key, it returns what the first call created. */
   create(spec: Spec, idempotencyKey: string): Promise<R>;
-  /** The spec fields in which the resource differs from what is declared; empty when it is as declared. */
+  /** The spec fields in which the resource differs from the spec; empty if it matches. */
   changes(spec: Spec, remote: R): string[];
-  /** Of `changes`, the fields that no update can change. */
+  /** Those of `changes` that no update can make. */
   immutableChanges(spec: Spec, remote: R): string[];
-  /** Makes it as declared. */
+  /** Makes it match the spec. */
   update(remote: R, spec: Spec): Promise<R>;
-  /** Deletes it; one that does not exist is no error. */
+  /** Deletes it; succeeds if it does not exist. */
   delete(id: string): Promise<void>;
-  /** Every resource of the family, page by page: what drift detection reads. */
+  /** Every resource of the family, page by page, for drift detection. */
   all(): AsyncIterable<R>;
-  /** Ensures that nothing can be created under the key any more; the id of what was and still exists. */
+  /** Ensures that nothing more can be created under the key; returns the id of what was created and still exists. */
   closeKey(idempotencyKey: string): Promise<string | undefined>;
 }
 
-/** Why a token has to be issued anew. `overlapMs` is how long the old one stays valid. */
+/** Why a token has to be reissued. `overlapMs` is how long the old one stays valid. */
 export interface Renewal {
   cause: 'requested' | 'interval' | 'lost';
   overlapMs: number;
   message: string;
-  /** Annotations that record that the cause was dealt with. */
+  /** Annotations that record the cause as handled. */
   annotations: Record<string, string>;
 }
 
-/** For kinds whose resource hands out something once, which must be put in a safe place in the cluster. */
+/** For kinds whose resource comes with a one-time token, which must be stored in the cluster. */
 export interface Delivery<Spec, R extends Remote> {
-  /** Before anything is created. @throws Blocked when there is no place to put it */
+  /** Called before anything is created. @throws Blocked when the token could not be stored */
   prepare(object: KubeObject, spec: Spec): Promise<void>;
-  /** Puts it in its place. `lost`: neither the answer nor the place has it. */
+  /** Stores the token. `lost`: neither the response nor the Secret has it. */
   deliver(object: KubeObject, spec: Spec, remote: R): Promise<'held' | 'lost'>;
-  /** Whether, by what the caches say, it is in its place; never asks the API server. */
+  /** Whether, according to the caches, the token is stored; never asks the API server. */
   looksHeld(object: KubeObject, spec: Spec): boolean;
-  /** Whether it must be replaced now, and else when. */
+  /** Whether the token must be replaced now, and otherwise when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
-  /** Makes it survive its object. */
+  /** Makes the stored token outlive its object. */
   release(object: KubeObject): Promise<void>;
 }
 
-/** Work on the object cannot go on until something else changes; not a failure. Becomes a condition. */
+/** The reconcile cannot proceed until something else changes. Not a failure; shown as a condition. */
 export class Blocked extends Error {
   override readonly name = 'Blocked';
   readonly reason: string;
@@ -59,7 +59,7 @@ export class Blocked extends Error {
   }
 }
 
-/** The object that was read is not the newest; try again with that. */
+/** The object that was read is stale; retry with the newest version. */
 export class StaleObject extends Error {
   override readonly name = 'StaleObject';
 }

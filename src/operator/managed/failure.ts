@@ -1,4 +1,4 @@
-/** What a failed reconcile means: what to tell the user, and whether trying again without a change can help. */
+/** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
 import { ApiError, NoAnswerError } from '../../client/errors.ts';
 import { REASON } from '../contract/reasons.ts';
 import { KubeError, NoKubeAnswerError } from '../kube/kube-error.ts';
@@ -6,11 +6,11 @@ import { camelCase } from './camel-case.ts';
 import { Blocked, StaleObject } from './external.ts';
 
 export type Failure =
-  /** Somebody was faster; the newest version will do. */
+  /** Somebody else wrote first; retry with the newest version. */
   | { kind: 'stale' }
-  /** Passing trouble; the object is as good as it was. */
+  /** Temporary; the object is no worse than before. */
   | { kind: 'transient'; reason: string; message: string; retryAfterMs?: number | undefined }
-  /** Only a change of something (the spec, permissions, another object) helps; still tried again now and then. */
+  /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: string; message: string };
 
 export function classify(error: unknown): Failure {
@@ -18,26 +18,26 @@ export function classify(error: unknown): Failure {
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
   if (error instanceof ApiError) return classifyApiError(error);
   if (error instanceof NoAnswerError) {
-    return transient(REASON.apiUnavailable, 'The management API does not answer; retrying', error.retryAfterMs);
+    return transient(REASON.apiUnavailable, 'The management API does not respond; retrying', error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
   if (error instanceof NoKubeAnswerError) {
-    return transient(REASON.kubernetesError, 'The Kubernetes API does not answer; retrying');
+    return transient(REASON.kubernetesError, 'The Kubernetes API does not respond; retrying');
   }
-  return transient(REASON.internalError, 'An unforeseen error; see the log of the operator. Retrying');
+  return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');
 }
 
 function classifyApiError(error: ApiError): Failure {
   if (error.transient) {
     const message =
       error.status === 429
-        ? 'The management API asks for fewer requests; retrying'
-        : `The management API is in trouble (${error.code}); retrying`;
+        ? 'The management API is limiting requests; retrying'
+        : `The management API is failing (${error.code}); retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
-    const message = `The management API refuses the operator's API key: ${error.message}`;
+    const message = `The management API denies access to the operator's API key: ${error.message}`;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
   return { kind: 'terminal', reason: REASON.rejected, message: explain(error) };
@@ -45,9 +45,9 @@ function classifyApiError(error: ApiError): Failure {
 
 function classifyKubeError(error: KubeError): Failure {
   if (error.isConflict || error.isNotFound) return { kind: 'stale' };
-  // A 401 comes while a token is being replaced, and while the API server starts.
+  // A 401 is temporary while a token is being replaced and while the API server starts.
   if (error.code === 401 || error.code === 429 || error.code >= 500) {
-    return transient(REASON.kubernetesError, 'The Kubernetes API is in trouble; retrying', error.retryAfterMs);
+    return transient(REASON.kubernetesError, 'The Kubernetes API is failing; retrying', error.retryAfterMs);
   }
   return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
 }
@@ -56,7 +56,9 @@ function transient(reason: string, message: string, retryAfterMs?: number): Fail
   return { kind: 'transient', reason, message, retryAfterMs };
 }
 
-/** An API error in the words of the custom resource: pointers as spec paths, no request ids (they change every time). */
+/**
+ * An API error in terms of the custom resource: spec paths for JSON pointers, no request ids (they change every time).
+ */
 export function explain(error: ApiError): string {
   const fields = Object.entries(error.details)
     .filter(([name]) => name.startsWith('/'))

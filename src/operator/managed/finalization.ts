@@ -1,4 +1,4 @@
-/** Letting go of an object that is being deleted. */
+/** Finalizing an object that is being deleted. */
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Claims } from './claims.ts';
 import { deleteRemote, retainRemote } from './disposal.ts';
@@ -23,7 +23,7 @@ export async function finalize(managed: ManagedObject, claims: Claims): Promise<
   return managed.outcome();
 }
 
-/** What becomes of the remote resource when its object goes. */
+/** What happens to the remote resource when its object is deleted. */
 export function fateOfRemote(object: KubeObject, hasRival: boolean): 'delete' | 'retain' | 'not-ours' {
   const { managementPolicy, deletionPolicy } = readPolicies(object);
   if (managementPolicy === 'Observe' || hasRival) return 'not-ours';

@@ -1,9 +1,9 @@
 /**
  * Which remote resource belongs to an object, as its annotations record it. Pure.
  *
- * The create generation is persisted before it is used in an idempotency key, so that a process that dies between the
- * two finds the same key again. A resource that is to be replaced moves to the retiring list in the same write that
- * raises the generation, so that it can never be forgotten.
+ * The create generation is persisted before it is used in an idempotency key, so that a process that dies in between
+ * uses the same key again. A resource that is to be replaced moves to the retiring list in the write that raises the
+ * generation, so that it cannot be forgotten.
  */
 import { z } from 'zod';
 import { ANNOTATION } from '../contract/names.ts';
@@ -11,7 +11,7 @@ import { annotation, type KubeObject } from '../kube/kube-object.ts';
 
 export const retiringEntry = z.object({
   id: z.string(),
-  /** The create generation it was made under; 0 when it was adopted. */
+  /** The create generation it was created under; 0 if it was adopted. */
   generation: z.int(),
   /** RFC 3339; it is deleted after this. */
   after: z.string(),
@@ -44,15 +44,15 @@ export function identityAnnotations(identity: Identity): Record<string, string |
 }
 
 /**
- * A copy of a settled identity for the status: `kubectl replace`, and GitOps tools that use it, take the annotations of
- * an object away but not its status.
+ * A copy of a settled identity for the status: `kubectl replace`, and GitOps tools that use it, remove the annotations
+ * of an object but not its status.
  */
 export function identityInStatus({ externalId, generation, retiring }: Identity) {
   if (externalId === undefined) return { createGeneration: undefined, retiring: undefined };
   return { createGeneration: generation, retiring: retiring.length > 0 ? retiring : undefined };
 }
 
-/** The identity from which the next remote resource is made; `retire` is what it replaces. */
+/** The identity under which the next remote resource is created; `retire` is the one it replaces. */
 export function nextGeneration(identity: Identity, retire?: { id: string; after: Date }): Identity {
   const replaced = retire
     ? [{ id: retire.id, generation: identity.generation, after: retire.after.toISOString() }]
@@ -61,7 +61,7 @@ export function nextGeneration(identity: Identity, retire?: { id: string; after:
   return { externalId: undefined, generation: identity.generation + 1, retiring: [...others, ...replaced] };
 }
 
-/** Splits the retiring list by whether their time has come. */
+/** Splits the retiring list into what is due and what is not. */
 export function dueForRetirement(identity: Identity, now: Date) {
   const isDue = (entry: Retiring) => Date.parse(entry.after) <= now.getTime();
   return { due: identity.retiring.filter(isDue), later: identity.retiring.filter((entry) => !isDue(entry)) };
@@ -72,7 +72,7 @@ export function idempotencyKeyOf(object: KubeObject, generation: number): string
   return `${object.metadata.uid}-${generation}`;
 }
 
-/** What an object claims: the id it manages, else the one it wants to adopt. */
+/** The id that an object claims: the one it manages, else the one it is to adopt. */
 export function claimOf(object: KubeObject): string | undefined {
   return annotation(object, ANNOTATION.externalId) || annotation(object, ANNOTATION.adopt) || undefined;
 }
@@ -82,7 +82,7 @@ function readRetiring(value: string | undefined): Retiring[] {
   try {
     return z.array(retiringEntry).parse(JSON.parse(value));
   } catch {
-    // A hand-edited annotation: what it listed is lost to us, which is no reason to stop working on the object.
+    // Edited by hand: its entries are lost, but that must not stop the reconcile.
     return [];
   }
 }

@@ -1,8 +1,8 @@
-/** A resource that differs in a field which cannot be changed is not updated for ever, but reported. */
+/** Differences in immutable fields: they are reported instead of being updated in vain for ever. */
 import { REASON } from '../contract/reasons.ts';
 import { Blocked, type External, type Remote } from './external.ts';
 
-/** @throws Blocked when no update could make the resource as declared */
+/** @throws Blocked when no update can make the resource match the spec */
 export function mustBeChangeable<Spec, R extends Remote>(
   external: Pick<External<Spec, R>, 'immutableChanges'>,
   spec: Spec,
@@ -12,6 +12,6 @@ export function mustBeChangeable<Spec, R extends Remote>(
   if (fields.length === 0) return;
   throw new Blocked(
     REASON.rejected,
-    `${remote.id} differs in ${fields.join(', ')}, which cannot be changed: delete this object, or make one that declares what ${remote.id} has`,
+    `${remote.id} differs in ${fields.join(', ')}, which cannot be changed: delete this object, or create one that matches ${remote.id}`,
   );
 }

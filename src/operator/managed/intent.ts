@@ -1,4 +1,4 @@
-/** What an object must carry before anything is made for it: the finalizer, and the generation of the create to come. */
+/** What an object must carry before anything is created for it: the finalizer and the create generation. */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { closeKey } from './disposal.ts';
 import { type Identity, nextGeneration, readIdentity } from './identity.ts';
@@ -11,13 +11,13 @@ export interface Intent {
   annotations: Record<string, string>;
 }
 
-/** Finalizer and create generation, in one write, before anything exists to be lost. */
+/** Writes the finalizer and the create generation in one patch, before there is anything to lose. */
 export async function ensureIntent(managed: ManagedObject): Promise<void> {
   const missing = missingIntent(managed.object);
   if (missing) await managed.persist(missing.identity, missing.annotations);
 }
 
-/** What is to be written; undefined when the object carries it already. */
+/** What has yet to be written; undefined if the object already carries it. */
 export function missingIntent(object: KubeObject): Intent | undefined {
   const identity = readIdentity(object);
   const isBegun = identity.externalId !== undefined || identity.generation > 0;
@@ -25,21 +25,21 @@ export function missingIntent(object: KubeObject): Intent | undefined {
   return hasFinalizer(object) ? undefined : { identity, annotations: {} };
 }
 
-/** Puts back an identity that the annotations have lost and the status still has. */
+/** Restores an identity that the annotations have lost and the status still has. */
 export async function restoreIdentity(managed: ManagedObject): Promise<void> {
   const lost = identityToRestore(managed.object);
   if (!lost) return;
-  // The status may be one step behind: what was begun after it is superseded, and nothing more can come of it.
+  // The status may be one generation behind: close the next one too, and retire what was created in it.
   const late = await closeKey(managed, lost.generation + 1);
   await managed.persist(restoredIdentity(lost, late, new Date()), rotationHandled(managed.object));
 }
 
 export function identityToRestore(object: KubeObject): Identity | undefined {
-  // An object that is being deleted takes no finalizer any more: without one, it is not ours to hold.
+  // Kubernetes accepts no new finalizer on an object that is being deleted.
   return isDeleting(object) && !hasFinalizer(object) ? undefined : lostIdentity(object);
 }
 
-/** @param late what was created in the generation after the lost one, if it exists: it goes at once */
+/** @param late the resource created in the generation after the lost one, if any: it is retired at once */
 export function restoredIdentity(lost: Identity, late: string | undefined, now: Date): Identity {
   if (late === undefined) return lost;
   const entry = { id: late, generation: lost.generation + 1, after: now.toISOString() };

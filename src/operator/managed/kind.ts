@@ -12,7 +12,7 @@ export interface PrinterColumn {
   jsonPath: string;
   type: 'string' | 'integer' | 'boolean' | 'date';
   description: string;
-  /** 0 shows always, 1 with `-o wide`. */
+  /** 0: always shown; 1: only with `-o wide`. */
   priority?: number;
 }
 
@@ -22,17 +22,17 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   singular: string;
   shortNames: readonly string[];
   description: string;
-  /** The spec without what every kind has. */
+  /** The spec without the members of every kind. */
   spec: Shape;
-  /** What the status holds beside what every kind has. */
+  /** The status without the members of every kind. */
   status: z.ZodRawShape;
   /** Rules about the spec as a whole. */
   rules: readonly CelRule[];
   printerColumns: readonly PrinterColumn[];
   external(client: Client): External<SpecOf<Shape>, R>;
-  /** The members of `status` for what was observed. */
+  /** The values of `status` for the observed resource. */
   describe(spec: SpecOf<Shape>, remote: R, object: KubeObject): Record<string, unknown>;
-  /** For kinds that hand something out once. */
+  /** For kinds with a one-time token. */
   delivery?: (secrets: SecretAccess) => Delivery<SpecOf<Shape>, R>;
 }
 
@@ -47,7 +47,7 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
   readonly delivery?: ((secrets: SecretAccess) => Delivery<Spec, R>) | undefined;
 }
 
-/** A kind whose own types are not needed: what a list of kinds holds. */
+/** A kind whose own types do not matter: an entry in the list of kinds. */
 // biome-ignore lint/suspicious/noExplicitAny: a heterogeneous list needs an existential type, which TypeScript lacks
 export type AnyKind = Kind<any, any>;
 
@@ -55,7 +55,7 @@ export type AnyKind = Kind<any, any>;
 export function kind<Shape extends z.ZodRawShape, R extends Remote>(
   definition: KindDefinition<Shape, R>,
 ): Kind<SpecOf<Shape>, R> {
-  // The shape with the common members added is SpecOf<Shape> by construction; zod cannot say so for a generic shape.
+  // The shape with the common members is SpecOf<Shape> by construction; zod cannot express that for a generic shape.
   const spec = z.object({ ...definition.spec, ...managedSpec }) as unknown as z.ZodType<SpecOf<Shape>>;
   return { ...definition, spec, status: z.object(definition.status) };
 }

@@ -1,4 +1,4 @@
-/** One object on its way through one reconcile, and every way of writing it. Replaced by the answer to each write. */
+/** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type Finding, mergeConditions, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
@@ -12,21 +12,21 @@ import { type Identity, identityAnnotations } from './identity.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { hasFinalizer, readStatus } from './spec.ts';
 
-/** Where the objects of one kind are read, written and reported on. */
+/** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
   kind: ConnectedKind;
   kube: KubeApi;
-  /** Takes in what was written, so that it is never older than our own writes. */
+  /** Stores the response to each write, so that it is never older than our own writes. */
   cache: WatchCache;
   eventRecorder: EventRecorder;
   metrics: ManagedMetrics;
 }
 
-/** What a reconcile leaves to its controller. */
+/** The result of a reconcile. */
 export interface Outcome {
-  /** The object as last read or written; its version is the one that needs no further work. */
+  /** The object as last read or written; this version needs no further work. */
   object: KubeObject;
-  /** When there is something to do without any change: a rotation, a revocation. */
+  /** Set if there is something to do later without any change: a rotation, a revocation. */
   requeueAfterMs?: number;
 }
 
@@ -35,7 +35,7 @@ export class ManagedObject {
   readonly kind: ConnectedKind;
   readonly metrics: ManagedMetrics;
   readonly #access: ObjectAccess;
-  /** True once the API server itself, not a cache, has said what the object is. */
+  /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
 
   constructor(object: KubeObject, access: ObjectAccess) {
@@ -45,7 +45,10 @@ export class ManagedObject {
     this.#access = access;
   }
 
-  /** Finalizer and identity in one write. @throws KubeError (conflict) when the object has changed since it was read */
+  /**
+   * Writes finalizer and identity in one patch.
+   * @throws KubeError (conflict) when the object has changed since it was read
+   */
   async persist(identity: Identity, more: Record<string, string> = {}): Promise<void> {
     const finalizers = hasFinalizer(this.object)
       ? {}
@@ -53,14 +56,14 @@ export class ManagedObject {
     await this.#patchMetadata({ ...finalizers, annotations: { ...identityAnnotations(identity), ...more } });
   }
 
-  /** Lets the object go. */
+  /** Lets Kubernetes delete the object. */
   async removeFinalizer(): Promise<void> {
     await this.#patchMetadata({
       finalizers: this.object.metadata.finalizers?.filter((name) => name !== FINALIZER) ?? [],
     });
   }
 
-  /** Writes the status only if it would say something new. Members of `about` that are undefined are removed. */
+  /** Writes the status only if that changes it. Undefined members of `about` are removed. */
   async patchStatus(findings: Record<string, Finding>, about: Record<string, unknown> = {}): Promise<void> {
     const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
     const current = readStatus(this.object);
@@ -74,7 +77,7 @@ export class ManagedObject {
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
   }
 
-  /** Makes sure that the cache did not lag behind. @throws StaleObject when it did; the cache then has the newest */
+  /** Checks that the cached object is the newest. @throws StaleObject if not; the cache then has the newest version */
   async mustBeNewest(): Promise<void> {
     if (this.#isFresh) return;
     const { name, namespace, resourceVersion } = this.object.metadata;
@@ -84,7 +87,7 @@ export class ManagedObject {
     }
   }
 
-  /** A Kubernetes Event about the object. */
+  /** Records a Kubernetes Event about the object. */
   recordEvent(type: KubeEvent['type'], reason: string, message: string): void {
     this.#access.eventRecorder.record(this.object, { type, reason, message });
   }
@@ -100,9 +103,9 @@ export class ManagedObject {
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace));
   }
 
-  #replace(answered: KubeObject): void {
+  #replace(written: KubeObject): void {
     const { group, version } = this.kind.type;
-    this.object = { ...answered, kind: this.kind.name, apiVersion: `${group}/${version}` };
+    this.object = { ...written, kind: this.kind.name, apiVersion: `${group}/${version}` };
     this.#isFresh = true;
     this.#access.cache.observe(this.object);
   }

@@ -1,4 +1,4 @@
-/** What the reconciles of custom resources count beyond what any controller does. */
+/** The metrics of reconciles, besides those of any controller. */
 import { Counter, type Registry } from 'prom-client';
 
 export type ManagedMetrics = ReturnType<typeof createManagedMetrics>;
@@ -8,7 +8,7 @@ export function createManagedMetrics(registry: Registry) {
   return {
     driftCorrected: new Counter({
       name: 'tunnel_operator_drift_corrected_total',
-      help: 'Remote changes that were undone.',
+      help: 'Remote changes that were reverted.',
       labelNames: ['kind'],
       registers,
     }),

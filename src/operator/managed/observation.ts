@@ -1,4 +1,4 @@
-/** `managementPolicy: Observe`: the resource is read and shown, never written. */
+/** `managementPolicy: Observe`: the resource is read and shown, but never written. */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';
@@ -8,12 +8,12 @@ import type { ManagedObject, Outcome } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
 
-/** @throws Blocked when nothing is named, or what is named does not exist */
+/** @throws Blocked when no id is given, or the resource does not exist */
 export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
   const { external } = managed.kind;
   const id = claimOf(managed.object);
   if (id === undefined) {
-    const message = `managementPolicy Observe needs the annotation ${ANNOTATION.adopt} with the id to observe`;
+    const message = `managementPolicy Observe requires the annotation ${ANNOTATION.adopt} with the id to observe`;
     throw new Blocked(REASON.nothingToObserve, message);
   }
   const remote = await external.observe(id);

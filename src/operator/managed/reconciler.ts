@@ -1,13 +1,13 @@
 /**
- * The one reconcile of every kind. It reads the newest object, compares it with the API, does the least that makes them
- * equal and writes the status once, only if it says something new.
+ * The one reconcile of every kind. It takes the newest object, compares it with the API, makes the fewest calls that
+ * bring the API in line, and writes the status once, only if it changes.
  *
  * What makes it safe to kill at any point:
  *   1. the finalizer and the create generation are written, in one patch, before anything is created (intent.ts);
  *   2. the create carries an idempotency key made of the object's UID and that generation (creation.ts);
- *   3. what is handed out once (a token) is put in its place before the id is recorded (creation.ts);
+ *   3. a one-time token is stored in its Secret before the id is recorded (creation.ts);
  *   4. every write of the object's metadata fails if the object has changed since it was read (managed-object.ts);
- *   5. a deletion closes the key first, so that a create still on its way cannot leave an orphan (disposal.ts).
+ *   5. a deletion closes the key first, so that a create still in flight cannot leave an orphan (disposal.ts).
  */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ensureAdopted } from './adoption.ts';
@@ -44,7 +44,7 @@ export class ManagedReconciler {
     this.#claims.mustHaveNoRival(managed.object);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
-    // Without one, or with one that has to be replaced, the identity now says what to create.
+    // If there is none, or it has to be replaced, the identity now says what to create.
     const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
     const current = await ensureUpToDate(managed, spec, remote);
     const nextRetirement = await retireSuperseded(managed, new Date());
@@ -52,7 +52,7 @@ export class ManagedReconciler {
     return managed.outcome(earliest(current.renewAt, nextRetirement));
   }
 
-  /** Shows in the conditions that the reconcile of the object failed; answers with the object as written. */
+  /** Shows in the conditions that the reconcile of the object failed; returns the object as written. */
   recordFailure(object: KubeObject, failure: ShownFailure): Promise<KubeObject> {
     return showFailure(new ManagedObject(object, this.#access), failure);
   }

@@ -1,4 +1,4 @@
-/** Whether the recorded resource can stay, and what is recorded so that the next create makes another in its place. */
+/** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { closeKey } from './disposal.ts';
 import type { Remote, Renewal } from './external.ts';
@@ -8,11 +8,11 @@ import type { ManagedSpec } from './spec.ts';
 
 export interface FoundRemote {
   remote: Remote;
-  /** Whether what was handed out with it is in its place; always true for kinds that hand out nothing. */
+  /** Whether its token is in the Secret; always true for kinds without a token. */
   isHeld: boolean;
 }
 
-/** Undefined when there is no resource, or when it has to be replaced; the identity then says what to create. */
+/** Undefined if there is no resource, or it has to be replaced; the identity then says what to create. */
 export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
   const { external, delivery } = managed.kind;
   const { externalId, generation } = readIdentity(managed.object);
@@ -22,21 +22,21 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
-  // What was adopted, and never had its token here, is left as it is until its rotation is asked for.
+  // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
   if (held === 'lost' && generation > 0) return supersede(managed, remote, LOST);
   return { remote, isHeld: held === 'held' };
 }
 
-/** The recorded resource is gone. */
+/** The recorded resource no longer exists. */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
   const identity = readIdentity(managed.object);
-  // Its key went with it, so a create that is still on its way would take effect: that must not become an orphan.
+  // Its key went with it, so a create still in flight could take effect: that must not leave an orphan.
   const late = await closeKey(managed, identity.generation);
   await managed.persist(nextGeneration(identity, late === undefined ? undefined : { id: late, after: new Date() }));
-  managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} is gone; creating it anew`);
+  managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} no longer exists; creating a new one`);
 }
 
-/** Has the next create make another resource. The present one goes when its time has come, which is recorded too. */
+/** Makes the next create replace the resource, and records when the current one is to be deleted. */
 export async function supersede(managed: ManagedObject, remote: Remote, renewal: Renewal): Promise<undefined> {
   const after = new Date(Date.now() + renewal.overlapMs);
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
@@ -49,6 +49,6 @@ export async function supersede(managed: ManagedObject, remote: Remote, renewal:
 export const LOST: Renewal = {
   cause: 'lost',
   overlapMs: 0,
-  message: 'The token is not in its Secret any more; issuing a new one and revoking the old',
+  message: 'The token is no longer in its Secret; issuing a new one and revoking the old one',
   annotations: {},
 };

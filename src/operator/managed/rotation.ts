@@ -1,4 +1,4 @@
-/** When a token is to be replaced, and how long the old one goes on working. Pure. */
+/** When to replace a token, and how long the old one keeps working. Pure. */
 import { parseDuration } from '../../settings/duration.ts';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
@@ -16,14 +16,14 @@ export function rotationTime({ rotation }: RotationSpec, issuedAt: string): Date
   return new Date(Date.parse(issuedAt) + parseDuration(rotation.interval));
 }
 
-/** Milliseconds that the old token works beside the new one. */
+/** Milliseconds for which both the old and the new token work. */
 export function overlapOf({ rotation }: RotationSpec): number {
   if (rotation?.overlap !== undefined) return parseDuration(rotation.overlap);
   if (rotation?.interval === undefined) return DEFAULT_OVERLAP_MS;
   return Math.min(DEFAULT_OVERLAP_MS, parseDuration(rotation.interval) / 2);
 }
 
-/** Whether the token must be replaced now, by request or by age, and else when. */
+/** Whether the token must be replaced now, by request or by age, and otherwise when. */
 export function decideRotation(
   object: KubeObject,
   spec: RotationSpec,
@@ -34,17 +34,17 @@ export function decideRotation(
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   const annotations: Record<string, string> = requested ? { [ANNOTATION.rotateHandledAt]: requested } : {};
   if (requested && requested !== annotation(object, ANNOTATION.rotateHandledAt)) {
-    const message = `Rotation was requested (${requested}); the old token works for another ${overlapMs / 1000} s`;
+    const message = `Rotation was requested (${requested}); the old token keeps working for another ${overlapMs / 1000} s`;
     return { due: { cause: 'requested', overlapMs, annotations, message } };
   }
   const at = rotationTime(spec, issuedAt);
   if (!at) return {};
   if (at > now) return { at };
-  const message = `The token is older than ${spec.rotation?.interval}; the old one works for another ${overlapMs / 1000} s`;
+  const message = `The token is older than ${spec.rotation?.interval}; it keeps working for another ${overlapMs / 1000} s`;
   return { due: { cause: 'interval', overlapMs, annotations, message } };
 }
 
-/** The annotations which say that a rotation that was asked for before there was anything to rotate is dealt with. */
+/** The annotations that mark a rotation as handled if it was requested before there was anything to rotate. */
 export function rotationHandled(object: KubeObject): Record<string, string> {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };

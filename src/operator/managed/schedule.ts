@@ -1,9 +1,9 @@
-/** When there is something to do without any change: a rotation, a revocation. Pure. */
+/** When the next work is due without any change: a rotation, a revocation. Pure. */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { readIdentity } from './identity.ts';
 import { readStatus } from './spec.ts';
 
-/** As the last reconcile left it; undefined when nothing is planned. */
+/** As the last reconcile planned it; undefined if nothing is due. */
 export function plannedWork(object: KubeObject): Date | undefined {
   const { rotatesAt } = readStatus(object);
   const times = readIdentity(object).retiring.map(({ after }) => after);

@@ -1,4 +1,4 @@
-/** The part of every custom resource's spec and status that the reconcile loop itself reads. */
+/** The part of every custom resource's spec and status that the reconcile loop reads. */
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
@@ -9,11 +9,12 @@ import { claimOf, type Identity, readIdentity, retiringEntry } from './identity.
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
-    description: 'Whether deleting this object deletes the remote resource (Delete) or leaves it (Retain).',
+    description:
+      'What happens to the remote resource when this object is deleted: it is deleted too (Delete) or kept (Retain).',
   }),
   managementPolicy: z.enum(['Manage', 'Observe']).default('Manage').meta({
     description:
-      'Manage: the remote resource is made as declared. Observe: it is only read; name it with the annotation tunnel-operator.dev/adopt.',
+      'Manage: create the remote resource and keep it matching the spec. Observe: only read the resource that the annotation tunnel-operator.dev/adopt names.',
   }),
 };
 
@@ -36,9 +37,9 @@ export const managedStatus = z.looseObject({
 export type ManagedStatus = z.output<typeof managedStatus>;
 
 /**
- * The spec in the operator's own terms. The API server has checked most of it; not what CEL cannot say, nor anything
- * that the CRD of another version of this operator allows.
- * @throws Blocked naming every field that does not fit
+ * The parsed spec. The API server has checked most of it, but not what CEL cannot express, nor what only the CRD of
+ * another version of the operator allows.
+ * @throws Blocked naming every invalid field
  */
 export function readSpec<Spec>(schema: z.ZodType<Spec>, object: KubeObject): Spec {
   const parsed = schema.safeParse(object.spec ?? {});
@@ -51,17 +52,17 @@ function fieldPath(path: readonly PropertyKey[]): string {
   return `spec${path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')}`;
 }
 
-/** What must be known to let an object go, whatever else is in its spec. */
+/** The policies, which finalizing needs even if the rest of the spec is invalid. */
 export function readPolicies(object: KubeObject): ManagedSpec {
   return readSpec(policies, object);
 }
 
-/** The status as the object carries it; one that does not parse counts as none. */
+/** The object's status; an invalid one counts as empty. */
 export function readStatus(object: KubeObject): ManagedStatus {
   return managedStatus.safeParse(object.status ?? {}).data ?? {};
 }
 
-/** The identity that the annotations have lost and the status still has; undefined when there is no such thing. */
+/** The identity that the annotations have lost and the status still has, if any. */
 export function lostIdentity(object: KubeObject): Identity | undefined {
   const { externalId, generation } = readIdentity(object);
   const { id, createGeneration, retiring = [] } = readStatus(object);
@@ -82,7 +83,7 @@ export function hasFinalizer(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
-/** Whether the last reconcile of this very generation found or made everything right: what differs now is drift. */
+/** Whether the last reconcile of this generation left everything in sync: any difference since is drift. */
 export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
   const { generation } = object.metadata;
   const isTrue = (type: string) =>
@@ -91,11 +92,11 @@ export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
   return status.observedGeneration === generation && isTrue('Ready') && isTrue('Synced');
 }
 
-/** Whether the object was reconciled in its present form, so that a restart need not do it again. */
+/** Whether the object has been reconciled in its present form, so that a restart need not repeat it. */
 export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
   const { externalId, generation } = readIdentity(object);
-  // After a crash between recording another resource (or that there is none) and the status, the two differ.
+  // They differ after a crash between recording a new identity and writing the status.
   const recorded = generation > 0 ? externalId : claimOf(object);
   return (
     !isDeleting(object) &&

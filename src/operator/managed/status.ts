@@ -1,4 +1,4 @@
-/** What a reconcile leaves in the status of its object. */
+/** Writing the outcome of a reconcile to the object's status. */
 import { ANNOTATION } from '../contract/names.ts';
 import { CONDITION, REASON } from '../contract/reasons.ts';
 import { type Finding, findCondition } from '../kube/conditions.ts';
@@ -12,14 +12,14 @@ export interface CurrentState {
   remote: Remote;
   ready: Finding;
   synced: Finding;
-  /** When what was handed out is to be replaced. */
+  /** When the token is to be replaced. */
   renewAt?: Date | undefined;
 }
 
 export interface ShownFailure {
   reason: string;
   message: string;
-  /** For passing trouble, which says nothing about the resource itself: an object that was ready remains so. */
+  /** For transient failures, which say nothing about the resource itself: an object that was Ready stays Ready. */
   keepReady: boolean;
 }
 
@@ -42,12 +42,14 @@ export async function writeStatus(
 }
 
 export async function showPaused(managed: ManagedObject): Promise<Outcome> {
-  const message = `Work on this object is paused by the annotation ${ANNOTATION.paused}`;
+  const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}`;
   await managed.patchStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
   return managed.outcome();
 }
 
-/** Shows a failure in the conditions and, when it is news, in an Event; answers with the object as written. */
+/**
+ * Shows a failure in the conditions and, if that changed them, in a Kubernetes Event; returns the object as written.
+ */
 export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
   const { object } = managed;
   const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
@@ -57,7 +59,7 @@ export async function showFailure(managed: ManagedObject, failure: ShownFailure)
   return managed.object;
 }
 
-/** What the conditions say of the failure. */
+/** What the conditions say about the failure. */
 export function failureFindings(object: KubeObject, failure: ShownFailure): Record<string, Finding> {
   const finding: Finding = { status: 'False', reason: failure.reason, message: failure.message };
   const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';

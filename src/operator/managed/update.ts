@@ -1,4 +1,4 @@
-/** Making the remote resource what is declared. */
+/** Making the remote resource match the spec. */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { isDrift } from './drift.ts';
 import type { Remote } from './external.ts';
@@ -24,7 +24,7 @@ export async function ensureUpToDate(
   return { remote: updated, ready, synced: reportUpdate(managed, remote, specPaths(changes)), renewAt };
 }
 
-/** What differed although the last reconcile left it right was changed by somebody else. */
+/** Reports an update as drift if the last reconcile had left the resource in sync. */
 function reportUpdate(managed: ManagedObject, remote: Remote, fields: string) {
   if (!isDrift(managed.object, remote.id)) {
     managed.recordEvent('Normal', EVENT_REASON.updated, `Updated ${fields} of ${remote.id}`);

@@ -81,7 +81,7 @@ describe('published binaries', () => {
     expect(execFileSync(join(directory, 'etcd'), { encoding: 'utf8' })).toBe('etcd\n');
   });
 
-  it('are refused with a wrong checksum, and nothing is left of them', async () => {
+  it('are rejected with a wrong checksum, and nothing is left of them', async () => {
     publishEnvtest(KUBERNETES_VERSION, '0'.repeat(128));
     const fetching = fetchPublished('envtest', ['etcd'], { platform, directory, sources });
     await expect(fetching).rejects.toThrow(ChecksumMismatch);
@@ -115,7 +115,7 @@ describe('published binaries', () => {
     expect(await readdir(directory)).toEqual(['helm']);
   });
 
-  it('that an index or a server does not have are no more than missing', async () => {
+  it('that an index or a server does not have merely count as missing', async () => {
     publishEnvtest('1.20.0');
     const options = { platform, directory, sources };
     await expect(fetchPublished('envtest', ['etcd'], options)).rejects.toThrow(DownloadFailed);
@@ -163,7 +163,9 @@ describe('ensureBinaries', () => {
       onProgress: (step) => progress.push(step),
     });
     await expect(failing).rejects.toThrow(BinaryUnavailable);
-    await expect(failing).rejects.toThrow(/^kube-controller-manager is not available: .* there is no Go to build it\./);
+    await expect(failing).rejects.toThrow(
+      /^kube-controller-manager is not available: .* Go is not installed, so it cannot be built\./,
+    );
     expect(performance.now() - startedAt).toBeLessThan(2000);
     if (process.platform === 'linux')
       expect(progress[0]).toMatchObject({ step: 'download', names: ['kube-controller-manager'] });

@@ -6,8 +6,8 @@ import type { ControlPlane } from '../../../dev/control-plane/control-plane-hand
 import { isRunning } from '../../../src/postgres/is-running.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../../skip.ts';
 
-// Nothing of a cluster that is not ours may be killed.
-describe('a control plane of its own', skipFor(NOT_OUR_CLUSTER), () => {
+// The processes of an external cluster must not be killed.
+describe('a dedicated control plane', skipFor(NOT_OUR_CLUSTER), () => {
   let plane: ControlPlane;
   let core: CoreV1Api;
 
@@ -29,7 +29,7 @@ describe('a control plane of its own', skipFor(NOT_OUR_CLUSTER), () => {
     expect((await core.readNamespace({ name: 'kept' })).metadata?.name).toBe('kept');
   });
 
-  it('does not answer while it is paused, and answers what was asked when it goes on', async () => {
+  it('does not respond while paused, and responds to pending requests when resumed', async () => {
     plane.pauseApiServer();
     const answer = core.readNamespace({ name: 'kept' });
     const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 300, 'nothing'))]);

@@ -17,12 +17,12 @@ afterEach(() => rm(directory, { recursive: true }));
 
 const holder = (pid: number, host = hostname()) => JSON.stringify({ token: 'other', pid, host });
 
-/** The id of a process that has just ended. */
+/** The id of a process that has just exited. */
 function deadPid(): number {
   return spawnSync('true').pid;
 }
 
-/** Ten go for the lock: how many of them were in it at the same time. */
+/** Ten compete for the lock: how many held it at the same time. */
 async function mostAtOnce(): Promise<number> {
   let inside = 0;
   let most = 0;

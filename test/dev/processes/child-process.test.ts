@@ -42,13 +42,13 @@ describe('a child process', () => {
     expect(await child.stop({ graceMs: 100 })).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('ends even when it is paused', async () => {
+  it('ends even while paused', async () => {
     const child = shell('exec sleep 1000');
     child.kill('SIGSTOP');
     expect(await child.stop()).toEqual({ code: null, signal: 'SIGTERM' });
   });
 
-  it('tells how it ended by itself, and what it said', async () => {
+  it('reports how it exited by itself, and its output', async () => {
     const child = shell('echo out; echo err >&2; exit 3');
     await waitFor('the exit', () => child.exit() !== undefined);
     expect(child.exit()).toEqual({ code: 3, signal: null });
@@ -58,7 +58,7 @@ describe('a child process', () => {
 });
 
 describe('when the process that started them is killed by SIGKILL', () => {
-  it('no part of a control plane nor Postgres lives on, and their data is gone', { timeout: 180_000 }, async () => {
+  it('neither a control plane nor Postgres survives, and their data is removed', { timeout: 180_000 }, async () => {
     const script = join(import.meta.dirname, 'fixtures', 'services.ts');
     const env = { ...process.env };
     delete env.TEST_KUBECONFIG;

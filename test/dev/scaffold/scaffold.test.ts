@@ -32,6 +32,6 @@ test('a unique field has an index that the API knows by its name', () => {
   expect(createTable(families.ipPolicyRules)).toContain('constraint ip_policy_rules_cidr unique (ip_policy_id, cidr)');
 });
 
-test('a list that is not found is said, with the line to add', () => {
+test('a missing list is reported, with the line to add', () => {
   expect(() => addToList("import { a } from './a.ts';\n", 'x', /nowhere/, 'a line')).toThrow('add the line "a line"');
 });

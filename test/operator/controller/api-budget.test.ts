@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiBudget, LONGEST_PAUSE_MS } from '../../../src/operator/controller/api-budget.ts';
 
-/** A call that runs until it is told to end; `began` says in which order calls did. */
+/** A call that runs until told to end; `began` is the order in which calls started. */
 function calls(budget: ApiBudget) {
   const began: string[] = [];
   const call = (name: string) => {
@@ -17,7 +17,7 @@ function calls(budget: ApiBudget) {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a budget of calls', () => {
-  test('admits so many at a time, the others in their order', async () => {
+  test('admits a limited number at a time, the others in order', async () => {
     const { began, call } = calls(new ApiBudget(2));
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(call);
     await turn();
@@ -31,7 +31,7 @@ describe('a budget of calls', () => {
     expect(began).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('takes a call that failed for one that has ended', async () => {
+  test('counts a failed call as ended', async () => {
     const { began, call } = calls(new ApiBudget(1));
     const [a, b] = [call('a'), call('b')];
     a.reject(new Error('no'));
@@ -42,7 +42,7 @@ describe('a budget of calls', () => {
   });
 });
 
-describe('a pause that the API asks for', () => {
+describe('a pause requested by the API', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
   afterEach(() => void vi.useRealTimers());
 
@@ -66,7 +66,7 @@ describe('a pause that the API asks for', () => {
     );
     await turn();
     expect(began).toEqual(holdsUp ? ['first'] : ['first', 'second']);
-    // Who waits for the end of a pause is sent away when the operator stops.
+    // Calls waiting for the end of a pause fail when the operator stops.
     budget.close();
     expect(await outcome).toBe(holdsUp ? 'refused' : 'admitted');
   });

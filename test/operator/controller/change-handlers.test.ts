@@ -30,13 +30,13 @@ test.each<[string, ObjectChange, ChangeOrigin, number]>([
   ['changed by others, does', updated, 'watch', 1],
   ['changed by ourselves, does not', updated, 'own', 0],
   ['deleted, does not: there is nothing left to do', deleted, 'watch', 0],
-])('an object that comes into the queue if needed: one that is %s', (_, change, origin, expected) => {
+])('whether an object is queued if needed: one that is %s', (_, change, origin, expected) => {
   const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
   new EnqueueObject(queue).onChange(change, origin);
   expect(queue.depth).toBe(expected);
 });
 
-describe('a change of a claim', () => {
+describe('a changed claim', () => {
   const setUp = () => {
     const { queue, take } = recordingQueue();
     const store = new ObjectStore();
@@ -52,7 +52,7 @@ describe('a change of a claim', () => {
     };
   };
 
-  test('has all others of that id reconciled, whatever they are like, and not the object itself', async () => {
+  test('has all other claimants of the id reconciled, whatever their state, but not the object itself', async () => {
     const { take, put, remove } = setUp();
     put(object({ name: 'a' }, { adopt: 'x' }));
     expect(await take()).toEqual([]);
@@ -66,7 +66,7 @@ describe('a change of a claim', () => {
     expect(await take()).toEqual(['ns/c']);
   });
 
-  test('that there is none leaves all alone', async () => {
+  test('that is no change leaves all alone', async () => {
     const { take, put } = setUp();
     put(object({ name: 'a' }, { externalId: 'x' }));
     put(object({ name: 'b' }, { adopt: 'x' }));
@@ -76,7 +76,7 @@ describe('a change of a claim', () => {
   });
 });
 
-describe('a change of a Secret', () => {
+describe('a changed Secret', () => {
   const secretOf = (kind: string, name: string) =>
     object({
       name: 's',

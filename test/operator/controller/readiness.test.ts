@@ -7,14 +7,14 @@ test.each([
   [
     'a cache that was not heard of for longer than two deadlines',
     [60_001, 0],
-    ['k0: the watch was last heard of 60 s ago'],
+    ['k0: the watch has been silent for 60 s'],
   ],
 ])('what keeps a process unready: %s', (_, staleness, expected) => {
   const states = staleness.map((value, index) => ({ name: `k${index}`, staleness: value, missingRight: undefined }));
   expect(cacheProblems(states, 30_000)).toEqual(expected);
 });
 
-test('a right that is missing is what keeps it unready, whenever the cache was last heard of', () => {
+test('a missing permission keeps it unready, however recent the last message', () => {
   const missingRight = 'not allowed to list ippolicies; grant get, list and watch on ippolicies';
   const states = [undefined, 0].map((staleness, index) => ({ name: `k${index}`, staleness, missingRight }));
   expect(cacheProblems(states, 30_000)).toEqual([`k0: ${missingRight}`, `k1: ${missingRight}`]);

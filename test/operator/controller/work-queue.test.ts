@@ -18,7 +18,7 @@ describe('a work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('has a key processed by one worker at a time, and again when it was added meanwhile', async () => {
+  test('has one worker at a time process a key, and again if it was added meanwhile', async () => {
     const queue = new WorkQueue({ backoff });
     queue.add('a');
     await queue.get();
@@ -34,7 +34,7 @@ describe('a work queue', () => {
     expect([...queue.processingSince()]).toEqual([]);
   });
 
-  test('gives a key to a worker that waits already, the longest waiting first', async () => {
+  test('gives a key to a waiting worker, the longest-waiting first', async () => {
     const queue = new WorkQueue({ backoff });
     const [first, second] = [queue.get(), queue.get()];
     queue.add('a');
@@ -52,7 +52,7 @@ describe('a work queue', () => {
     expect(taken).toEqual(keys);
   });
 
-  test('when shut down, sends those away who wait or come, and takes nothing in', async () => {
+  test('when shut down, dismisses waiting and new workers, and accepts no keys', async () => {
     const queue = new WorkQueue({ backoff });
     const waiting = queue.get();
     queue.shutDown();
@@ -63,7 +63,7 @@ describe('a work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('when shut down, does not bring back what was added during its work', async () => {
+  test('when shut down, does not requeue a key added while being processed', async () => {
     const queue = new WorkQueue({ backoff });
     queue.add('a');
     await queue.get();
@@ -100,7 +100,7 @@ describe('a work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('keeps an added key needed, also when it was added while being processed', async () => {
+  test('keeps an added key needed, even if it was added while being processed', async () => {
     const queue = new WorkQueue({ backoff, isNeeded: () => false });
     queue.add('a');
     await queue.get();
@@ -109,7 +109,7 @@ describe('a work queue', () => {
     expect(await queue.get()).toBe('a');
   });
 
-  test('leaves a worker waiting when what comes is not needed', async () => {
+  test('leaves a worker waiting when the key that arrives is not needed', async () => {
     const queue = new WorkQueue({ backoff, isNeeded: (key) => key === 'b' });
     const next = queue.get();
     queue.addIfNeeded('a');
@@ -118,7 +118,7 @@ describe('a work queue', () => {
     expect([...queue.processingSince()]).toHaveLength(1);
   });
 
-  test('reports what happens to its observer', async () => {
+  test('notifies its observer', async () => {
     const seen: string[] = [];
     const queue = new WorkQueue({
       backoff,
@@ -143,7 +143,7 @@ describe('the timers of a work queue', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('bring a key when its time has come; the earliest of several counts', () => {
+  test('add a key when due; the earliest of several wins', () => {
     const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
     queue.addAfter('a', 5_000);
@@ -156,7 +156,7 @@ describe('the timers of a work queue', () => {
     expect(queue.depth).toBe(1);
   });
 
-  test('bear more than setTimeout does', () => {
+  test('support longer delays than setTimeout', () => {
     const queue = new WorkQueue({ backoff });
     const days40 = 40 * 24 * 3_600_000;
     queue.addAfter('a', days40);
@@ -166,7 +166,7 @@ describe('the timers of a work queue', () => {
     expect(queue.depth).toBe(1);
   });
 
-  test('grow with every failure, start over after a success, and are never sooner than asked for', () => {
+  test('grow with every failure, start over after a success, and respect the lower bound', () => {
     const queue = new WorkQueue({ backoff });
     const waits = (options?: Parameters<WorkQueue['addRateLimited']>[1]) => {
       queue.addRateLimited('a', options);
@@ -190,7 +190,7 @@ describe('the timers of a work queue', () => {
     expect(waits({ quickFirst: true })).toSatisfy(within(1_000, 2_000));
   });
 
-  test('end with what they were for', () => {
+  test('end when their key is dropped', () => {
     const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
     queue.drop('a');

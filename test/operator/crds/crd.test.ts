@@ -5,7 +5,7 @@ import type { CelRule } from '../../../src/operator/managed/cel.ts';
 import { kind } from '../../../src/operator/managed/kind.ts';
 import { bytes } from '../../../src/resources/formats/text.ts';
 
-/** A kind whose declaration only matters where a test says so. */
+/** A kind with defaults for everything that a test does not set. */
 const kindWith = (shape: z.ZodRawShape, rules: readonly CelRule[] = []) =>
   kind({
     kind: 'Thing',
@@ -98,7 +98,7 @@ describe('a field of a structural schema', () => {
     expect(JSON.stringify(fieldOf(field))).not.toMatch(/"(examples|x-cel|x-max-bytes|x-list-map-keys|propertyNames)"/);
   });
 
-  test('with a rule that is none is refused', () => {
+  test('with an invalid rule is rejected', () => {
     expect(() => fieldOf(z.string().meta({ 'x-cel': [{ rule: 'self' }] }))).toThrow(z.ZodError);
   });
 });
@@ -116,20 +116,20 @@ describe('the schema of an object', () => {
     expect(schema).toMatchObject({ required: ['spec'] });
   });
 
-  test('has the policies of every kind, and the rules of its own', () => {
+  test('has the policies of every kind, and its own rules', () => {
     const { spec } = schemaOf({}, [rule]).properties;
     expect(Object.keys(Object(spec?.properties)).sort()).toEqual(['deletionPolicy', 'managementPolicy']);
     expect(spec?.['x-kubernetes-validations']).toEqual([rule]);
   });
 
-  test('has the status of every kind, and what its own kind shows', () => {
+  test('has the status of every kind, and its own members', () => {
     const { status } = schemaOf({}).properties;
     expect(Object.keys(Object(status?.properties))).toEqual(expect.arrayContaining(['id', 'conditions', 'size']));
     expect(status).not.toHaveProperty('required');
   });
 });
 
-test('a CRD says how its kind is named and shown', () => {
+test('a CRD has the names and columns of its kind', () => {
   const { metadata, spec } = crd(kindWith({}));
   expect(metadata.name).toBe('things.tunnel-operator.dev');
   expect(spec.names).toMatchObject({ kind: 'Thing', listKind: 'ThingList', plural: 'things', shortNames: ['th'] });

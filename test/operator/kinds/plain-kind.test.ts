@@ -49,7 +49,7 @@ describe('the CRD of a plain kind', () => {
     expect(names).toMatchObject({ plural: 'policies', singular: 'policy', shortNames: ['po'] });
   });
 
-  test('has the fields of requests in its spec, in camelCase, with what is required, limits, defaults and texts', () => {
+  test('has the request fields in its spec, in camelCase, with required members, limits, defaults and descriptions', () => {
     expect(spec?.required).toEqual(['displayName', 'hostName']);
     expect(spec?.properties).toMatchObject({
       displayName: {
@@ -69,7 +69,7 @@ describe('the CRD of a plain kind', () => {
     expect(status?.properties).toMatchObject({ cnameTarget: { description: 'Where to point the domain.' } });
   });
 
-  test('keeps immutable fields, there or not there', () => {
+  test('keeps immutable fields as they are, present or absent', () => {
     expect(spec?.['x-kubernetes-validations']).toMatchObject([
       { rule: 'self.hostName == oldSelf.hostName', fieldPath: '.hostName' },
       { rule: 'has(self.region) == has(oldSelf.region) && (!has(self.region) || self.region == oldSelf.region)' },
@@ -125,7 +125,7 @@ describe('a plain kind is refused by name when its family', () => {
     );
   });
 
-  test('unless the field is left out, or declared by the kind', () => {
+  test('unless the kind omits or declares the field', () => {
     const given = family({ key_pem: writeOnly(z.string()) });
     expect(() => plainKind(given, { ...options, omit: ['key_pem'] })).not.toThrow();
     expect(() => plainKind(given, { ...options, spec: { keyPem: z.string() } })).not.toThrow();

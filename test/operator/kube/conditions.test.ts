@@ -42,11 +42,11 @@ describe('mergeConditions', () => {
     expect(mergeConditions(current, findings, 1, NOW)).toEqual(expected);
   });
 
-  test('stamps the generation that it is about, also when all else is the same', () => {
+  test('stamps the generation, even if everything else is the same', () => {
     expect(mergeConditions([ready()], { Ready: finding }, 2, NOW)).toEqual([ready({ observedGeneration: 2 })]);
   });
 
-  test('clips a message to what the API server takes', () => {
+  test('clips a message to what the API server accepts', () => {
     const [merged] = mergeConditions([], { Ready: { ...finding, message: 'x'.repeat(40_000) } }, 1, NOW);
     expect(merged?.message).toHaveLength(32_768);
     expect(merged?.message.endsWith('…')).toBe(true);

@@ -11,7 +11,7 @@ test.each([
   ['a Status that says little', 500, '{}', { code: 500, reason: 'Unknown', message: 'HTTP 500' }],
   ['a page of a proxy', 502, '<html>', { code: 502, reason: 'Unknown', message: 'HTTP 502: <html>' }],
   ['a long page', 502, 'x'.repeat(999), { message: `HTTP 502: ${'x'.repeat(200)}` }],
-])('an error is made of %s', (_, httpStatus, body, expected) => {
+])('an error is built from %s', (_, httpStatus, body, expected) => {
   const error = kubeErrorFrom(httpStatus, body, { 'retry-after': '7' });
   expect(error).toMatchObject({ ...expected, retryAfterMs: 7_000 });
 });

@@ -14,7 +14,7 @@ test.each([
   expect(eventName(object({ name }), at, serial)).toBe(expected);
 });
 
-test('the body says about what, by whom and when', () => {
+test('the body says what it is about, who reports it and when', () => {
   const event = { type: 'Warning', reason: 'Rejected', message: 'x'.repeat(2_000) } as const;
   const reporter = { component: 'operator', instance: 'pod-1' };
   expect(eventBody(object({ version: 7 }), event, 'name', reporter, at)).toMatchObject({

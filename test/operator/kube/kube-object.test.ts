@@ -12,7 +12,7 @@ test.each([
   expect(isNewer(a, b)).toBe(expected);
 });
 
-test('a key is namespace and name, or the name alone', () => {
+test('a key is namespace and name, or only the name', () => {
   expect(keyOf({ metadata: { name: 'a', namespace: 'n' } })).toBe('n/a');
   expect(keyOf({ metadata: { name: 'a' } })).toBe('a');
 });

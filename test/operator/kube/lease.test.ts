@@ -13,7 +13,7 @@ test.each([
   ['that others hold for a time of their own', { holderIdentity: 'them', leaseDurationSeconds: 60 }, 15_000, false],
   ['that others hold without saying for how long', { holderIdentity: 'them' }, 14_999, false],
   ['that others held without saying for how long', { holderIdentity: 'them' }, 15_000, true],
-])('of leases that we may take: one %s', (_, lease, unchangedMs, expected) => {
+])('whether we may take a lease: one %s', (_, lease, unchangedMs, expected) => {
   expect(mayTake(lease, us, unchangedMs)).toBe(expected);
 });
 
@@ -43,6 +43,6 @@ describe('a lease that we hold', () => {
   });
 });
 
-test('a lease without a spec is one that nobody holds', () => {
+test('a lease without a spec has no holder', () => {
   expect(readLease(object())).toEqual({});
 });

@@ -38,7 +38,7 @@ describe('remove', () => {
     expect(store.remove(gone).map(short)).toEqual(expected);
   });
 
-  test('is not undone by the late answer to a write', () => {
+  test('is not undone by the late response to a write', () => {
     const store = new ObjectStore();
     store.put(at(1));
     store.remove(at(3));
@@ -79,7 +79,7 @@ describe('replace', () => {
     expect(store.replace(listed, '10').map(short)).toEqual(expected);
   });
 
-  test('tells deletions before what is new, so that an index by name stays right', () => {
+  test('reports deletions before additions, so that an index by name stays correct', () => {
     const store = new ObjectStore();
     for (const name of ['a', 'b', 'c']) store.put(at(1, name, name));
     expect(store.replace([at(2, 'b', 'b'), at(3, 'd', 'd')], '10').map(short)).toEqual([

@@ -7,7 +7,7 @@ test.each([
   ['one more when its time has come', [0, 0, 0, 499, 500], [true, true, true, false, true]],
   ['then a steady rate', [0, 0, 0, 500, 999, 1_000], [true, true, true, true, false, true]],
   ['no larger burst after a long rest', [9e6, 9e6, 9e6, 9e6], [true, true, true, false]],
-])('a bucket for three, then two a second, lets through %s', (_, times, expected) => {
+])('a bucket with a burst of three and two per second admits %s', (_, times, expected) => {
   const bucket = new TokenBucket({ burst: 3, perSecond: 2 }, 0);
   expect(times.map((at) => bucket.take(at))).toEqual(expected);
 });

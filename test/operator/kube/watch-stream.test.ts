@@ -16,7 +16,7 @@ describe('the lines of a body', () => {
     expect(await Array.fromAsync(linesOf(body()))).toEqual(expected);
   });
 
-  test('keep characters whole that chunks cut', async () => {
+  test('keep characters whole when chunks split them', async () => {
     const bytes = Buffer.from('ä€\n');
     const body = async function* () {
       for (const byte of bytes) yield Uint8Array.of(byte);
@@ -43,7 +43,7 @@ describe('a watch event', () => {
     expect(readWatchEvent(line)).toEqual({ type: 'BOOKMARK', resourceVersion: '7' });
   });
 
-  test('ERROR is thrown, and tells when to list again', () => {
+  test('ERROR is thrown, and says when to list again', () => {
     const line = JSON.stringify({ type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } });
     expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 410, isExpired: true }));
   });

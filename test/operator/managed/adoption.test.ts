@@ -9,6 +9,6 @@ test.each([
   ['nothing once it has that', { adopt: 'x', externalId: 'x' }, undefined],
   ['nothing when it has another', { adopt: 'x', externalId: 'y' }, undefined],
   ['nothing when a create was begun', { adopt: 'x', createGeneration: '1' }, undefined],
-])('an object takes over %s', (_, annotations, expected) => {
+])('an object adopts %s', (_, annotations, expected) => {
   expect(idToAdopt(object({}, annotations))).toBe(expected);
 });

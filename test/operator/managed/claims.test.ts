@@ -107,14 +107,14 @@ describe('the claims of a kind', () => {
     expect(claims.claimantsOf('x')).toEqual([]);
   });
 
-  test('are those of the new object when its name was used again', () => {
+  test('are those of the new object when its name is reused', () => {
     const { claims, put } = setUp();
     put(object({ uid: '1' }, { adopt: 'x' }));
     put(object({ uid: '2', version: 2 }, { adopt: 'y' }));
     expect([claims.claimantsOf('x'), claims.claimantsOf('y')]).toEqual([[], ['ns/a']]);
   });
 
-  test('block the younger, by the name of the older, until it lets go', () => {
+  test('block the younger object, naming the older one, until that gives up its claim', () => {
     const { claims, put, remove } = setUp();
     const [old, young] = [object({ name: 'old', created: OLD }, { externalId: 'x' }), object({}, { adopt: 'x' })];
     put(old);
@@ -126,7 +126,7 @@ describe('the claims of a kind', () => {
     expect(() => claims.mustHaveNoRival(young)).not.toThrow();
   });
 
-  test('leave in peace who claims nothing', () => {
+  test('ignore objects that claim nothing', () => {
     const { claims, put } = setUp();
     put(object({ name: 'old', created: OLD }));
     put(object());

@@ -13,6 +13,6 @@ test.each([
   ['nothing, of another conflict', apiError('CONFLICT', { '/name': 'taken' }), undefined],
   ['nothing, of a refusal', apiError('INVALID_REQUEST', { resource_id: 'x' }), undefined],
   ['nothing, of any other error', new Error('no'), undefined],
-])('a refused create says of an earlier one: %s', (_, error, expected) => {
+])('a rejected create reveals about an earlier one: %s', (_, error, expected) => {
   expect(earlierCreate(error)).toEqual(expected);
 });

@@ -29,7 +29,7 @@ describe('when an object is deleted', () => {
     ['what was adopted', adopted, [], ['a']],
     ['what was replaced first, the present last', replaced, [], ['a', 'b', 'c']],
     ['what is being replaced, and its successor under way', replacing, ['late', 'a'], ['a', 'late']],
-  ])('these go, in this order: %s', (_, identity, unrecorded, expected) => {
+  ])('these are deleted, in this order: %s', (_, identity, unrecorded, expected) => {
     expect(idsToDelete(identity, unrecorded)).toEqual(expected);
   });
 });
@@ -38,6 +38,6 @@ test.each<[string, Identity, string[]]>([
   ['nothing else, of one that was never replaced', created, []],
   ['what has a successor', replaced, ['a', 'b']],
   ['nothing while the successor is not there: the old one is what is retained', replacing, []],
-])('when the resource is retained, these go all the same: %s', (_, identity, expected) => {
+])('when the resource is retained, these are deleted anyway: %s', (_, identity, expected) => {
   expect(supersededWhenRetained(identity).map(({ id }) => id)).toEqual(expected);
 });

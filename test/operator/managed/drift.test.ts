@@ -56,7 +56,7 @@ test.each<[string, ManagedSpec | undefined, KubeObject, ReturnType<typeof remote
   ['one that observes what is gone does', observe, shown(1, observedSynced([]).message), remotes(), true],
   ['one that says already that it is gone does not', observe, shown(1, 'x does not exist', 'False'), remotes(), false],
   ['one that observes nothing does not', observe, object(), remotes(2), false],
-])('of objects that need a closer look: %s', (_, spec, of, listed, expected) => {
+])('whether an object needs a closer look: %s', (_, spec, of, listed, expected) => {
   expect(differs(kind, spec, of, listed)).toBe(expected);
 });
 

@@ -81,7 +81,7 @@ describe('a failure', () => {
     expect(classify(error)).toMatchObject(expected);
   });
 
-  test('never tells what may differ from one attempt to the next', () => {
+  test('never contains what may differ between attempts', () => {
     const message = (error: unknown) => (classify(error) as { message: string }).message;
     const first = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'first' });
     const second = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'second' });

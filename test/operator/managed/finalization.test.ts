@@ -19,6 +19,6 @@ test.each([
   expect(fateOfRemote(object({ spec }), hasRival)).toBe(expected);
 });
 
-test('the resource of an object whose policy is not understood is not touched', () => {
+test('the resource of an object with an unknown policy is not touched', () => {
   expect(() => fateOfRemote(object({ spec: { deletionPolicy: 'Orphan' } }), false)).toThrow(Blocked);
 });

@@ -13,7 +13,7 @@ import {
 import { condition, object } from '../objects.ts';
 
 const remote = { id: 'ipp_1', uri: 'http://x' };
-const corrected = condition('Synced', 'True', { reason: 'DriftCorrected', message: 'set back' });
+const corrected = condition('Synced', 'True', { reason: 'DriftCorrected', message: 'reverted' });
 const withSynced = (synced: object): KubeObject => object({ status: { conditions: [synced] } });
 
 test.each<[string, KubeObject, object]>([
@@ -27,13 +27,13 @@ test.each<[string, KubeObject, object]>([
 });
 
 test.each([
-  ['available', available(remote), 'True', 'Available', 'ipp_1 is as declared'],
+  ['available', available(remote), 'True', 'Available', 'ipp_1 matches the spec'],
   [
-    'set back',
+    'reverted',
     driftCorrected(remote, 'spec.rules'),
     'True',
     'DriftCorrected',
-    'ipp_1 differed from what is declared in spec.rules; it was set back',
+    'ipp_1 differed from the spec in spec.rules; the change was reverted',
   ],
   ['without its token', tokenUnavailable('cr_1'), 'False', 'TokenUnavailable', 'rotate-requested-at'],
   ['only observed', observedReady(remote), 'True', 'Available', 'ipp_1 exists'],

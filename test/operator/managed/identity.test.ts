@@ -43,7 +43,7 @@ describe('the identity of an object', () => {
     expect(readIdentity(object({ metadata: { annotations } }))).toEqual(identity);
   });
 
-  test('removes the annotations of what it does not have', () => {
+  test('removes the annotations of missing parts', () => {
     expect(identityAnnotations({ externalId: undefined, generation: 0, retiring: [] })).toEqual({
       [ANNOTATION.externalId]: null,
       [ANNOTATION.createGeneration]: null,
@@ -88,14 +88,14 @@ describe('the next generation', () => {
     expect(nextGeneration(identity, retire)).toEqual({ externalId: undefined, ...expected });
   });
 
-  test('has an idempotency key of its own, as has every object', () => {
+  test('has its own idempotency key, as does every object', () => {
     const [a, b] = [object({ uid: 'u1' }), object({ uid: 'u2' })];
     expect(new Set([idempotencyKeyOf(a, 1), idempotencyKeyOf(a, 2), idempotencyKeyOf(b, 1)]).size).toBe(3);
     expect(idempotencyKeyOf(a, 1)).toBe(idempotencyKeyOf(object({ uid: 'u1', version: 9 }), 1));
   });
 });
 
-test('what is retired is due from its time on', () => {
+test('a retired resource is due from its time on', () => {
   const retiring = [entry('a', 1, '2026-11-21T10:00:00Z'), entry('b', 2, '2026-11-21T10:00:01Z')];
   const split = dueForRetirement({ externalId: 'c', generation: 3, retiring }, new Date('2026-11-21T10:00:00Z'));
   expect(split).toEqual({ due: [retiring[0]], later: [retiring[1]] });

@@ -50,7 +50,7 @@ test.each([
   expect(identityToRestore(of)).toEqual(expected);
 });
 
-test('what was begun after the identity that is restored goes at once', () => {
+test('a resource created after the restored identity is retired at once', () => {
   const now = new Date('2026-11-21T12:00:00Z');
   const lost: Identity = { ...identity(2, 'x'), retiring: [{ id: 'w', generation: 1, after: 'later' }] };
   expect(restoredIdentity(lost, undefined, now)).toEqual(lost);

@@ -63,7 +63,7 @@ describe('a rotation', () => {
     expect(Object.keys(decided)).toEqual(Object.keys(expected));
   });
 
-  test('records the request that it answers, so that it is not repeated', () => {
+  test('records the request as handled, so that it is not repeated', () => {
     const { due } = asked({ rotateRequestedAt: 'x' }, hourly, later(2 * HOUR));
     expect(due?.annotations).toEqual({ [ANNOTATION.rotateHandledAt]: 'x' });
   });

@@ -39,12 +39,12 @@ test.each([
   ['the field', { name: 1 }, 'spec.name: '],
   ['the element of a list', { name: 'a', list: [{ size: 1 }, { size: 'x' }] }, 'spec.list[1].size: '],
   ['the spec that is missing', undefined, 'spec.name: '],
-])('a spec that does not parse names %s', (_, spec, expected) => {
+])('an invalid spec is reported with %s', (_, spec, expected) => {
   expect(() => readSpec(schema, object({ spec }))).toThrow(Blocked);
   expect(() => readSpec(schema, object({ spec }))).toThrow(expected);
 });
 
-test('a spec that parses has its defaults', () => {
+test('a valid spec gets its defaults', () => {
   expect(readSpec(schema, object({ spec: { name: 'a' } }))).toEqual({ name: 'a', list: [] });
 });
 

@@ -1,6 +1,7 @@
 /**
- * The grammar of `src/resources/formats/acl.ts` as the API server can check it. CEL has no parser for it, so a rule is checked
- * by regular expressions (RE2): first its form, then, with a message of its own, what a form alone cannot say.
+ * The grammar of `src/resources/formats/acl.ts` in CEL, for the API server to check. CEL has no parser for it, so
+ * regular expressions (RE2) check the form of a rule first; what they cannot express follows, each with its own
+ * message.
  */
 import type { CelRule } from '../../managed/cel.ts';
 
@@ -29,15 +30,16 @@ export const aclRules: readonly CelRule[] = [
   },
   {
     rule: `${isLabel} || ${isBracketed} || !self.startsWith('bind:') || ${matches('^bind:(\\\\*\\\\.)?[^:]{0,253}(:.*)?$')}`,
-    message: 'acl rule has a host name of more than 253 characters',
+    message: 'acl rule has a host name longer than 253 characters',
   },
   {
     rule: `${isLabel} || !${matches(`^bind:(${HOST}|${BRACKETED}):[0-9]+$`)} || ${matches(`:${PORT_IN_RANGE}$`)}`,
-    message: 'acl rule has a port that is not from 1 to 65535',
+    message: 'acl rule has a port outside 1 to 65535',
   },
   {
-    // isIP refuses IPv4 in IPv6 (::ffff:192.0.2.1), which the API takes: another group in its place makes no difference.
+    // isIP rejects IPv4-mapped IPv6 (::ffff:192.0.2.1), which the API accepts: replacing ffff makes it an ordinary
+    // address.
     rule: `${isLabel} || !${matches(`^bind:${BRACKETED}:`)} || isIP(self.substring(6, self.indexOf(']')).lowerAscii().replace('ffff', 'fff1')) && ip(self.substring(6, self.indexOf(']')).lowerAscii().replace('ffff', 'fff1')).family() == 6`,
-    message: 'acl rule has brackets around something that is no IPv6 address',
+    message: 'acl rule has brackets around something other than an IPv6 address',
   },
 ];

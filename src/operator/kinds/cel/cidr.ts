@@ -1,16 +1,17 @@
-/** What `src/resources/formats/cidr.ts` takes for a block, as the API server can check it. */
+/** The blocks that `src/resources/formats/cidr.ts` accepts, in CEL, for the API server to check. */
 import type { CelRule } from '../../managed/cel.ts';
 
 /**
- * The CEL functions refuse IPv4 in IPv6 (::ffff:192.0.2.0/120), which the API takes. Another group in its place changes
- * neither whether it is an address nor, its last bit being set too, which prefix lengths leave bits behind.
+ * The CEL functions reject IPv4-mapped IPv6 (::ffff:192.0.2.0/120), which the API accepts. Replacing ffff by another
+ * group does not change whether the text is an address nor, as the last bit stays set, which prefix lengths leave bits
+ * beyond them.
  */
 const TEXT = "self.lowerAscii().replace('ffff', 'fff1')";
 
 export const cidrRules: readonly CelRule[] = [
   {
     rule: `isCIDR(${TEXT}) || isIP(${TEXT})`,
-    message: 'cidr must be a CIDR block like 10.0.0.0/8 or 2001:db8::/32, or one address',
+    message: 'cidr must be a CIDR block such as 10.0.0.0/8 or 2001:db8::/32, or a single address',
   },
   {
     rule: `!isCIDR(${TEXT}) || cidr(${TEXT}).masked() == cidr(${TEXT})`,

@@ -1,4 +1,4 @@
-/** Durations (src/settings/duration.ts) as the API server can check them. */
+/** Durations (src/settings/duration.ts) in CEL, for the API server to check. */
 import type { CelRule } from '../../managed/cel.ts';
 
 /** Fewer digits than DURATION_PATTERN: in CEL, as in Go, a duration of more than 292 years is an error. */
@@ -13,5 +13,5 @@ const BOUNDED = [
 export const matchesDuration = (field: string) => `${field}.matches('^(${BOUNDED})+$')`;
 
 export const durationRules: readonly CelRule[] = [
-  { rule: matchesDuration('self'), message: 'must be a duration such as 720h, 90s or 1h30m, of less than 10 years' },
+  { rule: matchesDuration('self'), message: 'must be a duration of less than 10 years, such as 720h, 90s or 1h30m' },
 ];

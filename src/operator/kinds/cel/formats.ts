@@ -1,4 +1,4 @@
-/** Which formats of the domain are checked in CEL by more than their JSON schema. */
+/** The formats of the domain that CEL checks beyond their JSON schema. */
 import { acl } from '../../../resources/formats/acl.ts';
 import { cidr } from '../../../resources/ip-policy-rule.ts';
 import { celRegistry } from '../../managed/cel.ts';

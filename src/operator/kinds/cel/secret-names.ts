@@ -1,4 +1,7 @@
-/** What may stand in a Secret: rules of Kubernetes, which it would apply only when the Secret is written, and ours. */
+/**
+ * What a Secret may contain: the rules of Kubernetes, which would otherwise apply only on write, and the operator's
+ * own.
+ */
 import { GROUP, MANAGED_BY } from '../../contract/names.ts';
 import type { CelRule } from '../../managed/cel.ts';
 
@@ -10,34 +13,34 @@ const QUALIFIED_NAME = `^(${DNS_NAME}/)?${NAME}$`;
 export const secretNameRules: readonly CelRule[] = [
   {
     rule: `self.matches('^${DNS_NAME}$')`,
-    message: 'secret.name must be a name of lower-case letters, digits, inner hyphens and dots, as in shop-agent-token',
+    message: 'secret.name must consist of lower-case letters, digits, inner hyphens and dots, as in shop-agent-token',
   },
 ];
 
 export const secretKeyRules: readonly CelRule[] = [
   {
     rule: "self.matches('^[-._a-zA-Z0-9]+$') && self != '.' && !self.startsWith('..')",
-    message: 'secret.key must be of letters, digits, hyphens, underscores and dots, as in AUTHTOKEN',
+    message: 'secret.key must consist of letters, digits, hyphens, underscores and dots, as in AUTHTOKEN',
   },
-  { rule: "self != 'credential-id'", message: 'secret.key must not be credential-id, which holds the id' },
+  { rule: "self != 'credential-id'", message: 'secret.key must not be credential-id: that key holds the id' },
 ];
 
 export const labelRules: readonly CelRule[] = [
   {
     rule: `self.all(key, key.matches('${QUALIFIED_NAME}'))`,
     message:
-      'labels must have names of letters, digits, inner hyphens, underscores and dots, as in app or example.com/app',
+      'label names must consist of letters, digits, inner hyphens, underscores and dots, as in app or example.com/app',
   },
   {
     rule: `!('${MANAGED_BY.label}' in self)`,
-    message: `labels must not have ${MANAGED_BY.label}, by which the operator finds its Secrets`,
+    message: `labels must not include ${MANAGED_BY.label}: the operator finds its Secrets by that label`,
   },
 ];
 
 export const labelValueRules: readonly CelRule[] = [
   {
     rule: `self == '' || self.matches('^${NAME}$')`,
-    message: 'the value of a label must be of at most 63 letters, digits, inner hyphens, underscores and dots',
+    message: 'a label value must consist of at most 63 letters, digits, inner hyphens, underscores and dots',
   },
 ];
 
@@ -45,10 +48,10 @@ export const annotationRules: readonly CelRule[] = [
   {
     rule: `self.all(key, key.lowerAscii().matches('${QUALIFIED_NAME}'))`,
     message:
-      'annotations must have names of letters, digits, inner hyphens, underscores and dots, as in note or example.com/note',
+      'annotation names must consist of letters, digits, inner hyphens, underscores and dots, as in note or example.com/note',
   },
   {
     rule: `self.all(key, !key.startsWith('${GROUP}/') && key != 'kubectl.kubernetes.io/last-applied-configuration')`,
-    message: `annotations must not have names that start with ${GROUP}/, which the operator writes, nor that of kubectl's own`,
+    message: `annotation names must not start with ${GROUP}/, which the operator reserves, nor be kubectl's last-applied-configuration`,
   },
 ];

@@ -1,4 +1,6 @@
-/** What is in the Secret of a credential: written from the spec, read back, and told from what was edited by hand. Pure. */
+/**
+ * The content of a credential's Secret: writing it from the spec, reading it back, and detecting manual edits. Pure.
+ */
 import { z } from 'zod';
 import { sha256Hex } from '../../../resources/formats/sha256.ts';
 import { ANNOTATION, API_VERSION, MANAGED_BY, SECRET_TYPE } from '../../contract/names.ts';
@@ -34,14 +36,14 @@ export function isIntact(cached: CachedSecret | undefined, object: KubeObject, s
     cached.digests[spec.secret.key] !== undefined &&
     cached.digests[spec.secret.key] === metadata.annotations?.[ANNOTATION.tokenSha256] &&
     Object.keys(cached.digests).length === 2 &&
-    // An emptied template has no marker; the Secret must have none then either.
+    // An empty template has no marker; the Secret must then have none either.
     metadata.annotations?.[ANNOTATION.template] === wanted.annotations[ANNOTATION.template] &&
     has(metadata.labels, wanted.labels) &&
     has(metadata.annotations, wanted.annotations)
   );
 }
 
-/** The token in a Secret of ours, if it is that of this credential and unaltered. */
+/** The token in the Secret, if it belongs to this credential and is unaltered. */
 export function tokenIn(existing: KubeObject | undefined, id: string): string | undefined {
   if (!existing) return undefined;
   if (credentialIn(existing) !== id) return undefined;
@@ -64,7 +66,7 @@ function secretMetadata(spec: SecretSpec) {
 const NO_TEMPLATE = JSON.stringify({ labels: [], annotations: [] });
 const templateKeys = z.object({ labels: z.array(z.string()), annotations: z.array(z.string()) });
 
-/** The body of a create, or of a merge patch that makes `existing` the same. */
+/** The body of a create, or of a merge patch that brings `existing` in line. */
 export function secretBody(object: KubeObject, spec: SecretSpec, id: string, token: string, existing?: KubeObject) {
   const owner: OwnerReference = {
     apiVersion: API_VERSION,
@@ -92,7 +94,7 @@ export function secretBody(object: KubeObject, spec: SecretSpec, id: string, tok
   };
 }
 
-/** What a merge patch must set to null: data under other keys, and labels and annotations that left the template. */
+/** What a merge patch must set to null: data under other keys, and labels and annotations dropped from the template. */
 function leftBehind(existing: KubeObject, wanted: { labels: object; annotations: object; data: object }) {
   const marker = annotation(existing, ANNOTATION.template) ?? NO_TEMPLATE;
   const keys = templateKeys.catch({ labels: [], annotations: [] }).parse(parseJson(marker));

@@ -1,4 +1,4 @@
-/** Whose a Secret is. Pure. */
+/** Which object a Secret belongs to. Pure. */
 import { ANNOTATION, SECRET_TYPE } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
@@ -8,14 +8,14 @@ import { readIdentity } from '../identity.ts';
 import { readStatus } from '../spec.ts';
 import { credentialIn } from './data.ts';
 
-/** An object that has a Secret, as the Secret names it. */
+/** The object that owns a Secret, as the Secret names it. */
 export interface SecretOwner {
   kind: string;
   namespace: string;
   name: string;
 }
 
-/** @throws Blocked when the Secret is somebody else's, or has a token that this object knows nothing of */
+/** @throws Blocked when the Secret belongs to something else, or holds a token that is not this object's */
 export function mustBeOurs(existing: KubeObject, object: KubeObject, id?: string): void {
   if (isOwnedBy(existing, object) || isOfPredecessor(existing, object)) return;
   const { externalId, retiring } = readIdentity(object);
@@ -24,16 +24,16 @@ export function mustBeOurs(existing: KubeObject, object: KubeObject, id?: string
   if (held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held)) return;
   const { name } = existing.metadata;
   const remedy = held
-    ? `has the token of ${held}: set the annotation ${ANNOTATION.adopt} to that, delete the Secret, or set spec.secret.name`
-    : 'does not belong to this object; delete it or set spec.secret.name';
-  throw new Blocked(REASON.secretConflict, `Secret ${name} exists and ${remedy}`);
+    ? `and holds the token of ${held}: set the annotation ${ANNOTATION.adopt} to that id, delete the Secret, or set spec.secret.name`
+    : 'but does not belong to this object: delete it, or set spec.secret.name';
+  throw new Blocked(REASON.secretConflict, `Secret ${name} exists ${remedy}`);
 }
 
 export function isOwnedBy(existing: KubeObject, object: KubeObject): boolean {
   return existing.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) ?? false;
 }
 
-/** Of our type, and of an object of the same name: restored from a backup, with this object under a new UID. */
+/** A Secret restored from a backup: of our type, and owned by an object of this name under an earlier UID. */
 function isOfPredecessor(existing: KubeObject, object: KubeObject): boolean {
   const owners = existing.metadata.ownerReferences ?? [];
   const isPredecessor = (owner: OwnerReference) => owner.kind === object.kind && owner.name === object.metadata.name;
@@ -41,8 +41,8 @@ function isOfPredecessor(existing: KubeObject, object: KubeObject): boolean {
 }
 
 /**
- * Names other than `name` under which the object may have a Secret: the one that the status knows, and, since a crash
- * can come before the status, every one that is its own (`owned`).
+ * The names other than `name` under which the object may have a Secret: the one in the status and, since a crash can
+ * come before the status is written, all those that it owns (`owned`).
  */
 export function formerNames(object: KubeObject, owned: readonly string[], name: string | undefined): string[] {
   const { secretName } = readStatus(object);
@@ -50,18 +50,18 @@ export function formerNames(object: KubeObject, owned: readonly string[], name: 
   return [...new Set([...known, ...owned])].filter((former) => former !== name);
 }
 
-/** UIDs of all that the Secret belongs to. */
+/** The UIDs of all owners of the Secret. */
 export function ownerUids(secret: KubeObject | undefined): Set<string> {
   return new Set(secret?.metadata.ownerReferences?.map(({ uid }) => uid));
 }
 
-/** Whose the changed Secret is, and whose it was: one that is taken from its owner must come back to it. */
+/** The owners of the Secret before and after the change: the former owner must restore a Secret that it loses. */
 export function ownersOfChange(change: ObjectChange): SecretOwner[] {
   const versions = change.type === 'updated' ? [change.previous, change.object] : [change.object];
   return [...new Map(versions.flatMap(controllerOf)).values()];
 }
 
-/** None for a Secret that is nobody's. */
+/** Empty for a Secret without a controller. */
 function controllerOf({ metadata }: KubeObject): [uid: string, owner: SecretOwner][] {
   const owner = metadata.ownerReferences?.find((reference) => reference.controller);
   return owner ? [[owner.uid, { kind: owner.kind, name: owner.name, namespace: metadata.namespace ?? '' }]] : [];

@@ -1,4 +1,4 @@
-/** How a delivery reads and writes Secrets. Whatever is written is in the cache when the call returns. */
+/** How a delivery reads and writes Secrets. The cache contains every write by the time the call returns. */
 import type { KubeApi } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { type CachedSecret, SECRETS, type SecretCache } from './secret-cache.ts';
@@ -12,17 +12,19 @@ export class SecretAccess {
     this.#cache = cache;
   }
 
-  /** The Secret of that name beside the object, as last seen; only of ours, and with digests in place of data. */
+  /**
+   * The Secret of that name in the object's namespace, from the cache: only the operator's own, with digests for data.
+   */
   cached(object: KubeObject, name: string): CachedSecret | undefined {
     return this.#cache.get(object.metadata.namespace ?? '', name);
   }
 
-  /** Names of the Secrets that belong to the object with this UID, as last seen. */
+  /** Names of the Secrets owned by the object with this UID, from the cache. */
   ownedBy(uid: string): readonly string[] {
     return this.#cache.ownedBy(uid);
   }
 
-  /** The Secret itself, whosever it is. */
+  /** The Secret itself, whoever owns it. */
   find(name: string, namespace: string | undefined): Promise<KubeObject | undefined> {
     return this.#kube.find(SECRETS, name, namespace);
   }

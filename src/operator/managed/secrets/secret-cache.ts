@@ -1,4 +1,4 @@
-/** The Secrets of ours, watched so that one deleted or edited by hand is noticed. Holds digests, never tokens. */
+/** The operator's Secrets, watched so that manual deletions and edits are noticed. Holds digests, never tokens. */
 import { z } from 'zod';
 import { sha256Hex } from '../../../resources/formats/sha256.ts';
 import { MANAGED_BY } from '../../contract/names.ts';
@@ -13,7 +13,7 @@ export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secret
 
 export interface CachedSecret {
   object: KubeObject;
-  /** Digest of every data member, by key: enough to see that one was changed, not to use it. */
+  /** The digest of each data value, by key: enough to detect a change, not to use the value. */
   digests: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ const digestMap = z.record(z.string(), z.string());
 
 export class SecretCache implements ChangeHandler {
   readonly watch: WatchCache;
-  /** By the owner's UID, the names of its Secrets. */
+  /** The names of each owner's Secrets, by the owner's UID. */
   readonly #owned = new Map<string, string[]>();
 
   constructor(kube: KubeApi, options: Pick<WatchCacheOptions, 'namespace' | 'silenceMs' | 'log' | 'metrics'>) {
@@ -39,7 +39,7 @@ export class SecretCache implements ChangeHandler {
     return object && { object, digests: digestMap.parse(object.digests) };
   }
 
-  /** Names of the Secrets that belong to the object with this UID. */
+  /** Names of the Secrets owned by the object with this UID. */
   ownedBy(uid: string): readonly string[] {
     return this.#owned.get(uid) ?? [];
   }

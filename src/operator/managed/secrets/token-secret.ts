@@ -1,4 +1,4 @@
-/** Delivers the token of a credential into a Secret, which follows its object under whatever name that wants it. */
+/** Stores the token of a credential in a Secret, and moves it when the object changes the Secret's name. */
 import type { credential } from '../../../resources/credential.ts';
 import type { View } from '../../../resources/definition/resource.ts';
 import { SECRET_TYPE } from '../../contract/names.ts';
@@ -33,7 +33,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     if (remote.token === null && this.#formerNames(object, name).length === 0) {
       if (this.#isIntact(object, spec, remote.id)) return 'held';
     }
-    // A new token goes straight into a new Secret, the usual case; one that exists all the same shows as a conflict.
+    // A new token usually goes into a new Secret, so create it without looking; an existing one shows as a conflict.
     const mayExist = remote.token === null || this.#secrets.cached(object, name) !== undefined;
     const existing = mayExist ? await this.#find(object, name, remote.id) : undefined;
     const former = await this.#findFormer(object, name);
@@ -76,7 +76,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     await this.#secrets.patch(name, secretBody(object, spec, id, token, existing), namespace);
   }
 
-  /** Undefined when it was created, else the Secret that was there already. */
+  /** Undefined if it was created, else the existing Secret. */
   async #create(object: KubeObject, spec: SecretSpec, id: string, token: string): Promise<KubeObject | undefined> {
     try {
       await this.#secrets.create(secretBody(object, spec, id, token), object.metadata.namespace);
@@ -89,7 +89,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     }
   }
 
-  /** @throws Blocked when the Secret of that name is not ours */
+  /** @throws Blocked when the Secret of that name belongs to something else */
   async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
     if (found) mustBeOurs(found, object, id);
@@ -110,7 +110,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     return formerNames(object, this.#secrets.ownedBy(object.metadata.uid), name);
   }
 
-  /** By what the cache shows. */
+  /** According to the cache. */
   #isIntact(object: KubeObject, spec: SecretSpec, id: string): boolean {
     return isIntact(this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, id);
   }

@@ -18,7 +18,7 @@ const templated: SecretSpec = {
   secret: { key: 'token', template: { labels: { team: 'a' }, annotations: { note: 'n' } } },
 };
 
-/** The Secret as the API server has it after the create. */
+/** The Secret as the API server returns it after the create. */
 const written = (of: SecretSpec = spec, token = 't0ken') =>
   kubeObject.parse({
     ...secretBody(credential, of, 'cr_1', token),
@@ -45,7 +45,7 @@ const cached = (secret: KubeObject) => {
   return { object: seen, digests: seen.digests as Record<string, string> };
 };
 
-test('the Secret has the name of its object, unless the spec gives another', () => {
+test('the Secret has the name of its object, unless the spec sets another', () => {
   expect(secretNameOf(credential, spec)).toBe('cred');
   expect(secretNameOf(credential, { secret: { key: 'token', name: 'other' } })).toBe('other');
 });
@@ -98,7 +98,7 @@ describe('the token', () => {
 });
 
 describe('the body', () => {
-  test('of a create has token and id, and belongs to the object', () => {
+  test('of a create has token and id, and is owned by the object', () => {
     const body = secretBody(credential, spec, 'cr_1', 't0ken');
     expect(body).toMatchObject({
       type: SECRET_TYPE,
@@ -108,7 +108,7 @@ describe('the body', () => {
     expect(body.metadata).not.toHaveProperty('resourceVersion');
   });
 
-  test('of a patch is for this very version', () => {
+  test('of a patch applies only to this version', () => {
     const existing = edited(written(), {});
     expect(secretBody(credential, spec, 'cr_1', 't0ken', existing).metadata).toMatchObject({
       uid: existing.metadata.uid,
@@ -134,7 +134,7 @@ describe('the body', () => {
     expect(secretBody(credential, by, 'cr_1', 't0ken', existing)).toMatchObject(expected);
   });
 
-  test('of a patch leaves alone what others put there', () => {
+  test('of a patch leaves alone what others added', () => {
     const existing = edited(written(), { labels: { x: 'y' }, annotations: { [ANNOTATION.template]: 'no JSON' } });
     const { labels, annotations } = secretBody(credential, spec, 'cr_1', 't0ken', existing).metadata;
     expect(labels).toEqual({ [MANAGED_BY.label]: MANAGED_BY.value });

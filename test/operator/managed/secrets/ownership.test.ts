@@ -40,22 +40,30 @@ describe('a Secret that exists', () => {
   });
 
   test.each([
-    ['nobody owns it', secret([]), 'does not belong to this object; delete it or set spec.secret.name'],
-    ['it is of another type', secret([], { type: 'Opaque', ...holding('cr_1') }), 'does not belong to this object'],
-    ['an object of another name owns it', secret([owner('u0', { name: 'other' })]), 'does not belong to this object'],
-    ['an object of another kind owns it', secret([owner('u0', { kind: 'Other' })]), 'does not belong to this object'],
+    ['nobody owns it', secret([]), 'but does not belong to this object: delete it, or set spec.secret.name'],
+    ['it is of another type', secret([], { type: 'Opaque', ...holding('cr_1') }), 'but does not belong to this object'],
+    [
+      'an object of another name owns it',
+      secret([owner('u0', { name: 'other' })]),
+      'but does not belong to this object',
+    ],
+    [
+      'an object of another kind owns it',
+      secret([owner('u0', { kind: 'Other' })]),
+      'but does not belong to this object',
+    ],
     [
       'one of several owners is a stranger',
       secret([owner('u0'), owner('u9', { name: 'other' })]),
-      'does not belong to this object',
+      'but does not belong to this object',
     ],
-    ['it has the token of another credential', secret([], holding('cr_9')), 'has the token of cr_9'],
+    ['it has the token of another credential', secret([], holding('cr_9')), 'and holds the token of cr_9'],
   ])('is not ours when %s', (_, existing, message) => {
-    expect(() => mustBeOurs(existing, credential)).toThrow(`Secret s exists and ${message}`);
+    expect(() => mustBeOurs(existing, credential)).toThrow(`Secret s exists ${message}`);
   });
 });
 
-test('an owner is told by its UID', () => {
+test('an owner is recognised by its UID', () => {
   expect(isOwnedBy(secret([owner('u1')]), credential)).toBe(true);
   expect(isOwnedBy(secret([owner('u0')]), credential)).toBe(false);
   expect(isOwnedBy(secret([]), credential)).toBe(false);

@@ -15,6 +15,8 @@ export interface Server {
 
 const loadResult = z.object({
   requests: z.number(),
+  /** Of the bodies of all responses. */
+  bytes: z.number(),
   seconds: z.number(),
   /** Latencies in milliseconds. */
   p50: z.number(),

@@ -5,6 +5,8 @@ export interface BenchOptions {
   only?: string | undefined;
   /** How many times each side has its turn. */
   rounds?: number | undefined;
+  /** The other checkout, to compare with. */
+  dir?: string | undefined;
   /** How long the memory is watched. */
   minutes?: number | undefined;
 }

@@ -1,7 +1,7 @@
 /** Servers under measurement and the load on them, each in a process of its own that ends with this one. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { LoadOrder } from './load-process.ts';
 
@@ -29,7 +29,7 @@ const loadResult = z.object({
 export type LoadResult = z.output<typeof loadResult>;
 
 export interface Processes {
-  /** Starts a server that reports its address first; it ends on SIGTERM. */
+  /** Starts a server, a file of this folder, that reports its address first; it ends on SIGTERM. */
   serve(file: string, env: Record<string, string>, execArgv?: string[]): Promise<Server>;
   /** Runs load in a process that does nothing else. Throws when a request fails. */
   load(order: LoadOrder): Promise<LoadResult>;
@@ -39,7 +39,7 @@ export interface Processes {
 export function startProcesses(): Processes {
   const children: ChildProcess[] = [];
   const start = (file: string, env: Record<string, string> = {}, execArgv: string[] = []) => {
-    const child = fork(join(import.meta.dirname, file), {
+    const child = fork(resolve(import.meta.dirname, file), {
       env: { ...process.env, NODE_ENV: 'production', ...env },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv,

@@ -11,6 +11,8 @@ export interface Stage {
   url: string;
   /** A copy of that database, to which nobody may be connected. */
   copy(name: string): Promise<string>;
+  /** A database without anything. */
+  empty(name: string): Promise<string>;
   processes: Processes;
   stop(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export async function startStage(): Promise<Stage> {
       processes,
       stop,
       copy: (name) => createDatabase(postgres.url, name, { template }),
+      empty: (name) => createDatabase(postgres.url, name),
     };
   } catch (error) {
     await stop();

@@ -1,22 +1,24 @@
 /**
- * Generates load with one request over kept-alive connections, one request at a time on each. Uses plain sockets, since
- * on a small machine a client library would take processor time away from what is measured.
+ * Load of one kind of request over kept-alive connections, one request at a time on each. Over plain sockets, since on
+ * a small machine a client library takes processor time away from what is measured.
  */
 import { connect } from 'node:net';
-import { fillTemplate, type Lists } from './template.ts';
+import { fill, namesIn } from '../dev/fixtures/placeholders.ts';
+import { numbered } from '../dev/fixtures/samples.ts';
 
 export interface LoadOrder {
   url: string;
   method: string;
-  /** Path and body are templates. */
+  /** Path and body have the placeholders of samples; what they stand for needs no escaping in JSON. */
   path: string;
   body?: string | undefined;
-  lists?: Lists;
+  /** What placeholders name besides numbers: each request takes the next of every list, round and round. */
+  lists?: Readonly<Record<string, readonly object[]>>;
   /** Number of the first request. */
   from?: number;
   key: string;
   connections: number;
-  /** Ends after this many milliseconds, or this many requests. */
+  /** Ends after so many milliseconds, or so many requests. */
   ms: number;
   requests?: number;
 }
@@ -28,9 +30,10 @@ async function load(order: LoadOrder) {
   const latencies: number[] = [];
   const failures: string[] = [];
   let sent = 0;
+  let bytes = 0;
   const started = performance.now();
   const deadline = started + order.ms;
-  const requestOf = numbered(order);
+  const requestOf = requestsOf(order);
 
   const connection = () =>
     new Promise<void>((done, failed) => {
@@ -46,7 +49,8 @@ async function load(order: LoadOrder) {
       socket.on('data', (chunk) => {
         received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
         const size = responseSize(received);
-        if (size === undefined || received.length < size) return;
+        if (size === undefined || received.length < size.head + size.body) return;
+        bytes += size.body;
         latencies.push(performance.now() - sentAt);
         // "HTTP/1.1 2": the tenth byte is the first digit of the status.
         if (received[9] !== 0x32) failures.push(received.toString('utf8', 0, 1000));
@@ -63,6 +67,7 @@ async function load(order: LoadOrder) {
   const failure = failures[0] ?? null;
   return {
     requests: latencies.length,
+    bytes,
     seconds,
     p50: quantile(0.5),
     p99: quantile(0.99),
@@ -72,12 +77,14 @@ async function load(order: LoadOrder) {
 }
 
 /** The bytes of the n-th request. */
-function numbered({ url, method, path, key, body, lists = {} }: LoadOrder): (n: number) => Buffer {
+function requestsOf({ url, method, path, key, body, lists = {} }: LoadOrder): (n: number) => Buffer {
   const { host } = new URL(url);
   const one = (n: number) => {
-    const payload = body === undefined ? undefined : fillTemplate(body, n, lists);
+    const members = Object.entries(lists).map(([name, list]) => [name, list[n % list.length]] as const);
+    const values = { ...numbered(n), ...Object.fromEntries(members) };
+    const payload = body === undefined ? undefined : fill(body, values);
     const head = [
-      `${method} ${fillTemplate(path, n, lists)} HTTP/1.1`,
+      `${method} ${fill(path, values)} HTTP/1.1`,
       `host: ${host}`,
       `authorization: Bearer ${key}`,
       ...(payload === undefined
@@ -86,14 +93,14 @@ function numbered({ url, method, path, key, body, lists = {} }: LoadOrder): (n: 
     ];
     return Buffer.from(`${head.join('\r\n')}\r\n\r\n${payload ?? ''}`);
   };
-  const always = fillTemplate(path, 0, lists) === path && body === undefined ? one(0) : undefined;
+  const always = namesIn(path).length === 0 && body === undefined ? one(0) : undefined;
   return (n) => always ?? one(n);
 }
 
-/** The length of the response at the start of the buffer, once its head is complete. */
-function responseSize(received: Buffer): number | undefined {
+/** Bytes of head and body of the response that starts the buffer, once its head is complete. */
+function responseSize(received: Buffer): { head: number; body: number } | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const length = /content-length: (\d+)/i.exec(received.toString('latin1', 0, end))?.[1];
-  return end + 4 + Number(length ?? 0);
+  return { head: end + 4, body: Number(length ?? 0) };
 }

@@ -1,14 +1,19 @@
-/** `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`: prints figures, asserts nothing. */
+/**
+ * `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`, or `npm run bench -- compare dir [--rounds n]`:
+ * prints figures; nothing is asserted.
+ */
 import { parseArgs } from 'node:util';
 import { BY_DEFAULT, PARTS } from './parts.ts';
 
-const { values, positionals: asked } = parseArgs({
+const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { only: { type: 'string' }, rounds: { type: 'string' }, minutes: { type: 'string' } },
 });
+const [first, dir] = positionals;
+const asked = first === 'compare' ? [first] : positionals;
 const unknown = asked.filter((part) => !(part in PARTS));
 if (unknown.length > 0) {
-  process.stderr.write(`unknown: ${unknown.join(', ')}; choose from ${Object.keys(PARTS).join(', ')}\n`);
+  process.stderr.write(`there is no part ${unknown.join(', ')}; parts are ${Object.keys(PARTS).join(', ')}\n`);
   process.exit(2);
 }
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
@@ -16,6 +21,7 @@ const options = {
   out: (line: string) => void process.stdout.write(`${line}\n`),
   only: values.only,
   rounds: number(values.rounds),
+  dir: first === 'compare' ? dir : undefined,
   minutes: number(values.minutes),
 };
 for (const name of asked.length === 0 ? BY_DEFAULT : asked) await PARTS[name]?.(options);

@@ -1,10 +1,12 @@
 export interface BenchOptions {
-  /** Receives the lines of a report. */
+  /** Takes lines of a report. */
   out: (line: string) => void;
-  /** Only operations whose name contains this. */
+  /** Only operations whose name has this in it. */
   only?: string | undefined;
-  /** How many turns each side gets. */
+  /** How many times each side has its turn. */
   rounds?: number | undefined;
-  /** How long memory is monitored. */
+  /** The other checkout, to compare with. */
+  dir?: string | undefined;
+  /** How long the memory is watched. */
   minutes?: number | undefined;
 }

@@ -1,5 +1,6 @@
 /** What `npm run bench` measures, by name. */
 import { benchApi } from './api/bench.ts';
+import { benchCompare } from './compare.ts';
 import { benchMemory } from './memory/bench.ts';
 import { benchOperator } from './operator.ts';
 import type { BenchOptions } from './options.ts';
@@ -10,7 +11,11 @@ export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<v
   paging: benchPaging,
   memory: benchMemory,
   operator: benchOperator,
+  compare: benchCompare,
 };
 
-/** What is measured by default: not memory, which takes as long as it is monitored. */
+/**
+ * What is measured unless something is asked for: not the memory, which takes as long as it is watched, and not the
+ * comparison, which needs another checkout.
+ */
 export const BY_DEFAULT = ['api', 'paging', 'operator'];

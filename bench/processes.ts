@@ -1,35 +1,37 @@
-/** The servers under test and their load, each in its own process, which ends with this one. */
+/** Servers under measurement and the load on them, each in a process of its own that ends with this one. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { LoadOrder } from './load-process.ts';
 
 export interface Server {
   url: string;
-  /** Processor time used so far, in microseconds. */
+  /** Processor time that it has used so far, in microseconds. */
   cpu(): Promise<number>;
-  /** Asks the server for another figure about itself. */
+  /** Asks for something else that it tells about itself. */
   ask<T>(question: string, answer: z.ZodType<T>): Promise<T>;
 }
 
 const loadResult = z.object({
   requests: z.number(),
+  /** Of the bodies of all responses. */
+  bytes: z.number(),
   seconds: z.number(),
   /** Latencies in milliseconds. */
   p50: z.number(),
   p99: z.number(),
   failures: z.number(),
-  /** The first response that was not a success. */
+  /** The first response that was no success. */
   failure: z.string().nullable(),
 });
 
 export type LoadResult = z.output<typeof loadResult>;
 
 export interface Processes {
-  /** Starts a server, which first reports its address and exits on SIGTERM. */
+  /** Starts a server, a file of this folder, that reports its address first; it ends on SIGTERM. */
   serve(file: string, env: Record<string, string>, execArgv?: string[]): Promise<Server>;
-  /** Runs load in a dedicated process. Throws if a request fails. */
+  /** Runs load in a process that does nothing else. Throws when a request fails. */
   load(order: LoadOrder): Promise<LoadResult>;
   stop(): Promise<void>;
 }
@@ -37,7 +39,7 @@ export interface Processes {
 export function startProcesses(): Processes {
   const children: ChildProcess[] = [];
   const start = (file: string, env: Record<string, string> = {}, execArgv: string[] = []) => {
-    const child = fork(join(import.meta.dirname, file), {
+    const child = fork(resolve(import.meta.dirname, file), {
       env: { ...process.env, NODE_ENV: 'production', ...env },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv,
@@ -61,11 +63,11 @@ export function startProcesses(): Processes {
       loader.send(order);
       const result = loadResult.parse(await answerOf(loader));
       const { failures, failure } = result;
-      if (failures > 0) throw new Error(`${failures} of ${order.method} ${order.path} failed, for example: ${failure}`);
+      if (failures > 0) throw new Error(`${failures} of ${order.method} ${order.path} failed, as in: ${failure}`);
       return result;
     },
     async stop() {
-      // Stop the load before the servers.
+      // Whoever asks before whoever answers.
       for (const child of children.toReversed()) {
         if (child.exitCode !== null || child.signalCode !== null) continue;
         child.kill('SIGTERM');

@@ -47,7 +47,7 @@ BEYOND_SCHEMAS = [
         r"^must not contain a NUL character",
         # Times.
         r"^must not be before 1970",
-        r"^must be in the years 0001 to 9999",
+        r"^must be between the years 0001 and 9999",
         # Names (the host of an address, too), since patterns let some invalid ones through.
         r"\bhost name\b",
         r"^(the domain: )?is not a valid internationalised domain name",

@@ -2,6 +2,7 @@
 import type { Resource } from '../../resources/definition/resource.ts';
 import { FAMILIES } from '../../resources/families.ts';
 import type { Family } from '../crud/family.ts';
+import type { Hooks } from '../crud/hooks.ts';
 import { MODULE_SECRETS } from '../crud/module-store.ts';
 import { mount } from '../crud/mount.ts';
 import type { Operation } from '../http/operation.ts';
@@ -47,12 +48,13 @@ const SPECIAL = [
   apiKeys,
 ];
 
-type Mounted = Pick<Family, 'operations'> & {
+export type Mounted = Pick<Family, 'operations'> & {
   readonly resource: Resource;
-  readonly hooks: { readonly sealed?: readonly string[] };
+  /** Which there are: what they take differs from family to family. */
+  readonly hooks: { readonly [name in keyof Hooks]?: unknown } & Pick<Hooks, 'sealed'>;
 };
 
-const MOUNTED: readonly Mounted[] = FAMILIES.map(
+export const MOUNTED: readonly Mounted[] = FAMILIES.map(
   (resource) => SPECIAL.find((family) => family.resource.name === resource.name) ?? mount(resource),
 );
 

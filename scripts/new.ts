@@ -37,26 +37,33 @@ async function newFamily(names: FamilyNames): Promise<string> {
   const { name, variable, file, client, plural } = names;
   const prefix = prefixOf(name);
   const taken = FAMILIES.find((each) => each.prefix === prefix || each.table === plural);
-  if (taken)
-    throw new Error(`the family ${taken.name} already uses the prefix ${taken.prefix} and the table ${taken.table}`);
+  if (taken?.name === name) throw new Error(`family ${name} already exists, in src/resources/${file}.ts`);
+  if (taken) {
+    throw new Error(
+      `family ${taken.name} already has the prefix ${prefix} or the table ${plural}; choose another name`,
+    );
+  }
   await write(`src/resources/${file}.ts`, definition(names, prefix));
   await edit('src/resources/families.ts', (text) =>
     addToList(
       text,
       `import { ${variable} } from './${file}.ts';`,
       /export const families = \{[^}]*(?=\} as const)/,
-      `  ${client}: ${variable},\n`,
+      `\n  ${client}: ${variable},\n`,
     ),
   );
-  return `Now define it in src/resources/${file}.ts, then run: npm run new -- migration ${name}`;
+  return `Now define it in src/resources/${file}.ts (fields, samples, a better prefix than ${prefix}), then run: npm run new -- migration ${name}`;
 }
 
 async function newMigration({ name, plural }: FamilyNames): Promise<string> {
   const family = requireFamily(name);
-  const last = (await readdir(join(ROOT, MIGRATIONS))).sort().at(-1) ?? '0000';
+  const all = (await readdir(join(ROOT, MIGRATIONS))).sort();
+  const existing = all.find((file) => file.endsWith(`_${plural}.sql`));
+  if (existing) throw new Error(`${MIGRATIONS}/${existing} already exists; delete it if it was never released`);
+  const last = all.at(-1) ?? '0000';
   const number = String(Number(last.slice(0, 4)) + 1).padStart(4, '0');
   await write(`${MIGRATIONS}/${number}_${plural}.sql`, createTable(family));
-  return 'Check the migration, then run: npm run generate, and npm test -- test/api test/conformance';
+  return 'Check the migration, then run: npm run record, npm run generate, and npm test -- test/api test/conformance';
 }
 
 async function newKind(names: FamilyNames): Promise<string> {
@@ -68,12 +75,12 @@ async function newKind(names: FamilyNames): Promise<string> {
       text,
       `import { ${variable}Kind } from './${file}.ts';`,
       /export const kinds[^=]*= \[[^\]]*(?=\])/,
-      `, ${variable}Kind`,
+      `${variable}Kind`,
     ),
   );
   const spec = Object.entries(family.samples.least).map(([field, value]) => [camel(field), withoutNumber(value)]);
   await write(`examples/${file}.yaml`, example(names, Object.fromEntries(spec)));
-  return `Now describe it in both files, then run: npm run generate, and npm test -- test/operator test/e2e test/docs.test.ts`;
+  return `Now describe it in both files, then run: npm run generate, and npm test -- test/operator test/e2e/every-kind.test.ts test/docs.test.ts`;
 }
 
 function requireFamily(name: string) {

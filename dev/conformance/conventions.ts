@@ -107,9 +107,11 @@ export function conventions(family: Resource): Row[] {
     ...immutableFields(family),
     ...accessRows(family.access, subjectOf(family)),
     ...uniqueFields(family),
+    ...defaults(family),
+    ...numericLimits(family),
     wholeBody(family),
     {
-      rule: `Repeating a create under the same idempotency key creates only ${one}`,
+      rule: `Repeating the create of ${one} under the same idempotency key does not create another`,
       given: { ...given, made: post(path, least, { headers: { 'idempotency-key': 'once-{unique}' } }) },
       ask: post(path, least, { headers: { 'idempotency-key': 'once-{unique}' } }),
       answer: { ...created(shown), headers: { 'idempotency-replayed': 'true' } },
@@ -158,6 +160,57 @@ function immutableFields(family: Resource): Row[] {
       given: { ...givenFor(family, family.samples.full), ...given, made: post(path, least) },
       ask: patch(`${path}/{made.id}`, { [name]: value }),
       answer: invalid({ [`/${name}`]: 'unknown field' }),
+    };
+    return [row];
+  });
+}
+
+/** What a field is when a request leaves it out, and again when an update sets it to null. */
+function defaults(family: Resource): Row[] {
+  const { one, path, least, given } = subjectOf(family);
+  const { full, change } = family.samples;
+  const hasDefault = ({ input, onCreate, onUpdate, initial, as, show }: Field) =>
+    onCreate === 'optional' &&
+    onUpdate &&
+    initial !== null &&
+    as === undefined &&
+    show === undefined &&
+    input.safeParse(null).success;
+  return fieldsOf(family, hasDefault).flatMap(([name, { initial }]) => {
+    const another = [change[name], full[name]].find((value) => value !== undefined && value !== initial);
+    if (another === undefined || name in least) return [];
+    const row: Row = {
+      rule: `The "${name}" of ${one} is ${JSON.stringify(initial)} by default; null restores the default`,
+      given: { ...given, ...givenFor(family, { [name]: another }), made: post(path, { ...least, [name]: another }) },
+      ask: patch(`${path}/{made.id}`, { [name]: null }),
+      answer: ok({ [name]: initial }),
+      later: [[post(path, other(least)), created({ [name]: initial })]],
+    };
+    return [row];
+  });
+}
+
+const bounds = z.object({ type: z.literal('integer'), minimum: z.number(), maximum: z.number() });
+
+/** Whole numbers on both sides of their limits. */
+function numericLimits(family: Resource): Row[] {
+  const { one, path, least, given } = subjectOf(family);
+  return fieldsOf(family, ({ onCreate }) => onCreate !== 'derived').flatMap(([name, { input, onUpdate }]) => {
+    const number = input instanceof z.ZodNullable ? input.unwrap() : input;
+    if (!(number instanceof z.ZodNumber)) return [];
+    const { data } = bounds.safeParse(z.toJSONSchema(number));
+    if (!data) return [];
+    const { minimum, maximum } = data;
+    const wrong = invalid({ [`/${name}`]: /./ });
+    const row: Row = {
+      rule: `The "${name}" of ${one} is a whole number from ${minimum} to ${maximum}`,
+      given: { ...given, made: post(path, { ...least, [name]: minimum }) },
+      ask: post(path, { ...other(least), [name]: maximum }),
+      answer: created({ [name]: maximum }),
+      later: [minimum - 1, maximum + 1, minimum + 0.5, String(minimum)].flatMap((value) => [
+        [post(path, { ...least, [name]: value }), wrong] as const,
+        ...(onUpdate ? [[patch(`${path}/{made.id}`, { [name]: value }), wrong] as const] : []),
+      ]),
     };
     return [row];
   });

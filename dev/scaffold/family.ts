@@ -24,7 +24,7 @@ export const ${variable} = resource({
   samples: {
     least: { name: 'example {n}' },
     full: { ...DESCRIBED, name: 'example {n}' },
-    change: CHANGED,
+    change: { ...CHANGED, name: 'changed {n}' },
   },
 });
 `;
@@ -50,8 +50,13 @@ metadata:
   name: my-${file}
 spec:
 ${Object.entries(spec)
-  .map(([name, value]) => `  ${name}: ${JSON.stringify(value)}\n`)
+  .map(
+    ([name, value]) => `  ${name}: ${typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value)}\n`,
+  )
   .join('')}`;
+
+/** Text that YAML reads as such without quotes. */
+const PLAIN = /^[A-Za-z][\w ./-]*$/;
 
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -64,5 +69,8 @@ export function addToList(text: string, imported: string, list: RegExp, line: st
   const found = list.exec(withImport);
   if (!found) throw new Error(`the list ${list} was not found; add the line "${line}" by hand`);
   const close = found.index + found[0].length;
-  return `${withImport.slice(0, close)}${line}${withImport.slice(close)}`;
+  // An element of a list that stands in one line follows a comma; of one with a line for each, it is followed by one.
+  const before = withImport.slice(0, close).trimEnd();
+  const separator = /[,[{]$/.test(before) ? '' : ', ';
+  return `${before}${separator}${line}${withImport.slice(close)}`;
 }

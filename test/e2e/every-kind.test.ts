@@ -54,7 +54,7 @@ describe('every kind', () => {
       const n = next();
       const wanted = row.another(n);
       const id = await made(row, name, wanted.spec);
-      await row.kind.calls(client).update(id, row.changed(n).remote);
+      await row.kind.calls(client).update(id, row.drift(n));
       const { synced } = await stack.reason(type, name, 'Synced', 'DriftCorrected');
       expect(synced?.message).toContain('spec.');
       expect(await remote(row, id)).toMatchObject(wanted.remote);

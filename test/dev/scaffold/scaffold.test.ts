@@ -35,3 +35,15 @@ test('a unique field has an index that the API knows by its name', () => {
 test('a missing list is reported, with the line to add', () => {
   expect(() => addToList("import { a } from './a.ts';\n", 'x', /nowhere/, 'a line')).toThrow('add the line "a line"');
 });
+
+test.each([
+  ['of one line', 'export const list = [a];', 'export const list = [a, b, c];'],
+  ['of a line each', 'export const list = [\n  a,\n];', 'export const list = [\n  a,b, c\n];'],
+  ['of nothing', 'export const list = [];', 'export const list = [b, c];'],
+])('a second element is added to a list %s', (_, text, expected) => {
+  const add = (to: string, name: string) =>
+    addToList(to, `import { ${name} } from './${name}.ts';`, /export const list = \[[^\]]*(?=\])/, name);
+  const added = add(add(`import { a } from './a.ts';\n${text}\n`, 'b'), 'c');
+  expect(added.replaceAll(/\s/g, '')).toContain(expected.replaceAll(/\s/g, ''));
+  expect(added).toContain("import { c } from './c.ts';");
+});

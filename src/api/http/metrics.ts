@@ -36,8 +36,16 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
     },
   });
 
-  app.addHook('onResponse', ({ method, documentedPath: route }, reply, done) => {
-    duration.observe({ method, route, status_code: reply.statusCode }, reply.elapsedTime / 1000);
+  // Resolving labels costs more than observing a value (docs/decisions/0023), so each combination is resolved once.
+  const observers = new Map<string, ReturnType<typeof duration.labels>>();
+  app.addHook('onResponse', ({ method, documentedPath: route }, { statusCode, elapsedTime }, done) => {
+    const key = `${method} ${route} ${statusCode}`;
+    let observer = observers.get(key);
+    if (!observer) {
+      observer = duration.labels({ method, route, status_code: String(statusCode) });
+      observers.set(key, observer);
+    }
+    observer.observe(elapsedTime / 1000);
     done();
   });
 

@@ -1,8 +1,8 @@
 /** Running the operator: leader election, shutdown, metrics and probes. */
-import pg from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TunnelOperator } from '../../src/operator/operator.ts';
 import { createNamespace, kubectl } from '../harness.ts';
+import { blockPolicies } from './blockade.ts';
 import { CREDENTIALS, credential, eventually, LEASES, POLICIES, policy, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'operations', operators: 0 });
@@ -72,21 +72,7 @@ describe('of two operators', () => {
 });
 
 describe('a stop', () => {
-  /** Keeps every write of IP policies waiting until it is released. */
-  async function block() {
-    const client = new pg.Client({ connectionString: stack.api.databaseUrl });
-    await client.connect();
-    onTestFinished(() => client.end());
-    await client.query('begin; lock table ip_policies in access exclusive mode');
-    return {
-      waiting: () =>
-        eventually(async () => {
-          const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-          expect((await client.query(text)).rowCount).toBeGreaterThan(0);
-        }),
-      release: () => client.query('rollback'),
-    };
-  }
+  const block = () => blockPolicies(stack.api.databaseUrl, 'access exclusive');
 
   test('waits for the reconcile in progress and starts nothing new', async () => {
     const operator = await stack.operate();

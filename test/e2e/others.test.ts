@@ -1,30 +1,16 @@
 /** Interference with the same objects: people, finalizers, a namespace being deleted, an API that rejects. */
-import pg from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { cluster } from '../harness.ts';
 import { lacksControllerManager, skipFor } from '../skip.ts';
+import { blockPolicies } from './blockade.ts';
 import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
 
 const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
 const stack = await startStack({ prefix: 'others' });
 const { client, namespace, kube } = stack;
 
-/** Keeps every write of IP policies waiting until it is released. */
-async function block() {
-  const blocker = new pg.Client({ connectionString: stack.api.databaseUrl });
-  await blocker.connect();
-  onTestFinished(() => blocker.end());
-  await blocker.query('begin; lock table ip_policies in exclusive mode');
-  return {
-    waiting: () =>
-      eventually(async () => {
-        const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-        expect((await blocker.query(text)).rowCount).toBeGreaterThan(0);
-      }),
-    release: () => blocker.query('rollback'),
-  };
-}
+const block = () => blockPolicies(stack.api.databaseUrl, 'exclusive');
 
 const replace = async (manifest: Manifest) => {
   const { code, stderr } = await stack.replace(manifest);

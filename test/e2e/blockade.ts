@@ -1,0 +1,28 @@
+/** Keeps writes of the management API waiting in the database. */
+import pg from 'pg';
+import { expect, onTestFinished } from 'vitest';
+import { eventually } from './stack.ts';
+
+export interface Blockade {
+  /** Resolves when somebody waits. */
+  waiting(): Promise<void>;
+  release(): Promise<unknown>;
+}
+
+/** @param mode `exclusive` lets reads pass, `access exclusive` nothing */
+export async function blockPolicies(databaseUrl: string, mode: 'exclusive' | 'access exclusive'): Promise<Blockade> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`begin; lock table ip_policies in ${mode} mode`);
+  return {
+    waiting: () =>
+      eventually(async () => {
+        // Within a transaction, PostgreSQL keeps showing the activity of the first look.
+        await client.query('select pg_stat_clear_snapshot()');
+        const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        expect((await client.query(text)).rowCount).toBeGreaterThan(0);
+      }),
+    release: () => client.query('rollback'),
+  };
+}

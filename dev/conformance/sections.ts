@@ -32,6 +32,7 @@ import { tlsEdgeModules } from './rows/tls-edge-modules.ts';
 import { tunnelGroupBackends } from './rows/tunnel-group-backends.ts';
 import { users } from './rows/users.ts';
 import { versioning } from './rows/versioning.ts';
+import { whoami } from './rows/whoami.ts';
 
 const OWN: readonly Section[] = [
   generalRules,
@@ -66,6 +67,7 @@ const OWN: readonly Section[] = [
   eventTypes,
   users,
   apiKeys,
+  whoami,
 ];
 
 /** A family without rows of its own has those of every family. */

@@ -73,7 +73,11 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
       timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
-      rateLimits: { perKey: config.rateLimit, perAddress: config.rateLimitUnauthenticated },
+      rateLimits: {
+        perKey: config.rateLimit,
+        perOwner: config.rateLimitPerOwner,
+        perAddress: config.rateLimitUnauthenticated,
+      },
       loadLimits: { eventLoopDelayMs: config.maxEventLoopDelayMs, rssBytes: config.maxRssBytes },
       trustedProxies: config.trustedProxies,
     });

@@ -154,6 +154,13 @@ export const apiSettings = {
     default: String(RATE_LIMITS.perAddress),
     schema: wholeNumber(0, 1_000_000),
   },
+  eventRetentionMs: {
+    env: 'EVENT_RETENTION',
+    flag: '--event-retention <duration>',
+    description: 'how long events are kept after their delivery',
+    default: '720h',
+    schema: duration('1h', '87600h'),
+  },
   trustedProxies: {
     env: 'TRUST_PROXY',
     flag: '--trust-proxy <networks>',

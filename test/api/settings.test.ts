@@ -26,6 +26,7 @@ describe('the settings of the API', () => {
       rateLimit: 1000,
       rateLimitPerOwner: 2000,
       rateLimitUnauthenticated: 100,
+      eventRetentionMs: 30 * 24 * 3_600_000,
       trustedProxies: undefined,
       maxEventLoopDelayMs: 1000,
       maxRssBytes: 0,

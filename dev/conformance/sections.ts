@@ -24,6 +24,7 @@ import { httpsEdgeRoutes } from './rows/https-edge-routes.ts';
 import { idempotencyKeys } from './rows/idempotency.ts';
 import { ipPolicies } from './rows/ip-policies.ts';
 import { ipPolicyRules } from './rows/ip-policy-rules.ts';
+import { limits } from './rows/limits.ts';
 import { reservedDomains } from './rows/reserved-domains.ts';
 import { sshCertificateAuthorities } from './rows/ssh-certificate-authorities.ts';
 import { sshHostCertificates } from './rows/ssh-host-certificates.ts';
@@ -68,6 +69,7 @@ const OWN: readonly Section[] = [
   users,
   apiKeys,
   whoami,
+  limits,
 ];
 
 /** A family without rows of its own has those of every family. */

@@ -5,6 +5,7 @@ import { removeModules } from '../../src/api/crud/module-store.ts';
 import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/crud/references.ts';
 import type { Caller } from '../../src/api/http/authentication.ts';
 import type { Database } from '../../src/api/store/database.ts';
+import { pruning } from '../../src/api/store/event-retention.ts';
 import type { Statement } from '../../src/api/store/statement.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { statementsOf } from './explain.ts';
@@ -55,6 +56,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'idempotency: forget with the resource': await one((db) => idempotency.forget(db, [OWN])),
     'idempotency: sweep tokens': tokens,
     'idempotency: sweep closed keys': keys,
+    'events: prune': pruning({ after: '', before: new Date(), batch: 1000, types: ['x'] }),
   };
 }
 

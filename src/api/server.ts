@@ -5,10 +5,10 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedd
 import { readSettings } from '../settings/settings.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
-import { sweep } from './crud/idempotency.ts';
+import { startHousekeeping } from './housekeeping.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
-import { type Database, openDatabase } from './store/database.ts';
+import { openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 
 export interface RunningApi {
@@ -25,8 +25,6 @@ export interface RunningApi {
   /** Finishes the requests under way, then closes everything. */
   stop(): Promise<void>;
 }
-
-const SWEEP_EVERY_MS = 10 * 60 * 1000;
 
 const DEFAULTS: ApiConfig = readSettings(apiSettings, {}, {});
 
@@ -73,12 +71,16 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
       timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
-      rateLimits: { perKey: config.rateLimit, perAddress: config.rateLimitUnauthenticated },
+      rateLimits: {
+        perKey: config.rateLimit,
+        perOwner: config.rateLimitPerOwner,
+        perAddress: config.rateLimitUnauthenticated,
+      },
       loadLimits: { eventLoopDelayMs: config.maxEventLoopDelayMs, rssBytes: config.maxRssBytes },
       trustedProxies: config.trustedProxies,
     });
     undo.push(async () => void (await app.close()));
-    undo.push(sweeping(db, logger));
+    undo.push(startHousekeeping(db, { eventRetentionMs: config.eventRetentionMs, logger }));
     // Before listening, so that no request meets a database without a key. Links in its events need no port.
     const linkBase = config.baseUrl ?? `http://${config.host}`;
     const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, linkBase);
@@ -97,18 +99,6 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
   if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;
   return { keys: await keyFromFile(file), source: file };
-}
-
-/** Periodically deletes expired records; returns a function that stops it. */
-function sweeping(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
-  let current = Promise.resolve();
-  const timer = setInterval(() => {
-    current = sweep(db).catch((error) => logger?.warn({ err: error }, 'could not delete expired idempotency keys'));
-  }, SWEEP_EVERY_MS).unref();
-  return () => {
-    clearInterval(timer);
-    return current;
-  };
 }
 
 function addressOf(address: AddressInfo | string | null): string {

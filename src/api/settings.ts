@@ -140,12 +140,26 @@ export const apiSettings = {
     default: String(RATE_LIMITS.perKey),
     schema: wholeNumber(0, 1_000_000),
   },
+  rateLimitPerOwner: {
+    env: 'RATE_LIMIT_PER_OWNER',
+    flag: '--rate-limit-per-owner <number>',
+    description: 'maximum requests per second with all API keys of one user or bot; 0 for no limit',
+    default: String(RATE_LIMITS.perOwner),
+    schema: wholeNumber(0, 1_000_000),
+  },
   rateLimitUnauthenticated: {
     env: 'RATE_LIMIT_UNAUTHENTICATED',
     flag: '--rate-limit-unauthenticated <number>',
     description: 'maximum requests per second from one address without a valid API key; 0 for no limit',
     default: String(RATE_LIMITS.perAddress),
     schema: wholeNumber(0, 1_000_000),
+  },
+  eventRetentionMs: {
+    env: 'EVENT_RETENTION',
+    flag: '--event-retention <duration>',
+    description: 'how long events are kept after their delivery',
+    default: '720h',
+    schema: duration('1h', '87600h'),
   },
   trustedProxies: {
     env: 'TRUST_PROXY',

@@ -8,6 +8,7 @@ import type { ApiConfig } from '../../src/api/settings.ts';
 import { openDatabase } from '../../src/api/store/database.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
+import { firstIdAt } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
@@ -32,6 +33,29 @@ function open(url: string) {
   atEnd(() => db.close());
   return db;
 }
+
+describe('events', () => {
+  test('that have been kept for long enough are deleted, which is logged and counted', async () => {
+    const databaseUrl = await createTestDatabase();
+    await (await start({ databaseUrl, bootstrapApiKey: KEY })).stop();
+    const db = open(databaseUrl);
+    const rows = async () =>
+      (await db.query({ text: 'select id from events order by id', values: [] })).map(({ id }) => id);
+    const kept = await rows();
+    const insert = (hours: number) => {
+      const at = new Date(Date.now() - hours * 3_600_000);
+      const text = `insert into events (id, type, occurred_at, actor, resource_id, payload) values ($1, 'user_created.v0', $2, 'x', 'x', '{}')`;
+      return db.query({ text, values: [firstIdAt('ev', at), at.toISOString()] });
+    };
+    await insert(3);
+    await insert(1);
+    expect(await rows()).toHaveLength(kept.length + 2);
+    const api = await start({ databaseUrl, bootstrapApiKey: KEY, eventRetentionMs: 2 * 3_600_000 });
+    await expect.poll(rows).toHaveLength(kept.length + 1);
+    await expect.poll(() => api.logs.filter((line) => line.includes('"deleted":1'))).toHaveLength(1);
+    expect(await (await api.send('/metrics')).text()).toMatch(/^events_pruned_total [1-9]\d*$/m);
+  });
+});
 
 describe('a start', () => {
   test('on an empty database migrates it and makes an admin whose key it returns, once', async () => {

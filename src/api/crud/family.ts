@@ -7,7 +7,7 @@ import type { Api, Call, Operation, OperationResult, PathParameter } from '../ht
 import type { Executor } from '../store/database.ts';
 import { changeEvent } from '../store/outbox.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
-import type { Hooks, WriteContext } from './hooks.ts';
+import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
 import { dropReferences, referringFields } from './references.ts';
 import { type ViewOfRow, viewer } from './view.ts';
 
@@ -128,9 +128,17 @@ export async function writeLockedIn<R extends Resource>(
   return work(context, row);
 }
 
-/** Writes a locked row with its event; returns the new revision. */
-export function writeRow<R extends Resource>({ tx, caller, base }: WriteContext, family: Family<R>, next: Row) {
-  const event = changeEvent(family.resource.name, 'updated', caller.id, family.show(next, base));
+/**
+ * Writes a locked row with its event; returns the new revision.
+ * @param told what the event says besides the resource
+ */
+export function writeRow<R extends Resource>(
+  { tx, caller, base }: WriteContext,
+  family: Family<R>,
+  next: Row,
+  told: EventDetails = {},
+) {
+  const event = changeEvent(family.resource.name, 'updated', caller.id, { ...family.show(next, base), ...told });
   return family.rows.update(tx, next, event);
 }
 

@@ -26,6 +26,9 @@ export interface Draft {
   token?: string;
 }
 
+/** Members of an event's payload besides those of the resource. */
+export type EventDetails = Readonly<Record<string, unknown>>;
+
 export interface Hooks<R extends Resource = Resource> {
   /** Columns besides those of the fields, which no response shows. */
   columns?: readonly string[];
@@ -47,7 +50,8 @@ export interface Hooks<R extends Resource = Resource> {
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
-  beforeDelete?(context: WriteContext, deleted: View<R>): Promise<void>;
+  /** May return what the event says besides the resource. */
+  beforeDelete?(context: WriteContext, deleted: View<R>): Promise<EventDetails | undefined>;
   /** The error for a schema rule that a write broke. Fields that are `unique` need none. */
   explain?(broken: Violation, written: Row): ApiError | undefined;
 }

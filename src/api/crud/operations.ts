@@ -160,9 +160,9 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   return writeLocked(api, family, call, async (context, row) => {
     const view = family.show(row, call.base);
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
-    await hooks.beforeDelete?.(context, family.typed(view));
+    const told = await hooks.beforeDelete?.(context, family.typed(view));
     await family.detach(context.tx, [row.id]);
-    await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, view));
+    await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, { ...view, ...told }));
     return {};
   });
 }

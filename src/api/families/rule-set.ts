@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
-import { accessOf, type Family, idParameter, writeLocked } from '../crud/family.ts';
+import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Operation, type OperationResult, operation } from '../http/operation.ts';
-import { type ChangeKind, changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
+import { ruleChanges } from './rule-changes.ts';
 
 type Policies = Family<typeof ipPolicy>;
 type Rules = Family<typeof ipPolicyRule>;
@@ -63,12 +63,15 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'PUT',
     operationId: 'replaceIpPolicyRuleSet',
     summary: 'Replace all rules of an IP policy',
-    description: 'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written.',
+    description:
+      'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written. All changes ' +
+      'are one event of the policy.',
     body: ruleSet,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
-      writeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
+      writeLocked(api, policies, call, async (context, policy) => {
+        const { tx, base } = context;
         const { created, updated, deleted, kept } = plan(
           await rules.rows.where(tx, 'ip_policy_id', policy.id),
           call.body.rules,
@@ -76,18 +79,15 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         );
         const rows = [...kept, ...updated, ...created];
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
-        const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
-          changedRows.map((row) => changeEvent(rules.resource.name, kind, caller.id, rules.show(row, base)));
         await rules.rows.removeMany(
           tx,
           deleted.map(({ id }) => id),
-          events('deleted', deleted),
         );
-        await rules.rows.updateMany(tx, updated, events('updated', updated));
-        await rules.rows.insertMany(tx, created, events('created', created));
-        const text = 'update ip_policies set revision = revision + 1 where id = $1';
-        await tx.query({ text, values: [policy.id] });
-        return answer(rules, { id: policy.id, revision: policy.revision + 1 }, rows, base);
+        await rules.rows.updateMany(tx, updated);
+        await rules.rows.insertMany(tx, created);
+        const told = ruleChanges({ added: created, changed: updated, removed: deleted });
+        const revision = await writeRow(context, policies, policy, told);
+        return answer(rules, { id: policy.id, revision }, rows, base);
       }),
   });
 

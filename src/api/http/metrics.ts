@@ -1,15 +1,24 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
 import type { FastifyInstance } from 'fastify';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../store/database.ts';
 
 /** One per process, however many servers it runs (tests run many): its collectors watch the process, not a server. */
 let ofProcess: Registry | undefined;
 
+const eventsPruned = new Counter({
+  name: 'events_pruned_total',
+  help: 'Events that were deleted because they had been kept for long enough.',
+  registers: [],
+});
+
+export const countPrunedEvents = (count: number): void => eventsPruned.inc(count);
+
 function processMetrics(): Registry {
   if (!ofProcess) {
     ofProcess = new Registry();
     collectDefaultMetrics({ register: ofProcess });
+    ofProcess.registerMetric(eventsPruned);
   }
   return ofProcess;
 }

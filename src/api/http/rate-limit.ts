@@ -1,4 +1,4 @@
-/** Rate limits for each API key, and for each address that has no valid one. */
+/** Rate limits for each API key, for all keys of an owner, and for each address that has no valid one. */
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, rateLimited } from '../errors/errors.ts';
@@ -8,13 +8,18 @@ import type { Caller, Credentials } from './authentication.ts';
 export interface RateLimits {
   /** Requests of one API key in a window; 0 for no limit. */
   perKey: number;
+  /** Requests of all API keys of one owner in a window; 0 for no limit. */
+  perOwner: number;
   /** Requests without a valid API key of one address in a window; 0 for no limit. */
   perAddress: number;
   windowMs: number;
 }
 
-/** Above what an operator with thousands of objects sends. The window is short, so that refused clients wait briefly. */
-export const RATE_LIMITS: RateLimits = { perKey: 1000, perAddress: 100, windowMs: 1000 };
+/**
+ * Above what an operator with thousands of objects sends, and for an owner above that of a key, so that one runaway key
+ * leaves something to the others. The window is short, so that refused clients wait briefly.
+ */
+export const RATE_LIMITS: RateLimits = { perKey: 1000, perOwner: 2000, perAddress: 100, windowMs: 1000 };
 
 export interface RateLimiter {
   /**
@@ -22,7 +27,7 @@ export interface RateLimiter {
    * last seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
    */
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
-  /** Counts a request of this caller's key. @throws RATE_LIMITED */
+  /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
 
@@ -31,10 +36,14 @@ const KNOWN_KEYS = 5000;
 
 /** The counters are in memory: every process has its own. */
 export async function addRateLimits(app: FastifyInstance, db: Executor, limits: RateLimits): Promise<RateLimiter> {
-  const { perKey, perAddress, windowMs } = limits;
+  const { perKey, perOwner, perAddress, windowMs } = limits;
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
-  const ofKey = app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' });
+  // The key comes first: what it is refused must not use up what its owner's other keys may send.
+  const counters = [
+    ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' })]),
+    ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ caller }) => caller?.id ?? '' })]),
+  ];
   // Once the connection is gone there is no address, which the type does not say.
   const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
   const failuresOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
@@ -65,11 +74,14 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
     },
 
     async count(request, reply) {
-      if (perKey === 0) return;
-      const requests = await ofKey(request);
-      if (requests.isAllowed) return;
-      if (requests.isExceeded) refuse(reply, requests);
-      show(reply, requests);
+      let tightest: Usage | undefined;
+      for (const counter of counters) {
+        const usage = await counter(request);
+        if (usage.isAllowed) continue;
+        if (usage.isExceeded) refuse(reply, usage);
+        if (tightest === undefined || usage.remaining < tightest.remaining) tightest = usage;
+      }
+      if (tightest) show(reply, tightest);
     },
   };
 }

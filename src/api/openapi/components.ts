@@ -107,7 +107,8 @@ export const HEADERS = {
     schema: { type: 'string', enum: ['true'] },
   },
   RateLimitLimit: {
-    description: 'Requests that one API key may make per second; absent if there is no limit.',
+    description:
+      'Requests per second, of the API key or of all API keys of its owner, whichever has fewer left; absent if there is no limit.',
     schema: { type: 'integer', minimum: 1 },
   },
   RateLimitRemaining: { description: 'Requests left in the current window.', schema: { type: 'integer', minimum: 0 } },

@@ -1,8 +1,8 @@
 /**
  * One repository for every family, built from its definition: a column per field, under the field's name.
  *
- * Each write is one statement that also writes its event, so that neither exists without the other, and so that a
- * change that needs nothing else needs no BEGIN and COMMIT.
+ * Each write of one resource is one statement that also writes its event, so that neither exists without the other, and
+ * so that a change that needs nothing else needs no BEGIN and COMMIT.
  */
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import type { Executor } from './database.ts';
@@ -39,9 +39,12 @@ export interface Repository {
   update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
   /** Deletes a locked row, and the records of the idempotency keys that made it. */
   remove(tx: Executor, id: string, event: OutboxEvent): Promise<void>;
-  insertMany(tx: Executor, rows: readonly Row[], events: readonly OutboxEvent[]): Promise<void>;
-  updateMany(tx: Executor, rows: readonly Row[], events: readonly OutboxEvent[]): Promise<void>;
-  removeMany(tx: Executor, ids: readonly string[], events: readonly OutboxEvent[]): Promise<void>;
+  /** Parts of a resource, whose own event tells of them. */
+  insertMany(tx: Executor, rows: readonly Row[]): Promise<void>;
+  /** Likewise. */
+  updateMany(tx: Executor, rows: readonly Row[]): Promise<void>;
+  /** @param events none for parts of a resource, whose own event tells of them */
+  removeMany(tx: Executor, ids: readonly string[], events?: readonly OutboxEvent[]): Promise<void>;
 }
 
 /** Sorts behind every id. */
@@ -82,14 +85,12 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   const remove = prepared('remove', `with ${eventCte(2)}, ${forget('= $1')} delete from ${table} where id = $1`);
   const insertMany = prepared(
     'insert_many',
-    `with ${eventsCte(2)}
-     insert into ${table} (${written.join(', ')})
+    `insert into ${table} (${written.join(', ')})
      select ${written.join(', ')} from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
   );
   const updateMany = prepared(
     'update_many',
-    `with ${eventsCte(2)}
-     update ${table} t set ${assignments((column) => `s.${column}`)}, updated_at = $3
+    `update ${table} t set ${assignments((column) => `s.${column}`)}, updated_at = $2
        from jsonb_populate_recordset(null::${table}, $1::jsonb) s where t.id = s.id`,
   );
   const removeMany = prepared(
@@ -145,16 +146,16 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     async remove(tx, id, event) {
       await tx.query(remove(id, ...eventValues(event)));
     },
-    async insertMany(tx, many, events) {
+    async insertMany(tx, many) {
       if (many.length === 0) return;
       const records = many.map((row) => ({ ...row, updated_at: row.created_at }));
-      await tx.query(insertMany(JSON.stringify(records), JSON.stringify(events)));
+      await tx.query(insertMany(JSON.stringify(records)));
     },
-    async updateMany(tx, many, events) {
+    async updateMany(tx, many) {
       if (many.length === 0) return;
-      await tx.query(updateMany(JSON.stringify(many), JSON.stringify(events), now()));
+      await tx.query(updateMany(JSON.stringify(many), now()));
     },
-    async removeMany(tx, ids, events) {
+    async removeMany(tx, ids, events = []) {
       if (ids.length === 0) return;
       await tx.query(removeMany(ids, JSON.stringify(events)));
     },

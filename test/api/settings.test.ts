@@ -25,9 +25,13 @@ describe('the settings of the API', () => {
       handlerTimeoutMs: 25_000,
       rateLimit: 1000,
       rateLimitUnauthenticated: 100,
+      maxConnections: 10_000,
+      maxConnectionsPerAddress: undefined,
       trustedProxies: undefined,
       maxEventLoopDelayMs: 1000,
       maxRssBytes: 0,
+      shutdownDelayMs: 0,
+      shutdownTimeoutMs: 25_000,
     });
   });
 
@@ -59,9 +63,13 @@ describe('the settings of the API', () => {
       HANDLER_TIMEOUT: '-1s',
       RATE_LIMIT: '-1',
       RATE_LIMIT_UNAUTHENTICATED: 'few',
+      MAX_CONNECTIONS: '0',
+      MAX_CONNECTIONS_PER_ADDRESS: '-1',
       TRUST_PROXY: '10.0.0.0/33',
       MAX_EVENT_LOOP_DELAY: '1e9ms',
       MAX_RSS_BYTES: '1GiB',
+      SHUTDOWN_DELAY: '5',
+      SHUTDOWN_TIMEOUT: '0s',
     };
     const named = problems(wrong).map((line) => /^[A-Z_]+/.exec(line)?.[0]);
     expect(named).toEqual(Object.keys(wrong));

@@ -138,6 +138,28 @@ describe('is told in one line:', () => {
     expect(err).not.toContain('not-this-one');
   });
 
+  test('a port of the operator in use', async () => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        clusters: [{ name: 'x', cluster: { server: 'http://127.0.0.1:1' } }],
+        users: [{ name: 'x', user: { token: 'x' } }],
+        contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+        'current-context': 'x',
+      }),
+    );
+    const { code, err } = await run(['operator'], {
+      KUBECONFIG: kubeconfig,
+      TUNNEL_API_URL: 'http://127.0.0.1:1',
+      TUNNEL_API_KEY: 'tnl_ak_given_0123456789012345678901234',
+      METRICS_HOST: '127.0.0.1',
+      METRICS_PORT: String(taken),
+    });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^tunnel-operator failed: METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use[^\n]*\n$/);
+  });
+
   test('a delay that is longer than the whole stop', async () => {
     const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '25s' });
     expect(code).toBe(1);

@@ -4,6 +4,7 @@ import { invalidRequest } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, limitConnections, refuseSurplus } from './http/connections.ts';
 import {
   answerClientError,
   answerError,
@@ -19,6 +20,7 @@ import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { addRateLimits, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { addRoutes } from './http/route.ts';
+import { addShutdown, SHUTDOWN, type ShutdownTimes } from './http/shutdown.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { addDocs } from './openapi/page.ts';
 import { createSecrets, type Secrets } from './secrets/sealing.ts';
@@ -38,6 +40,8 @@ export interface AppOptions {
   timeouts?: Partial<Timeouts> | undefined;
   rateLimits?: Partial<RateLimits> | undefined;
   loadLimits?: Partial<LoadLimits> | undefined;
+  connectionLimits?: Partial<ConnectionLimits> | undefined;
+  shutdown?: Partial<ShutdownTimes> | undefined;
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: string[] | undefined;
 }
@@ -83,21 +87,27 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     connectionTimeout: timeouts.connection,
     keepAliveTimeout: timeouts.keepAlive,
-    // Requests that still arrive on open connections while stopping are served; the answer closes the connection.
+    // Requests that still arrive on open connections while stopping are served (shutdown.ts).
     return503OnClosing: false,
+    forceCloseConnections: false,
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
     clientErrorHandler: answerClientError,
   });
 
   // Node's own answer to an Expect that it does not know is a 417 without a body.
-  app.server.on('checkExpectation', app.routing);
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
   });
-  closeWhenStopping(app);
+  const shutdown = addShutdown(app, { ...SHUTDOWN, ...options.shutdown });
+  const connections = limitConnections(
+    app,
+    { ...CONNECTION_LIMITS, ...options.connectionLimits },
+    options.trustedProxies ?? [],
+  );
   const answerMissing = answerUnrouted(methods);
   app.setNotFoundHandler(answerMissing);
   // For an unknown path, Fastify parses the body first; the 404 matters more than errors in the body.
@@ -109,10 +119,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
   addMetrics(app, db);
-  addHealth(app, db);
+  addHealth(app, db, shutdown);
 
   await app.register(async (scope) => {
-    await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
+    refuseSurplus(scope, connections);
+    shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
     const rateLimiter = await addRateLimits(scope, db, { ...RATE_LIMITS, ...options.rateLimits });
     const baseOf = baseUrl(options.baseUrl);
     addRoutes(scope, OPERATIONS, {
@@ -124,18 +135,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   await addDocs(app, openApiDocument());
   return app;
-}
-
-/**
- * A connection whose request was under way when the stop began would stay open for its keep-alive time, and the stop
- * wait for it. Looking for those then costs nothing before; a hook would cost every request.
- */
-function closeWhenStopping(app: FastifyInstance): void {
-  app.addHook('preClose', async () => {
-    if (!app.server.listening) return;
-    const timer = setInterval(() => app.server.closeIdleConnections(), 20);
-    app.server.once('close', () => clearInterval(timer));
-  });
 }
 
 /** Reads bodies of one type only, and reads them strictly (json.ts). */

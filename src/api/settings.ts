@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { duration, httpUrl, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { CONNECTION_LIMITS } from './http/connections.ts';
 import { LOAD_LIMITS } from './http/load-shedding.ts';
 import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
 import { RATE_LIMITS } from './http/rate-limit.ts';
@@ -161,6 +162,20 @@ export const apiSettings = {
     default: '720h',
     schema: duration('1h', '87600h'),
   },
+  maxConnections: {
+    env: 'MAX_CONNECTIONS',
+    flag: '--max-connections <number>',
+    description: 'maximum number of client connections; fewer if the process may not open that many files',
+    default: String(CONNECTION_LIMITS.most),
+    schema: wholeNumber(1, 1_000_000),
+  },
+  maxConnectionsPerAddress: {
+    env: 'MAX_CONNECTIONS_PER_ADDRESS',
+    flag: '--max-connections-per-address <number>',
+    description:
+      'maximum number of connections of one client address; 0 for no limit; default: half of all connections',
+    schema: wholeNumber(0, 1_000_000).optional(),
+  },
   trustedProxies: {
     env: 'TRUST_PROXY',
     flag: '--trust-proxy <networks>',
@@ -180,6 +195,20 @@ export const apiSettings = {
     description: 'memory of the process, in bytes, above which requests are refused; 0 for no limit',
     default: String(LOAD_LIMITS.rssBytes),
     schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  shutdownDelayMs: {
+    env: 'SHUTDOWN_DELAY',
+    flag: '--shutdown-delay <duration>',
+    description: 'how long to go on serving after SIGTERM, while /readyz already fails; part of the shutdown timeout',
+    default: '0s',
+    schema: duration('0s', '10m'),
+  },
+  shutdownTimeoutMs: {
+    env: 'SHUTDOWN_TIMEOUT',
+    flag: '--shutdown-timeout <duration>',
+    description: 'maximum time from SIGTERM to the end of the process',
+    default: '25s',
+    schema: duration('1s', '10m'),
   },
 } as const satisfies Settings;
 

@@ -27,9 +27,13 @@ describe('the settings of the API', () => {
       rateLimitPerOwner: 2000,
       rateLimitUnauthenticated: 100,
       eventRetentionMs: 30 * 24 * 3_600_000,
+      maxConnections: 10_000,
+      maxConnectionsPerAddress: undefined,
       trustedProxies: undefined,
       maxEventLoopDelayMs: 1000,
       maxRssBytes: 0,
+      shutdownDelayMs: 0,
+      shutdownTimeoutMs: 25_000,
     });
   });
 
@@ -62,9 +66,13 @@ describe('the settings of the API', () => {
       RATE_LIMIT: '-1',
       RATE_LIMIT_PER_OWNER: '2.5',
       RATE_LIMIT_UNAUTHENTICATED: 'few',
+      MAX_CONNECTIONS: '0',
+      MAX_CONNECTIONS_PER_ADDRESS: '-1',
       TRUST_PROXY: '10.0.0.0/33',
       MAX_EVENT_LOOP_DELAY: '1e9ms',
       MAX_RSS_BYTES: '1GiB',
+      SHUTDOWN_DELAY: '5',
+      SHUTDOWN_TIMEOUT: '0s',
     };
     const named = problems(wrong).map((line) => /^[A-Z_]+/.exec(line)?.[0]);
     expect(named).toEqual(Object.keys(wrong));

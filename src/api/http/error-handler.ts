@@ -107,7 +107,8 @@ export function answerUnrouted(known: KnownMethods) {
  */
 export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (!socket.writable || isAnswering(socket)) {
+  // Silence is not a request, and whoever sends the first one later would take this for its answer (RFC 9110, 15.5.9).
+  if (socket.bytesRead === 0 || !socket.writable || isAnswering(socket)) {
     socket.destroy(error);
     return;
   }

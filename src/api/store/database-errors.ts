@@ -33,6 +33,8 @@ const TRANSIENT = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'EMFILE', // no descriptor for a connection
+  'ENFILE',
   'ENOENT', // a Unix socket that is not there
 ]);
 

@@ -17,16 +17,19 @@ export interface ProcessSettings {
   readonly apiKey: string;
   /** More environment variables; they win over ours. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Most files and sockets that it may have open. */
+  readonly descriptors?: number;
 }
 
 /** Runs one of the programs that work on a database. */
 export function startOnDatabase(
   args: readonly string[],
-  { folder, name, databaseUrl, apiKey, env }: ProcessSettings,
+  { folder, name, databaseUrl, apiKey, env, descriptors }: ProcessSettings,
 ): Child {
   return startProgram(args, {
     name,
     folder,
+    descriptors,
     env: {
       LOG_FORMAT: 'json',
       DATABASE_URL: databaseUrl,

@@ -91,6 +91,13 @@ describe('a certificate authority', () => {
     expect(await refused(pem)).toMatch(/does not verify with its own key/);
   });
 
+  test('is kept as it was sent, with what `openssl x509 -text` writes before it', async () => {
+    const { pem } = await makeCertificate({});
+    const text = 'Certificate:\n    Data:\n        Version: 3 (0x2)\n        Subject: CN=Test CA\n\n        04:d2:f1\n';
+    expect((await create(text + pem)).ca_pem).toBe(text + pem);
+    expect(await refused(`${text}${pem}${text}`)).toMatch(/text outside/);
+  });
+
   test('is kept as it was sent, with any white space around and Windows line ends', async () => {
     const { pem } = await makeCertificate({});
     const sent = `\r\n${pem.replaceAll('\n', '\r\n')}\n\n`;
@@ -138,8 +145,11 @@ describe('what is no certificate authority is refused with the reason', async ()
     ['a chain', pem('leaf') + pem('authority'), /has 2 certificates/],
     ['a private key', key('authority'), /is a private key/],
     ['an authority and its key', pem('authority') + key('authority'), /block 2 is a private key/],
-    ['text before it', `subject=CN=Test CA\n${pem('authority')}`, /is not PEM/],
+    ['text before it on the same line', `CN=Test CA ${pem('authority')}`, /is not PEM/],
+    ['text before it with dashes', `a -----BEGIN CERTIFICATE-----\n${pem('authority')}`, /is not PEM/],
+    ['an indented block before it', ` -----BEGIN CERTIFICATE-----\nAAAA\n${pem('authority')}`, /./],
     ['text after it', `${pem('authority')}and more`, /text outside/],
+    ['text before a key', `my key\n${key('authority')}`, /is a private key/],
     ['half of it', pem('authority').slice(0, 200), /truncated/],
     ['another end', pem('authority').replace('END CERTIFICATE', 'END X509 CRL'), /truncated/],
     ['a request', encoded(der, 'CERTIFICATE REQUEST'), /is a CERTIFICATE REQUEST/],

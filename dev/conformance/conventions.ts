@@ -1,5 +1,6 @@
 /** The rows that every family has: they follow from its definition and samples. */
 import { z } from 'zod';
+import { withoutNone } from '../../src/resources/definition/none.ts';
 import { idsOf } from '../../src/resources/definition/reference.ts';
 import { type Field, isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import type { Body } from '../../src/resources/definition/samples.ts';
@@ -134,8 +135,7 @@ export function describedRows(family: Resource): Row[] {
 }
 
 function countsBytes({ input }: Field): boolean {
-  const text = input instanceof z.ZodNullable ? input.unwrap() : input;
-  return 'x-max-bytes' in (z.globalRegistry.get(text) ?? {});
+  return 'x-max-bytes' in (z.globalRegistry.get(withoutNone(input)) ?? {});
 }
 
 const requiredFields = (family: Resource): Row[] => {
@@ -196,7 +196,7 @@ const bounds = z.object({ type: z.literal('integer'), minimum: z.number(), maxim
 function numericLimits(family: Resource): Row[] {
   const { one, path, least, given } = subjectOf(family);
   return fieldsOf(family, ({ onCreate }) => onCreate !== 'derived').flatMap(([name, { input, onUpdate }]) => {
-    const number = input instanceof z.ZodNullable ? input.unwrap() : input;
+    const number = withoutNone(input);
     if (!(number instanceof z.ZodNumber)) return [];
     const { data } = bounds.safeParse(z.toJSONSchema(number));
     if (!data) return [];

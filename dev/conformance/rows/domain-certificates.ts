@@ -70,6 +70,13 @@ const automatic: readonly Row[] = [
         }),
         created(rsa),
       ],
+      [
+        post(path, {
+          domain: 'third-{unique}.example.com',
+          certificate_management_policy: { authority: 'letsencrypt', private_key_type: '' },
+        }),
+        created(rsa),
+      ],
     ],
   },
   ofType('rsa'),

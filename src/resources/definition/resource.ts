@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { bytes, timestamp } from '../formats/text.ts';
 import { idOf } from './id.ts';
+import { nullable } from './none.ts';
 import type { Samples } from './samples.ts';
 
 /** Whether a create request must, may or must not carry the field. */
@@ -99,7 +100,7 @@ export function field<V extends z.ZodType, I extends z.ZodType, C extends Presen
 
 export type CreateShape<F extends Fields> = {
   [K in keyof F as F[K]['onCreate'] extends 'derived' ? never : K]: F[K]['onCreate'] extends 'optional'
-    ? z.ZodOptional<F[K]['input']>
+    ? z.ZodOptional<z.ZodNullable<F[K]['input']>>
     : F[K]['input'];
 };
 
@@ -197,7 +198,8 @@ export function membersOf(fields: Fields) {
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.onCreate !== 'derived') {
       const input = spec.onUpdate ? spec.input : immutable(spec.input);
-      create[name] = spec.onCreate === 'optional' ? input.optional() : input;
+      // On create, null is the same as leaving the field out, also where an update does not take it.
+      create[name] = spec.onCreate === 'optional' ? nullable(input).optional() : input;
     }
     if (spec.onUpdate) update[name] = spec.input.optional();
     if (isShown(spec)) view[spec.as ?? name] = spec.view;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
 
 const json = z.record(z.string(), z.unknown());
+type Json = z.output<typeof json>;
 const response = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }).optional() });
 const body = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }) });
 const operation = z.object({ requestBody: body.optional(), responses: z.record(z.string(), json) });
@@ -48,7 +49,21 @@ export function checkTakenAgainstDocument(method: string, url: string, sent: unk
   // The ids of the path may be repeated, which is not worth the members that the document would have for it.
   const ids = path?.split('/').filter((segment) => segment.includes('_')) ?? [];
   const rest = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
-  check(requestBody.content['application/json'].schema, Object.fromEntries(rest), `${method} ${path} was taken, but`);
+  const { schema } = requestBody.content['application/json'];
+  check(schema, withNull(Object.fromEntries(rest), validatorOf(schema)), `${method} ${path} was taken, but`);
+}
+
+/** The document says null for none, and "" only in words. */
+function withNull(body: Json, validate: ValidateFunction): Json {
+  if (validate(body)) return body;
+  const changed = structuredClone(body);
+  for (const { instancePath } of validate.errors ?? []) {
+    const [name = '', ...above] = instancePath.slice(1).split('/').reverse();
+    const holder = above.reduceRight<unknown>((node, part) => json.safeParse(node).data?.[part], changed);
+    const { data } = json.safeParse(holder);
+    if (data?.[name] === '') Reflect.set(Object(holder), name, null);
+  }
+  return changed;
 }
 
 function documented(method: string, url: string) {
@@ -57,12 +72,18 @@ function documented(method: string, url: string) {
   return found && { ...found, path };
 }
 
-function check(schema: Record<string, unknown>, value: unknown, what: string): void {
+function check(schema: Json, value: unknown, what: string): void {
+  const validate = validatorOf(schema);
+  if (validate(value)) return;
+  const fits = `${what} does not fit ${JSON.stringify(schema)}`;
+  throw new Error(`${fits}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+}
+
+function validatorOf(schema: Json): ValidateFunction {
   const { $ref } = z.object({ $ref: z.string() }).parse(schema);
   const validate = validators.get($ref) ?? ajv.compile({ $ref: `api${$ref}` });
   validators.set($ref, validate);
-  if (validate(value)) return;
-  throw new Error(`${what} does not fit ${$ref}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+  return validate;
 }
 
 /** `/ip_policies/{id}` matches one segment; a literal path such as `/credentials/authenticate` is found by order. */

@@ -78,6 +78,16 @@ export function conventions(family: Resource): Row[] {
       answer: { ...ok(shown), headers: { etag: '"1"' } },
     },
     {
+      rule: `What is read of ${one} may be sent back in an update, which then changes nothing`,
+      given: { ...made, read: get(address) },
+      ask: patch(address, '{read}'),
+      answer: { ...ok({ ...shown, created_at: '{made.created_at}' }), headers: { etag: '"1"' } },
+      later: [
+        [patch(address, { uri: 'another' }), invalid({ '/uri': 'is set by the service' })],
+        [patch(address, { created_at: '2000-01-01T00:00:00Z' }), invalid({ '/created_at': 'is set by the service' })],
+      ],
+    },
+    {
       rule: `Deleting ${one} returns 204 without a body; afterwards it is not found`,
       given: made,
       ask: del(address),
@@ -152,16 +162,19 @@ const requiredFields = (family: Resource): Row[] => {
 function immutableFields(family: Resource): Row[] {
   const { one, path, given, least } = subjectOf(family);
   const isFixed = ({ onCreate, onUpdate }: Field) => onCreate !== 'derived' && !onUpdate;
-  return fieldsOf(family, isFixed).flatMap(([name]) => {
-    const value = family.samples.full[name] ?? family.samples.least[name];
-    if (value === undefined) return [];
+  return fieldsOf(family, isFixed).map(([name, field]) => {
+    const shown = field.as ?? name;
+    const sentBack = { [shown]: `{made.${shown}}` };
     const row: Row = {
       rule: `The "${name}" of ${one} cannot be changed`,
-      given: { ...givenFor(family, family.samples.full), ...given, made: post(path, least) },
-      ask: patch(`${path}/{made.id}`, { [name]: value }),
-      answer: invalid({ [`/${name}`]: 'unknown field' }),
+      given: { ...given, made: post(path, least) },
+      ask: patch(`${path}/{made.id}`, { [name]: 'another' }),
+      answer: invalid({ [`/${name}`]: 'cannot be changed' }),
+      ...(isShown(field) && field.storage !== 'none'
+        ? { later: [[patch(`${path}/{made.id}`, sentBack), ok(sentBack)]] }
+        : {}),
     };
-    return [row];
+    return row;
   });
 }
 

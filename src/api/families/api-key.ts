@@ -4,4 +4,4 @@ import { mount } from '../crud/mount.ts';
 import { API_KEY_PREFIX } from '../secrets/tokens.ts';
 import { tokenHooks } from './one-time-token.ts';
 
-export const apiKeys = mount(apiKey, tokenHooks(API_KEY_PREFIX));
+export const apiKeys = mount(apiKey, tokenHooks(apiKey, API_KEY_PREFIX));

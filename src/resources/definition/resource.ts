@@ -42,6 +42,8 @@ export interface Field<
   readonly as?: string;
   /** How the stored value is shown; by default as it is. */
   readonly show?: (stored: unknown, at: Address) => unknown;
+  /** Of a list of objects: the members of each that the service sets. */
+  readonly setInside?: readonly string[];
   /** Kept sealed; for fields of modules. */
   readonly sealed?: true;
   /** The families of the stored id or ids. */
@@ -73,7 +75,7 @@ export function required<T extends z.ZodType, U extends boolean = true>(
   return field(schema, schema, 'required', (options.update ?? true) as U, null, options.storage ?? 'column');
 }
 
-/** A field that the service sets; a request that carries it is refused. */
+/** A field that the service sets; a request that carries another value is refused. */
 export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'column') {
   return field(schema, z.never(), 'derived', false, null, storage);
 }

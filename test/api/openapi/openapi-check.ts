@@ -2,7 +2,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { z } from 'zod';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
+import { NOTHING_READ_ONLY, type ReadOnlyMembers } from '../../../src/resources/definition/read-only.ts';
 
 const json = z.record(z.string(), z.unknown());
 type Json = z.output<typeof json>;
@@ -44,13 +46,29 @@ const sentBody = z.record(z.string(), z.unknown());
 /** Throws when the document does not allow a body that the API has just taken. */
 export function checkTakenAgainstDocument(method: string, url: string, sent: unknown): void {
   const { data } = sentBody.safeParse(JSON.parse(JSON.stringify(sent)));
-  const { path, requestBody } = documented(method, url) ?? {};
+  const { path, template, requestBody } = documented(method, url) ?? {};
   if (!requestBody || !data) return;
+  const { schema } = requestBody.content['application/json'];
+  const operation = OPERATIONS.find((each) => each.method === method && each.path === template);
   // The ids of the path may be repeated, which is not worth the members that the document would have for it.
   const ids = path?.split('/').filter((segment) => segment.includes('_')) ?? [];
-  const rest = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
-  const { schema } = requestBody.content['application/json'];
-  check(schema, withNull(Object.fromEntries(rest), validatorOf(schema)), `${method} ${path} was taken, but`);
+  const own = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
+  const rest = withoutReadOnly(Object.fromEntries(own), operation?.readOnly ?? NOTHING_READ_ONLY);
+  check(schema, withNull(rest, validatorOf(schema)), `${method} ${path} was taken, but`);
+}
+
+/** The document has what requests set; what they may send back as they have read it, it leaves to words. */
+function withoutReadOnly(body: Json, { members, inside }: ReadOnlyMembers): Json {
+  const kept = Object.entries(body).filter(([name]) => !(name in members));
+  const standIns = Object.entries(members).flatMap(([name, { standsFor }]) =>
+    standsFor && name in body && !(standsFor.member in body) ? [[standsFor.member, standsFor.read(body[name])]] : [],
+  );
+  const all: Json = Object.fromEntries([...kept, ...standIns]);
+  for (const [list, named] of Object.entries(inside)) {
+    const elements = z.array(json).safeParse(all[list]).data;
+    if (elements) all[list] = elements.map((each) => withoutReadOnly(each, { members: named, inside: {} }));
+  }
+  return all;
 }
 
 /** The document says null for none, and "" only in words. */
@@ -68,8 +86,9 @@ function withNull(body: Json, validate: ValidateFunction): Json {
 
 function documented(method: string, url: string) {
   const path = url.split('?', 1)[0] ?? '';
-  const found = Object.entries(paths).find(([template]) => patternOf(template).test(path))?.[1]?.[method.toLowerCase()];
-  return found && { ...found, path };
+  const [template, methods] = Object.entries(paths).find(([each]) => patternOf(each).test(path)) ?? [];
+  const found = methods?.[method.toLowerCase()];
+  return found && { ...found, path, template };
 }
 
 function check(schema: Json, value: unknown, what: string): void {

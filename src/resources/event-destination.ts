@@ -74,6 +74,6 @@ export const eventDestination = resource({
       target: { webhook: { url: 'https://hooks.example.com/tunnels' } },
       signing_secret: `${SIGNING_SECRET_PREFIX}${'A'.repeat(32)}`,
     },
-    change: CHANGED,
+    change: { ...CHANGED, target: { webhook: { url: 'https://hooks.example.com/others' } } },
   },
 });

@@ -1,6 +1,7 @@
 /** API keys (extension): bearer tokens for this API, each owned by a user or a bot. */
 import { z } from 'zod';
 import { owner } from './credential.ts';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { instant, timestamp } from './formats/text.ts';
@@ -25,7 +26,7 @@ export const apiKey = resource({
       'none',
     ),
     owner_id: owner,
-    expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
+    expires_at: field(timestamp().nullable(), orNone(instant()), 'optional', true, null),
   },
   samples: {
     least: {},

@@ -1,6 +1,7 @@
 /** SSH host certificates: a host's public key, signed by an SSH certificate authority. */
 import { z } from 'zod';
 import { idOf } from './definition/id.ts';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { principals } from './formats/ssh-principal.ts';
@@ -58,8 +59,8 @@ export const sshHostCertificate = resource({
       false,
       [],
     ),
-    valid_after: field(timestamp().meta(FROM), z.nullable(second).meta(FROM), 'optional', false, null),
-    valid_until: field(timestamp().meta(UNTIL), z.nullable(second).meta(UNTIL), 'optional', false, null),
+    valid_after: field(timestamp().meta(FROM), orNone(second).meta(FROM), 'optional', false, null),
+    valid_until: field(timestamp().meta(UNTIL), orNone(second).meta(UNTIL), 'optional', false, null),
     certificate: derived(
       z.string().meta({
         description: 'Contents of the file that HostCertificate in sshd_config names.',

@@ -86,7 +86,7 @@ export const apiKeys: Section = {
       rule: 'Neither an API key nor its owner can be changed',
       given: { made: post(path, {}) },
       ask: patch(`${path}/{made.id}`, { owner_id: '{bot.id}', token: 'mine' }),
-      answer: invalid({ '/owner_id': 'unknown field', '/token': 'unknown field' }),
+      answer: invalid({ '/owner_id': 'cannot be changed', '/token': 'is set by the service' }),
     },
     {
       rule: 'An API key is visible to its owner and to admins; for anyone else it does not exist',

@@ -75,8 +75,8 @@ const single: readonly Row[] = [
   {
     rule: 'A rule cannot move to another policy',
     given: { ...policy, made: make({}) },
-    ask: patch(`${path}/{made.id}`, { ip_policy_id: '{policy.id}' }),
-    answer: invalid({ '/ip_policy_id': 'unknown field' }),
+    ask: patch(`${path}/{made.id}`, { ip_policy_id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+    answer: invalid({ '/ip_policy_id': 'cannot be changed' }),
   },
   {
     rule: 'A policy has at most one rule for a block, however the block is written',

@@ -3,6 +3,7 @@ import { created, del, get, invalid, noContent, ok, patch, post, type Row, type 
 
 const path = '/ssh_host_certificates';
 const authorities = '/ssh_certificate_authorities';
+const NOBODY = 'sshca_01k9zq3v5hf8svx2r4c6y7n0wd';
 const given = { authority: post(authorities, {}) };
 const least = { ssh_certificate_authority_id: '{authority.id}', public_key: '{ssh.ed25519}' };
 
@@ -196,7 +197,7 @@ const refusals: Row[] = [
   }),
   wrong(
     'An SSH host certificate is signed by an authority that exists',
-    { ssh_certificate_authority_id: 'sshca_01k9zq3v5hf8svx2r4c6y7n0wd' },
+    { ssh_certificate_authority_id: NOBODY },
     { '/ssh_certificate_authority_id': /does not exist/ },
   ),
   wrong(
@@ -207,7 +208,7 @@ const refusals: Row[] = [
   wrong(
     'Key type and certificate come from the service and cannot be sent',
     { key_type: 'ed25519', certificate: 'mine' },
-    { '/key_type': 'unknown field', '/certificate': 'unknown field' },
+    { '/key_type': 'is set by the service', '/certificate': 'is set by the service' },
   ),
 ];
 
@@ -221,16 +222,16 @@ export const sshHostCertificates: Section = {
     {
       rule: 'Only the description and metadata of an SSH host certificate can be changed',
       given: { ...given, made: make() },
-      ask: patch(`${path}/{made.id}`, { public_key: '{ssh.rsa}', principals: [], valid_until: START }),
+      ask: patch(`${path}/{made.id}`, { public_key: '{ssh.rsa}', principals: ['a.example'], valid_until: START }),
       answer: invalid({
-        '/public_key': 'unknown field',
-        '/principals': 'unknown field',
-        '/valid_until': 'unknown field',
+        '/public_key': 'cannot be changed',
+        '/principals': 'cannot be changed',
+        '/valid_until': 'cannot be changed',
       }),
       later: [
         [
-          patch(`${path}/{made.id}`, { ssh_certificate_authority_id: '{authority.id}', valid_after: START }),
-          invalid({ '/ssh_certificate_authority_id': 'unknown field', '/valid_after': 'unknown field' }),
+          patch(`${path}/{made.id}`, { ssh_certificate_authority_id: NOBODY, valid_after: START }),
+          invalid({ '/ssh_certificate_authority_id': 'cannot be changed', '/valid_after': 'cannot be changed' }),
         ],
         [patch(`${path}/{made.id}`, { description: 'changed' }), ok({ certificate: '{made.certificate}' })],
       ],

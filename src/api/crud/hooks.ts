@@ -47,6 +47,8 @@ export interface Hooks<R extends Resource = Resource> {
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
   lockFirst?(context: WriteContext, id: string): Promise<void>;
+  /** Whether this is the secret of a resource that only its creation response has shown. */
+  isSecret?(context: WriteContext, id: string, sent: string): Promise<boolean>;
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;

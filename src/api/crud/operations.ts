@@ -16,6 +16,7 @@ import type { Row } from '../store/repository.ts';
 import { type Family, type SingleCall, writeLocked } from './family.ts';
 import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
 import { MAX_LIMIT, pageOf } from './paging.ts';
+import { refuseOtherValues } from './read-only.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
 import { explainUniqueness } from './uniqueness.ts';
 import { fillPath } from './view.ts';
@@ -138,6 +139,7 @@ export async function update<R extends Resource>(
       const asked: Row = { ...row, ...given(resource.fields, call.body) };
       const next: Row = { ...asked, ...hooks.derive?.(asked, row, api) };
       const after = family.show(next, call.base);
+      await refuseOtherValues(context, family, call.sentBack, { row, after });
       written = next;
       if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
       const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));

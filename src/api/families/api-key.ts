@@ -7,7 +7,7 @@ import { API_KEY_PREFIX } from '../secrets/tokens.ts';
 import { tokenHooks } from './one-time-token.ts';
 
 export const apiKeys = mount(apiKey, {
-  ...tokenHooks(API_KEY_PREFIX),
+  ...tokenHooks(apiKey, API_KEY_PREFIX),
   beforeCreate: (context, { expires_at }) => refuseOutliving(context, expires_at),
   async beforeUpdate(context, before, after) {
     if (timeOf(after.expires_at) > timeOf(before.expires_at)) await refuseOutliving(context, after.expires_at);

@@ -2,11 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
+import { setByService, showing } from '../../resources/definition/read-only.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
-import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
+import { ipPolicyRule, type RuleSetMember, ruleSet, ruleSetMember } from '../../resources/ip-policy-rule.ts';
 import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { type Operation, type OperationResult, operation } from '../http/operation.ts';
+import { type Call, type Operation, operation } from '../http/operation.ts';
+import { isNone, isSame, memberOf, refuseUnless } from '../http/sent-back.ts';
 import type { Row } from '../store/repository.ts';
 import { ruleChanges } from './rule-changes.ts';
 
@@ -20,6 +22,15 @@ const ruleSetView = z
   })
   .meta({ id: 'IPPolicyRules' });
 
+const settable = Object.keys(ruleSetMember.shape);
+const shownInRules = [...Object.keys(ipPolicyRule.view.shape), ...Object.keys(ipPolicyRule.fields)];
+
+/** What GET shows: `ip_policy_rules`, whose members are rules with all that they show. */
+const RULE_SET_READ_ONLY = {
+  members: { ...setByService(['uri']), ip_policy_rules: showing('rules') },
+  inside: { rules: setByService(shownInRules.filter((name) => !settable.includes(name))) },
+};
+
 const common = {
   path: `${ipPolicy.path}/{id}/rules`,
   params: { id: idParameter(ipPolicy) },
@@ -28,12 +39,7 @@ const common = {
   tagged: true,
 } as const;
 
-function answer(
-  { show }: Rules,
-  policy: Pick<Row, 'id' | 'revision'>,
-  rows: readonly Row[],
-  base: string,
-): OperationResult {
+function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string) {
   const shown = rows.toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1)).map((row) => show(row, base));
   const uri = `${base}${ipPolicy.path}/${policy.id}/rules`;
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
@@ -67,17 +73,19 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
       'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written. All changes ' +
       'are one event of the policy.',
     body: ruleSet,
+    readOnly: RULE_SET_READ_ONLY,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
       writeLocked(api, policies, call, async (context, policy) => {
         const { tx, base } = context;
-        const { created, updated, deleted, kept } = plan(
-          await rules.rows.where(tx, 'ip_policy_id', policy.id),
-          call.body.rules,
-          policy.id,
-        );
+        const current = await rules.rows.where(tx, 'ip_policy_id', policy.id);
+        const { created, updated, deleted, kept } = plan(current, call.body.rules, policy.id);
         const rows = [...kept, ...updated, ...created];
+        if (call.sentBack.length > 0) {
+          const shown = answer(rules, policy, current, base).body;
+          refuseOtherValues(call, shown, new Map(rows.map((row) => [row.cidr, rules.show(row, base)])));
+        }
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
         await rules.rows.removeMany(
           tx,
@@ -90,6 +98,24 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         return answer(rules, { id: policy.id, revision }, rows, base);
       }),
   });
+
+/**
+ * Throws INVALID_REQUEST naming every member that was sent back with another value than is shown.
+ * @param shown the rule set as it is
+ * @param next the rules as they will be, by CIDR block; a new one has an id that nobody can have sent
+ */
+function refuseOtherValues(
+  { body, sentBack }: Pick<Call<'id', unknown, { rules: readonly RuleSetMember[] }>, 'body' | 'sentBack'>,
+  shown: object,
+  next: ReadonlyMap<unknown, object>,
+): void {
+  refuseUnless(sentBack, ({ path, value }) => {
+    const [name, index, inner] = path;
+    if (index === undefined) return isSame(value, memberOf(shown, String(name)));
+    const rule = next.get(body.rules[Number(index)]?.cidr);
+    return isNone(value) || isSame(value, memberOf(rule, String(inner)));
+  });
+}
 
 /** What makes the rule set `wanted`: the CIDR block says which rule is which. */
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {

@@ -1,11 +1,13 @@
 /** What an operation of the API is: one value holds what routing, validation and the OpenAPI document need. */
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/definition/errors.ts';
+import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
 import type { Caller } from './authentication.ts';
 import type { Tags } from './entity-tags.ts';
 import type { Platform } from './platform.ts';
+import type { SentBack } from './sent-back.ts';
 
 export interface PathParameter {
   /** A value that does not match gives 404, with the schema's message. */
@@ -21,6 +23,8 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   body: Body;
   /** The body as it came, before defaults and normalisation. */
   sent: unknown;
+  /** Read-only members that the body had, which the operation must hold against what is stored. */
+  sentBack: readonly SentBack[];
   ifMatch: Tags | undefined;
   ifNoneMatch: Tags | undefined;
   idempotencyKey: string | undefined;
@@ -53,6 +57,8 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   params: Readonly<Record<P, PathParameter>>;
   query?: Query;
   body?: Body;
+  /** Members that the body may have besides, if they are as they were read. */
+  readOnly?: ReadOnlyMembers;
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key. */
   creates?: boolean;

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../../resources/definition/idempotency.ts';
+import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
 import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
@@ -59,7 +60,8 @@ function addRoute(
   { api, rateLimiter, handlerTimeoutMs, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
-  const { query = NO_QUERY, body = NO_BODY } = operation;
+  const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
+  const body = { schema: operation.body ?? NO_BODY, readOnly, creates };
   const takesBody = operation.method !== 'GET';
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);
@@ -83,7 +85,7 @@ function addRoute(
       caller: request.caller,
       params,
       query: parse(query, request.query, 'query'),
-      body: takesBody ? parseBody(body, request.body, params) : {},
+      ...(takesBody ? parseBody(body, request.body, params) : { body: {}, sentBack: [] }),
       sent: request.body,
       ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { distinct } from '../formats/distinct.ts';
 import { idOf } from './id.ts';
+import { type OrNone, orNone } from './none.ts';
 import { type Address, type Field, field, type Presence, type ReferencedFamily, ref } from './resource.ts';
 
 type Ref = z.output<typeof ref>;
@@ -22,7 +23,7 @@ type Pointing<F extends Field, As extends string> = F & {
 const about = (targets: readonly ReferencedFamily[]) =>
   `Id with the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
 
-type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>;
+type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, OrNone<z.ZodString>, C, true>;
 
 /** An id that may be left out; shows as a Ref or null. */
 export function optionalReference<const As extends string>(
@@ -46,7 +47,7 @@ function nullableRef<As extends string>(refersTo: readonly ReferencedFamily[], a
   const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
   const show = (stored: unknown, { base }: Address) =>
     typeof stored === 'string' ? refOf(refersTo, stored, base) : null;
-  return { ...field(z.nullable(ref), z.nullable(id), 'optional', true, null), as, refersTo, show };
+  return { ...field(z.nullable(ref), orNone(id), 'optional', true, null), as, refersTo, show };
 }
 
 /** An id that must be given; shows as a Ref. */

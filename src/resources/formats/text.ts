@@ -75,3 +75,8 @@ export function instant() {
     .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be between the years 0001 and 9999 UTC')
     .meta({ examples: ['2026-11-21T10:00:00Z'], ...form({ format: 'date-time' }) });
 }
+
+/** Milliseconds since 1970; undefined for a text that is no timestamp. */
+export function timeOf(value: string): number | undefined {
+  return INSTANT.test(value) ? Date.parse(value.toUpperCase()) : undefined;
+}

@@ -101,7 +101,7 @@ describe('the rule set of an IP policy', () => {
     ['/rules/1/cidr', [allow('10.0.0.0/8'), allow('10.0.0.9/8')], /did you mean/],
     ['/rules/2/cidr', [allow('10.0.0.1'), allow('10.0.0.2'), allow('10.0.0.1/32')], /already in rules\[0\]/],
     ['/rules/0/action', [{ cidr: '10.0.0.0/8' }], /is required/],
-    ['/rules/0/ip_policy_id', [allow('10.0.0.0/8', { ip_policy_id: 'x' })], /unknown field/],
+    ['/rules/0/ip_policy_id', [allow('10.0.0.0/8', { ip_policy_id: 'x' })], /is set by the service/],
     ['/rules/0', [7], /must be an object/],
     ['/rules', Array.from({ length: 1001 }, (_, n) => allow(`10.${n >> 8}.${n & 255}.0/24`)), /1000/],
   ])('a wrong %s is refused by name, and nothing is stored', async (pointer, rules, reason) => {

@@ -18,7 +18,7 @@ const ruleSetView = z
     ip_policy_rules: z.array(ipPolicyRule.view),
     uri: z.url().meta({ description: 'Address of the rule set.' }),
   })
-  .meta({ id: 'IPPolicyRules' });
+  .meta({ id: 'IPPolicyRuleSet' });
 
 const common = {
   path: `${ipPolicy.path}/{id}/rules`,

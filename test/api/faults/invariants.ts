@@ -54,7 +54,7 @@ const EVENTS = `
 
 /** Every transaction that changes rules is one revision of their policy, however many rules it changes. */
 const RULE_CHANGES = `
-  select payload->>'ip_policy_id' as id, count(distinct xmin::text) as changes
+  select payload->'ip_policy'->>'id' as id, count(distinct xmin::text) as changes
     from events where type in ($1, $2, $3) group by 1`;
 
 /** A change has exactly one event: what exists was created once, and was updated as often as its revision says. */

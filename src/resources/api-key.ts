@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { owner } from './credential.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
-import { instant, timestamp } from './formats/text.ts';
+import { second, shownSecond, showSecond } from './formats/text.ts';
 
 export const apiKey = resource({
   name: 'api_key',
@@ -25,11 +25,11 @@ export const apiKey = resource({
       'none',
     ),
     owner_id: owner,
-    expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
+    expires_at: { ...field(shownSecond().nullable(), second().nullable(), 'optional', true, null), show: showSecond },
   },
   samples: {
     least: {},
-    full: { ...DESCRIBED, owner_id: '{bot_user.id}', expires_at: '2099-01-01T00:00:00.000Z' },
-    change: { ...CHANGED, expires_at: '2098-01-01T00:00:00.000Z' },
+    full: { ...DESCRIBED, owner_id: '{bot_user.id}', expires_at: '2099-01-01T00:00:00Z' },
+    change: { ...CHANGED, expires_at: '2098-01-01T00:00:00Z' },
   },
 });

@@ -258,7 +258,7 @@ function wholeBody(family: Resource): Row {
     const value = full[name];
     if (value === undefined) return [];
     const many = Array.isArray(value);
-    const refs = idsOf(field.refersTo ? value : null).map((id) => ({ id }));
+    const refs = idsOf(field.as ? value : null).map((id) => ({ id }));
     return [[field.as ?? name, field.as ? (many ? refs : refs[0]) : value] as const];
   });
   // What shows in another form than it is sent in has rows of its own.

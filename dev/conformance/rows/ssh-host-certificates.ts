@@ -40,9 +40,9 @@ const keys: Row[] = [
     ),
   ),
   taken(
-    'The public key of a host keeps its comment, without white space around the line',
+    'The public key of a host is shown as it was sent, with its comment and the white space around the line',
     { public_key: ' {ssh.ed25519} root@web-1\n' },
-    { public_key: '{ssh.ed25519} root@web-1' },
+    { public_key: ' {ssh.ed25519} root@web-1\n' },
   ),
   {
     rule: 'Reading an SSH host certificate back returns the same',
@@ -96,8 +96,8 @@ const validity: Row[] = [
     'A host certificate is valid from now on for one year, unless something else is asked for',
     {},
     {
-      valid_after: /^({now.minute}|{now.next_minute}):\d\d\.000Z$/,
-      valid_until: /^({now.year_later}|{now.year_later_next_minute}):\d\d\.000Z$/,
+      valid_after: /^({now.minute}|{now.next_minute}):\d\dZ$/,
+      valid_until: /^({now.year_later}|{now.year_later_next_minute}):\d\dZ$/,
     },
   ),
   taken(
@@ -111,12 +111,12 @@ const validity: Row[] = [
   taken(
     'Start and end may be given, with any offset; they show in UTC and whole seconds',
     { valid_after: '2026-01-01T02:00:00.9+02:00', valid_until: '2026-02-01T00:00:00-01:00' },
-    { valid_after: '2026-01-01T00:00:00.000Z', valid_until: '2026-02-01T01:00:00.000Z' },
+    { valid_after: '2026-01-01T00:00:00Z', valid_until: '2026-02-01T01:00:00Z' },
   ),
   taken(
     'With a later start, the year counts from there',
     { valid_after: '2199-05-06T07:08:09Z' },
-    { valid_after: '2199-05-06T07:08:09.000Z', valid_until: '2200-05-06T07:08:09.000Z' },
+    { valid_after: '2199-05-06T07:08:09Z', valid_until: '2200-05-06T07:08:09Z' },
   ),
   taken(
     'With an earlier start, the year counts from now',
@@ -126,7 +126,7 @@ const validity: Row[] = [
   taken(
     'A host certificate may have ended before it is made',
     { valid_after: '1970-01-01T00:00:00Z', valid_until: '1970-01-01T00:00:01Z' },
-    { valid_after: '1970-01-01T00:00:00.000Z', valid_until: '1970-01-01T00:00:01.000Z' },
+    { valid_after: '1970-01-01T00:00:00Z', valid_until: '1970-01-01T00:00:01Z' },
   ),
 ];
 

@@ -20,7 +20,7 @@ const ruleSetView = z
     ip_policy_rules: z.array(ipPolicyRule.view),
     uri: z.url().meta({ description: 'Address of the rule set.' }),
   })
-  .meta({ id: 'IPPolicyRules' });
+  .meta({ id: 'IPPolicyRuleSet' });
 
 const settable = Object.keys(ruleSetMember.shape);
 const shownInRules = [...Object.keys(ipPolicyRule.view.shape), ...Object.keys(ipPolicyRule.fields)];

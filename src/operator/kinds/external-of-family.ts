@@ -32,7 +32,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     update: (remote, spec) => calls.update(remote.id, bodyOf(updatable, spec)),
     delete: (id) => ifExists(calls.delete(id)),
     all: () => calls.list(),
-    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource_id ?? undefined,
+    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource?.id,
   };
 }
 

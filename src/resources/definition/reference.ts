@@ -57,7 +57,28 @@ export function requiredReference<const As extends string>(
 ): Pointing<Field<typeof ref, z.ZodString, 'required', true>, As> {
   const id = idOf(...refersTo.map(({ prefix }) => prefix));
   const spec = field(ref, id, 'required', true, null);
-  return { ...spec, as, refersTo, show: (stored, { base }) => refOf(refersTo, String(stored), base) };
+  return { ...spec, as, refersTo, show: showOne(refersTo) };
+}
+
+type Owned<F extends Field, As extends string> = F & { readonly as: As; readonly show: NonNullable<Field['show']> };
+
+/**
+ * The id of the resource that this one is a part of: it must be given and stays; shows as a Ref. It keeps nothing from
+ * being deleted, since a part goes with its whole.
+ */
+export function belongsTo<const As extends string>(
+  whole: ReferencedFamily,
+  as: As,
+): Owned<Field<typeof ref, z.ZodString, 'required', false>, As> {
+  return { ...field(ref, idOf(whole.prefix), 'required', false, null), as, show: showOne([whole]) };
+}
+
+/** The same for a family whose path has the id (its `parent`), so that no body needs it. */
+export function livesIn<const As extends string>(
+  whole: ReferencedFamily,
+  as: As,
+): Owned<Field<typeof ref, z.ZodNever, 'derived', false>, As> {
+  return { ...field(ref, z.never(), 'derived', false, null), as, show: showOne([whole]) };
 }
 
 type Ids = z.ZodArray<z.ZodString>;
@@ -95,6 +116,11 @@ function idList(refersTo: readonly ReferencedFamily[], { min = 0, max }: Bounds)
     .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
     .meta({ description: about(refersTo) });
 }
+
+const showOne =
+  (refersTo: readonly ReferencedFamily[]) =>
+  (value: unknown, { base }: Address) =>
+    refOf(refersTo, String(value), base);
 
 const showAll =
   (refersTo: readonly ReferencedFamily[]) =>

@@ -31,9 +31,10 @@ describe('the rule set of an IP policy', () => {
     expect(reply.status).toBe(200);
     const { ip_policy_rules: rules, uri } = reply.as(view);
     expect(uri).toBe(`${BASE}/ip_policies/${id}/rules`);
+    const ip_policy = { id, uri: `${BASE}/ip_policies/${id}` };
     expect(rules).toMatchObject([
-      { cidr: '10.0.0.0/8', action: 'allow', metadata: 'm', description: null, ip_policy_id: id },
-      { cidr: '2001:db8::/32', action: 'allow', metadata: null, description: 'v6', ip_policy_id: id },
+      { cidr: '10.0.0.0/8', action: 'allow', metadata: 'm', description: null, ip_policy },
+      { cidr: '2001:db8::/32', action: 'allow', metadata: null, description: 'v6', ip_policy },
     ]);
     expect(await rulesOf(id)).toEqual(rules);
   });

@@ -61,7 +61,7 @@ const EVENTS = `
 
 /** A change of a single rule is one revision of its policy. */
 const RULE_CHANGES = `
-  select payload->>'ip_policy_id' as id, count(*) as changes
+  select payload->'ip_policy'->>'id' as id, count(*) as changes
     from events where type in ($1, $2, $3) group by 1`;
 
 /** A change has exactly one event: what exists was created once, and was updated as often as its revision says. */

@@ -56,6 +56,18 @@ describe('the OpenAPI document', () => {
     expect(repeated.map(({ at }) => at)).toEqual([]);
   });
 
+  test('has only schemas of which generators of clients make types that values fit', () => {
+    const { schemas } = z.object({ schemas: json }).parse(document.components);
+    const hard = [...nodesOf(schemas)].flatMap(({ at, node }) => {
+      const combined = ['oneOf', 'allOf', 'not', 'if', 'dependentSchemas'].filter((keyword) => keyword in node);
+      const choices = z.array(json).parse(node.anyOf ?? []);
+      if (choices.filter(({ type }) => type !== 'null').length > 1) combined.push('anyOf');
+      if (node.type === 'object' && !('properties' in node) && !('additionalProperties' in node)) combined.push('bare');
+      return combined.map((problem) => `${at}: ${problem}`);
+    });
+    expect(hard).toEqual([]);
+  });
+
   test('refers to nothing that is missing, and has nothing that is not referred to', () => {
     const { securitySchemes, ...components } = z.record(z.string(), json).parse(document.components);
     const defined = Object.entries(components).flatMap(([kind, members]) =>
@@ -121,6 +133,16 @@ describe('GET /docs', () => {
     expect(JSON.parse((await api.anonymous.get('/docs/json')).text)).toEqual(document);
   });
 });
+
+/** Every schema; names of members are not keywords. */
+function* nodesOf(node: unknown, at = ''): Generator<{ at: string; node: Record<string, unknown> }> {
+  if (node === null || typeof node !== 'object') return;
+  const isSchema = !Array.isArray(node) && at !== '' && !/\/(?:properties|examples|enum)$/.test(at);
+  if (isSchema) yield { at, node: { ...node } };
+  for (const [name, member] of Object.entries(node)) {
+    if (name !== 'examples') yield* nodesOf(member, `${at}/${name}`);
+  }
+}
 
 const isInline = (at: string) => !/^\/components\/schemas\/\w+$/.test(at);
 

@@ -12,7 +12,7 @@ import {
   resourceInUse,
   unavailable,
 } from '../errors/errors.ts';
-import { isTransient, violation } from '../store/database-errors.ts';
+import { transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
 import { newRequestId } from './request-id.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
@@ -22,7 +22,9 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const answer = toApiError(error);
   // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError || isHandlerTimeout(error);
-  if (answer.status >= 500) request.log[isKnown ? 'warn' : 'error']({ err: error }, answer.message);
+  if (answer.status >= 500) {
+    request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
+  }
   sendError(answer, request, reply);
 }
 
@@ -39,7 +41,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isFastifyError(error)) return fromFastify(error) ?? internalError();
-  if (isTransient(error)) return unavailable('The database is not available at the moment; try again.');
+  if (transientCondition(error) !== undefined) return unavailable('The database is not available at the moment; try again.');
   const broken = violation(error);
   // Rules that an operation checks itself have better messages; these are for changes that raced past the check.
   if (broken?.kind === 'referenced') {

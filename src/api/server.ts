@@ -6,6 +6,9 @@ import { readSettings } from '../settings/settings.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { sweep } from './crud/idempotency.ts';
+import { NO_BASE } from './crud/view.ts';
+import type { Metrics } from './http/metrics.ts';
+import { buildMetricsServer } from './http/metrics-server.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { type Database, openDatabase } from './store/database.ts';
@@ -22,6 +25,8 @@ export interface RunningApi {
   dataDir: string | undefined;
   /** The first admin's API key, if this start generated it. It is stored nowhere else: show it once. */
   bootstrapKey: string | undefined;
+  /** Where `/metrics` is served, if on a port of its own. */
+  metricsUrl: string | undefined;
   /** Finishes the requests under way, then closes everything. */
   stop(): Promise<void>;
 }
@@ -72,20 +77,34 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
-      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
+      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs, send: config.sendTimeoutMs },
       rateLimits: { perKey: config.rateLimit, perAddress: config.rateLimitUnauthenticated },
       loadLimits: { eventLoopDelayMs: config.maxEventLoopDelayMs, rssBytes: config.maxRssBytes },
+      bytesInFlight: {
+        perKey: config.bytesInFlightPerKey,
+        perOwner: config.bytesInFlightPerOwner,
+        inAll: config.bytesInFlight,
+      },
+      metricsElsewhere: config.metricsPort !== undefined,
       trustedProxies: config.trustedProxies,
     });
     undo.push(async () => void (await app.close()));
     undo.push(sweeping(db, logger));
-    // Before listening, so that no request meets a database without a key. Links in its events need no port.
-    const linkBase = config.baseUrl ?? `http://${config.host}`;
-    const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, linkBase);
+    // Before listening, so that no request meets a database without a key.
+    const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE);
     if (repaired) logger?.warn(repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
     await app.listen({ host: config.host, port: config.port });
     const listening = addressOf(app.server.address());
-    return { url: config.baseUrl ?? listening, listening, databaseUrl, dataDir: embedded?.dataDir, bootstrapKey, stop };
+    const metricsUrl = await serveMetrics(app.metrics, config, undo);
+    return {
+      url: config.baseUrl ?? listening,
+      listening,
+      metricsUrl,
+      databaseUrl,
+      dataDir: embedded?.dataDir,
+      bootstrapKey,
+      stop,
+    };
   } catch (error) {
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not clean up after a failed start'));
     throw error;
@@ -97,6 +116,19 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
   if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;
   return { keys: await keyFromFile(file), source: file };
+}
+
+/** Starts the server of METRICS_PORT, if that is set. */
+async function serveMetrics(
+  metrics: Metrics,
+  { metricsPort: port, host }: ApiConfig,
+  undo: (() => Promise<void>)[],
+): Promise<string | undefined> {
+  if (port === undefined) return undefined;
+  const server = buildMetricsServer(metrics);
+  undo.push(async () => void (await server.close()));
+  await server.listen({ host, port });
+  return `${addressOf(server.server.address())}/metrics`;
 }
 
 /** Periodically deletes expired records; returns a function that stops it. */

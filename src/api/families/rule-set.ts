@@ -47,6 +47,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     summary: 'Get all rules of an IP policy',
     description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
+    large: true,
     errors: ['NOT_FOUND'],
     async handle(call, { db }) {
       const { params, base, ifNoneMatch } = call;
@@ -68,7 +69,8 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
-      writeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
+      writeLocked(api, policies, call, async ({ tx, caller }, policy) => {
+        const { base } = call;
         const { created, updated, deleted, kept } = plan(
           await rules.rows.where(tx, 'ip_policy_id', policy.id),
           call.body.rules,
@@ -77,7 +79,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const rows = [...kept, ...updated, ...created];
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
         const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
-          changedRows.map((row) => changeEvent(rules.resource.name, kind, caller.id, rules.show(row, base)));
+          changedRows.map((row) => changeEvent(rules.resource.name, kind, caller.id, rules.show(row, api.eventBase)));
         await rules.rows.removeMany(
           tx,
           deleted.map(({ id }) => id),

@@ -4,7 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../../dev/database/postgres.ts';
 import { type Database, openDatabase } from '../../../src/api/store/database.ts';
 import { transientCondition } from '../../../src/api/store/database-errors.ts';
-import { atEnd, emptyDatabase } from '../harness.ts';
+import { atEnd } from '../harness.ts';
+
+// Of its own: to exhaust its locks would fail the statements of every other test.
+const postgres = await startPostgres();
+atEnd(() => postgres.stop());
 
 function open(url: string): Database {
   const db = openDatabase({ url, poolSize: 1, statementTimeoutMs: 30_000, connectTimeoutMs: 5_000 });
@@ -16,7 +20,7 @@ const run = (db: Pick<Database, 'query'>, text: string, values: unknown[] = []) 
 
 /** What Postgres says to these statements, in one session. */
 async function failureOf(...texts: string[]): Promise<unknown> {
-  const db = open(await emptyDatabase());
+  const db = open(postgres.url);
   return db
     .transaction(async (tx) => {
       for (const text of texts) await run(tx, text);
@@ -29,7 +33,7 @@ async function failureOf(...texts: string[]): Promise<unknown> {
 
 /** Does that to a session while it sleeps. */
 async function sleeperAfter(act: 'pg_cancel_backend' | 'pg_terminate_backend'): Promise<unknown> {
-  const url = await emptyDatabase();
+  const url = postgres.url;
   const [sleeper, other] = [open(url), open(url)];
   const failure = run(sleeper, 'select pg_sleep(600)').catch((error: unknown) => error);
   const text = `select ${act}(pid) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
@@ -51,7 +55,7 @@ describe('passes by itself, and PostgreSQL calls it', () => {
   });
 
   test('too_many_connections', async () => {
-    const url = new URL(await emptyDatabase());
+    const url = new URL(postgres.url);
     const name = `few_${process.pid}`;
     const owner = open(url.href);
     await run(owner, `create role ${name} login password 'few' connection limit 0`);
@@ -77,8 +81,6 @@ describe('passes by itself, and PostgreSQL calls it', () => {
   });
 
   test('cannot_connect_now', async () => {
-    const postgres = await startPostgres();
-    atEnd(() => postgres.stop());
     // A standby that nobody may read from.
     const signal = join(postgres.dataDir, 'standby.signal');
     await writeFile(signal, '');

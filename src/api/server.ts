@@ -8,8 +8,11 @@ import { CannotStart, cannotListen } from '../settings/cannot-start.ts';
 import { BadSettings, readSettings } from '../settings/settings.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
+import { NO_BASE } from './crud/view.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { connectionCaps, descriptorLimit } from './http/descriptors.ts';
+import type { Metrics } from './http/metrics.ts';
+import { buildMetricsServer } from './http/metrics-server.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
@@ -27,6 +30,8 @@ export interface RunningApi {
   dataDir: string | undefined;
   /** The first admin's API key, if this start generated it. It is stored nowhere else: show it once. */
   bootstrapKey: string | undefined;
+  /** Where `/metrics` is served, if on a port of its own. */
+  metricsUrl: string | undefined;
   /** Finishes the requests under way, at most for the shutdown timeout, then closes everything. */
   stop(): Promise<void>;
 }
@@ -79,13 +84,19 @@ export async function startApi(
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
-      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
+      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs, send: config.sendTimeoutMs },
       rateLimits: {
         perKey: config.rateLimit,
         perOwner: config.rateLimitPerOwner,
         perAddress: config.rateLimitUnauthenticated,
       },
       loadLimits: { eventLoopDelayMs: config.maxEventLoopDelayMs, rssBytes: config.maxRssBytes },
+      bytesInFlight: {
+        perKey: config.bytesInFlightPerKey,
+        perOwner: config.bytesInFlightPerOwner,
+        inAll: config.bytesInFlight,
+      },
+      metricsElsewhere: config.metricsPort !== undefined,
       connectionLimits,
       shutdown: {
         delayMs: config.shutdownDelayMs,
@@ -95,17 +106,25 @@ export async function startApi(
     });
     undo.push(() => app.close());
     undo.push(startHousekeeping(db, { eventRetentionMs: config.eventRetentionMs, logger }));
-    // Links in the events of the first key need no port.
-    const makeKey = () => bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? `http://${host}`, announceKey);
+    const makeKey = () => bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey);
     // A given key works before the first request. A generated one exists only when nothing can go wrong any more: it is
     // shown once, and who starts this again after a failure must get one.
     const given = config.bootstrapApiKey === undefined ? undefined : await makeKey();
     if (given?.repaired)
       logger?.warn(given.repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
-    await listen(app, { host, port });
+    await listen(app, { host, port }, 'PORT');
+    const metricsUrl = await serveMetrics(app.metrics, config, undo);
     const { madeUp: bootstrapKey } = given ?? (await makeKey());
     const listening = addressOf(app.server.address());
-    return { url: config.baseUrl ?? listening, listening, databaseUrl, dataDir: embedded?.dataDir, bootstrapKey, stop };
+    return {
+      url: config.baseUrl ?? listening,
+      listening,
+      metricsUrl,
+      databaseUrl,
+      dataDir: embedded?.dataDir,
+      bootstrapKey,
+      stop,
+    };
   } catch (error) {
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not clean up after a failed start'));
     throw error;
@@ -160,12 +179,16 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
 }
 
 /** On one address: for the name localhost, Fastify would make a server of its own for each, past our limits. */
-async function listen(app: FastifyInstance, { host, port }: { host: string; port: number }): Promise<void> {
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+  portSetting: 'PORT' | 'METRICS_PORT',
+): Promise<void> {
   try {
     const { address } = await lookup(host);
     await app.listen({ host: address, port });
   } catch (error) {
-    throw cannotListen(error, { host, port, names: { host: 'HOST', port: 'PORT' } });
+    throw cannotListen(error, { host, port, names: { host: 'HOST', port: portSetting } });
   }
 }
 
@@ -174,6 +197,19 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
   if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;
   return { keys: await keyFromFile(file), source: file };
+}
+
+/** Starts the server of METRICS_PORT, if that is set. */
+async function serveMetrics(
+  metrics: Metrics,
+  { metricsPort: port, host }: ApiConfig,
+  undo: (() => Promise<unknown>)[],
+): Promise<string | undefined> {
+  if (port === undefined) return undefined;
+  const server = buildMetricsServer(metrics);
+  undo.push(() => server.close());
+  await listen(server, { host, port }, 'METRICS_PORT');
+  return `${addressOf(server.server.address())}/metrics`;
 }
 
 function addressOf(address: AddressInfo | string | null): string {

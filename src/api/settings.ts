@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { duration, httpUrl, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { BYTES_IN_FLIGHT } from './http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from './http/connections.ts';
 import { LOAD_LIMITS } from './http/load-shedding.ts';
 import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
@@ -133,6 +134,40 @@ export const apiSettings = {
     description: 'maximum time from the headers of a request to its response; 0s for no limit',
     default: '25s',
     schema: duration('0s', '10m'),
+  },
+  sendTimeoutMs: {
+    env: 'SEND_TIMEOUT',
+    flag: '--send-timeout <duration>',
+    description: 'maximum time for a client to read one response; 0s for no limit',
+    default: '1m',
+    schema: duration('0s', '1h'),
+  },
+  bytesInFlightPerKey: {
+    env: 'MAX_BYTES_IN_FLIGHT_PER_KEY',
+    flag: '--max-bytes-in-flight-per-key <bytes>',
+    description: 'bodies and unsent responses, in bytes, that one API key may have at once; 0 for no limit',
+    default: String(BYTES_IN_FLIGHT.perKey),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  bytesInFlightPerOwner: {
+    env: 'MAX_BYTES_IN_FLIGHT_PER_OWNER',
+    flag: '--max-bytes-in-flight-per-owner <bytes>',
+    description: 'the same for all API keys of one owner',
+    default: String(BYTES_IN_FLIGHT.perOwner),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  bytesInFlight: {
+    env: 'MAX_BYTES_IN_FLIGHT',
+    flag: '--max-bytes-in-flight <bytes>',
+    description: 'the same for all callers',
+    default: String(BYTES_IN_FLIGHT.inAll),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  metricsPort: {
+    env: 'METRICS_PORT',
+    flag: '--metrics-port <number>',
+    description: 'port that serves /metrics instead of the port of the API; 0 picks a free one',
+    schema: wholeNumber(0, 65_535).optional(),
   },
   rateLimit: {
     env: 'RATE_LIMIT',

@@ -8,6 +8,7 @@ import type { ApiConfig } from '../../src/api/settings.ts';
 import { openDatabase } from '../../src/api/store/database.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
+import { errorBody } from '../../src/resources/definition/errors.ts';
 import { firstIdAt } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
@@ -166,6 +167,26 @@ describe('a start', () => {
     );
     const plain = await start({ databaseUrl });
     expect(list.parse(await (await plain.send('/ip_policies')).json()).uri).toBe(`${plain.url}/ip_policies`);
+  });
+
+  test('with METRICS_PORT serves the metrics there, and there alone', async () => {
+    const databaseUrl = await createTestDatabase();
+    const api = await start({ databaseUrl, metricsPort: 0 });
+    expect((await api.send('/metrics')).status).toBe(404);
+    const url = z.string().parse(api.metricsUrl);
+    expect(new URL(url).port).not.toBe(new URL(api.listening).port);
+    const metrics = await fetch(url);
+    expect(metrics.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await metrics.text()).toMatch(
+      /request_duration_seconds_count\{method="GET",route="unmatched",status_code="404"\} 1/,
+    );
+    const missing = await fetch(new URL('/ip_policies', url));
+    expect(errorBody.parse(await missing.json())).toMatchObject({ error_code: 'NOT_FOUND' });
+    await api.stop();
+    await expect(fetch(url)).rejects.toThrow();
+    const plain = await start({ databaseUrl });
+    expect(plain.metricsUrl).toBeUndefined();
+    expect((await plain.send('/metrics')).status).toBe(200);
   });
 
   test('that fails leaves nothing running', async () => {

@@ -65,6 +65,12 @@ describe('is told in one line:', () => {
       /^PORT: port \d+ of 127\.0\.0\.1 is in use/,
     ],
     [
+      'a port for the metrics in use',
+      ['api'],
+      () => withDatabase({ PORT: '0', METRICS_PORT: String(taken) })(),
+      /^METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use/,
+    ],
+    [
       'an address of another machine',
       ['api'],
       withDatabase({ HOST: '192.0.2.1', PORT: '0' }),

@@ -8,12 +8,11 @@ import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
-/** A write under way: its transaction, who asked for it, and what `uri` members start with. */
+/** A write under way: its transaction, and who asked for it. */
 export interface WriteContext {
   api: Api;
   tx: Executor;
   caller: Caller;
-  base: string;
 }
 
 /** What a family sets on a new resource. */

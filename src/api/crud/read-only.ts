@@ -12,11 +12,10 @@ export async function refuseOtherValues<R extends Resource>(
   context: WriteContext,
   family: Family<R>,
   sentBack: readonly SentBack[],
-  { row, after }: { row: Row; after: ViewOfRow },
+  { row, before, after }: { row: Row; before: ViewOfRow; after: ViewOfRow },
 ): Promise<void> {
   if (sentBack.length === 0) return;
-  const { resource, show } = family;
-  const before = show(row, context.base);
+  const { resource } = family;
   const others = await withoutSecret(context, family, sentBack, row.id);
   refuseUnless(others, ({ path, value }) => {
     const name = String(path[0]);

@@ -34,7 +34,7 @@ const types = z.array(z.string());
 export const typesOf = (row: Row) => types.parse(row.sources);
 
 /** The answer to a create as its record keeps it: with the revision that it made, which is not always the first. */
-const kept = eventSource.extend({ revision: z.number().optional() });
+const kept = z.object({ type: eventSource.shape.type, revision: z.number().optional() });
 
 const PARAMETER = 'subscription_id';
 
@@ -103,7 +103,8 @@ export function addSources(subscriptions: Subscriptions): void {
         return api.db.transaction(async (tx) => {
           const earlier = await claim(tx, tried);
           if (earlier) {
-            const { revision, ...body } = kept.parse(earlier.body);
+            const { revision, type } = kept.parse(earlier.body);
+            const body = showSource(type, addressOf({ id: call.params[PARAMETER] }, call.base));
             const headers = { [IDEMPOTENCY_REPLAYED_HEADER]: 'true', location: body.uri };
             return { status: earlier.status, body, ...(revision === undefined ? {} : { revision }), headers };
           }
@@ -112,7 +113,7 @@ export function addSources(subscriptions: Subscriptions): void {
             resourceId: sourceId(call.params[PARAMETER], call.body.type),
             path: `${call.path}/${call.body.type}`,
           };
-          const body = { ...eventSource.parse(answer.body), revision: answer.revision };
+          const body = { type: call.body.type, revision: answer.revision };
           await complete(tx, tried, { ...made, status: 201, body, token: null });
           return answer;
         });

@@ -53,6 +53,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     summary: 'Get all rules of an IP policy',
     description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
+    large: true,
     errors: ['NOT_FOUND'],
     async handle(call, { db }) {
       const { params, base, ifNoneMatch } = call;
@@ -78,7 +79,8 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
       writeLocked(api, policies, call, async (context, policy) => {
-        const { tx, base } = context;
+        const { tx } = context;
+        const { base } = call;
         const current = await rules.rows.where(tx, 'ip_policy_id', policy.id);
         const { created, updated, deleted, kept } = plan(current, call.body.rules, policy.id);
         const rows = [...kept, ...updated, ...created];

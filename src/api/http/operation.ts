@@ -39,6 +39,8 @@ export interface OperationResult {
   /** Default: the operation's own status. */
   status?: number;
   body?: unknown;
+  /** The body where it is JSON already. */
+  json?: string;
   /** Shown as the ETag. */
   revision?: number;
   headers?: Record<string, string>;
@@ -62,6 +64,8 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key. */
   creates?: boolean;
+  /** Its answer may be as large as a page or larger: for one API key, few are made at once. */
+  large?: boolean;
   /** Answers with an ETag. */
   tagged?: boolean;
   /** In addition to those that every operation may return. */
@@ -85,6 +89,8 @@ export interface Api {
   readonly platform: Platform;
   /** Seals what the database must not reveal. */
   readonly secrets: Secrets;
+  /** What `uri` members of events start with: BASE_URL or nothing, never what a request calls this server. */
+  readonly eventBase: string;
 }
 
 /** The header that makes an operation conditional: a GET that has an ETag, and what may fail because of another one. */

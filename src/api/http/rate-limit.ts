@@ -27,9 +27,14 @@ export interface RateLimiter {
    * last seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
    */
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
+  /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
+  countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
+
+/** By which strangers are told apart. Once the connection is gone there is none, which the type of `ip` does not say. */
+export const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
 
 /** Beyond this number the oldest key is forgotten. */
 const KNOWN_KEYS = 5000;
@@ -44,18 +49,16 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
     ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' })]),
     ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ caller }) => caller?.id ?? '' })]),
   ];
-  // Once the connection is gone there is no address, which the type does not say.
-  const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
-  const failuresOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
+  const strangerOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   const known = new Set<string>();
-  /** Skips the lookup if nobody has failed recently, which is nearly always. */
-  let lastFailure = Number.NEGATIVE_INFINITY;
+  /** Skips the lookup if there was no stranger recently, which is nearly always. */
+  let lastStranger = Number.NEGATIVE_INFINITY;
 
   return {
     async authenticate(request, reply, { fingerprint = '', caller }) {
       if (perAddress === 0) return caller(db);
-      if (performance.now() - lastFailure <= windowMs && !known.has(fingerprint)) {
-        const failures = await failuresOf(request, { increment: false });
+      if (performance.now() - lastStranger <= windowMs && !known.has(fingerprint)) {
+        const failures = await strangerOf(request, { increment: false });
         if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
       }
       try {
@@ -66,11 +69,18 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
           known.delete(fingerprint);
-          lastFailure = performance.now();
-          await failuresOf(request);
+          lastStranger = performance.now();
+          await strangerOf(request);
         }
         throw error;
       }
+    },
+
+    async countStranger(request, reply) {
+      if (perAddress === 0) return;
+      lastStranger = performance.now();
+      const requests = await strangerOf(request);
+      if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
     },
 
     async count(request, reply) {

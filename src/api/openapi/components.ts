@@ -15,7 +15,7 @@ const MEANING: Record<ErrorCode, string> = {
   PAYLOAD_TOO_LARGE: 'The body is too large.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON in UTF-8, or is compressed.',
   IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for a different request, which created `details.resource_id`.',
-  RATE_LIMITED: 'Too many requests; retry after the time in Retry-After.',
+  RATE_LIMITED: 'Too many requests, or too many bytes in flight; retry after the time in Retry-After.',
   INTERNAL_ERROR: 'Internal error; `details.request_id` identifies it in the logs.',
   UNAVAILABLE: 'Temporarily unavailable; retry after the time in Retry-After.',
 };

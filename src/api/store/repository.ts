@@ -22,8 +22,16 @@ export interface PageQuery {
   /** Only rows with a smaller id: what comes after it in the list. */
   before?: string | undefined;
   limit: number;
+  /** How large the rows may be together, as they are stored; there is always one, however large. Default: no limit. */
+  maxBytes?: number;
   /** Only rows with these values in these columns. */
   only?: Readonly<Record<string, string>>;
+}
+
+export interface Page {
+  rows: Row[];
+  /** Whether there are rows after these. */
+  more: boolean;
 }
 
 export interface Repository {
@@ -31,7 +39,7 @@ export interface Repository {
   /** The row, locked until the transaction ends. */
   lock(tx: Executor, id: string): Promise<Row | undefined>;
   /** Newest first. */
-  page(db: Executor, query: PageQuery): Promise<Row[]>;
+  page(db: Executor, query: PageQuery): Promise<Page>;
   /** All rows with this value in one column, by id. */
   where(db: Executor, column: string, value: string): Promise<Row[]>;
   insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
@@ -117,7 +125,8 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
       statement = prepared(name, text);
       pages.set(name, statement);
     }
-    return statement(limit, ...Object.values(only), before);
+    // The extra row only shows that there is more.
+    return statement(limit + 1, ...Object.values(only), before);
   }
 
   const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);
@@ -131,7 +140,18 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   return {
     get: (db, id) => row(db, get(id)),
     lock: (tx, id) => row(tx, lock(id)),
-    page: (db, query) => rows(db, page(query)),
+    async page(db, query) {
+      const { limit, maxBytes = Number.POSITIVE_INFINITY } = query;
+      let read = 0;
+      let more = false;
+      const keeps = (bytes: number) => {
+        more ||= read > 0 && read + bytes > maxBytes;
+        read += bytes;
+        return !more;
+      };
+      const found = await rows(db, { ...page(query), keeps });
+      return { rows: found.slice(0, limit), more: more || found.length > limit };
+    },
     where: (db, column, value) =>
       rows(db, prepared(`by_${column}`, `select ${shown} from ${table} where ${column} = $1 order by id`)(value)),
     async insert(db, row, event) {

@@ -68,6 +68,11 @@ export class ApiProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
+  get pid(): number {
+    if (!this.#child) throw new Error('it has not been started');
+    return this.#child.pid;
+  }
+
   /** From its first answer until it is killed. */
   get isServing(): boolean {
     return this.#isServing;

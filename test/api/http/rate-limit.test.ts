@@ -192,3 +192,24 @@ test('the client waits for as long as it is told, and then succeeds', async () =
   // Retry-After has whole seconds: one refusal is enough.
   expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
 });
+
+describe('a stranger', async () => {
+  const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
+  const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
+  // Known to be valid, and so not refused for what strangers do.
+  expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
+
+  test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {
+    const ask = () => api.anonymous.get(path, from(n));
+    const replies = await times(LIMIT, ask);
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(200));
+    refused(await ask());
+    // One limit for all of it.
+    for (const other of PATHS) refused(await api.anonymous.get(other, from(n)));
+    refused(await api.anonymous.get('/ip_policies', { authorization: 'Bearer tnl_ak_guess', ...from(n) }));
+    expect((await api.admin.get('/ip_policies', from(n))).status).toBe(200);
+    for (const probe of ['/healthz', '/readyz']) expect((await api.anonymous.get(probe, from(n))).status).toBe(200);
+    expect((await api.anonymous.get(path, from(100 + n))).status).toBe(200);
+  });
+});

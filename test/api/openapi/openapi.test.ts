@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import canonicalize from 'canonicalize';
@@ -19,6 +20,35 @@ const text = JSON.stringify(document);
 describe('the OpenAPI document', () => {
   test('is what the server serves', async () => {
     expect(JSON.parse((await api.anonymous.get('/openapi.json')).text)).toEqual(document);
+  });
+
+  test('is sent as it is, or compressed where that is asked for, and only once to those who have it', async () => {
+    const ask = (headers: Record<string, string>) => api.app.inject({ url: '/openapi.json', headers });
+    const tags = new Set<unknown>();
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br', 'gzip'],
+      ['br', undefined],
+      ['gzip;q=0', undefined],
+      ['identity', undefined],
+      ['*', 'gzip'],
+    ] as const) {
+      const reply = await ask({ 'accept-encoding': accepted });
+      expect(reply.headers['content-encoding'], accepted).toBe(coding);
+      expect(reply.headers.vary).toBe('accept-encoding');
+      const bytes = coding === 'gzip' ? gunzipSync(reply.rawPayload) : reply.rawPayload;
+      expect(JSON.parse(bytes.toString())).toEqual(document);
+      const tag = String(reply.headers.etag);
+      tags.add(tag);
+      for (const known of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
+        const again = await ask({ 'accept-encoding': accepted, 'if-none-match': known });
+        expect(again.statusCode).toBe(304);
+        expect(again.rawPayload).toHaveLength(0);
+        expect(again.headers.etag).toBe(tag);
+      }
+      expect((await ask({ 'accept-encoding': accepted, 'if-none-match': '"x"' })).statusCode).toBe(200);
+    }
+    expect(tags.size).toBe(2);
+    expect((await ask({ 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(text.length / 4);
   });
 
   test('is what docs/openapi.json has', async () => {

@@ -2,7 +2,7 @@ import { by, get, ok, post, type Row, refTo, refused, type Section } from '../ro
 
 const path = '/whoami';
 const keys = '/api_keys';
-const END = '2998-01-01T00:00:00.000Z';
+const END = '2998-01-01T00:00:00Z';
 
 const describes = (rule: string, at: string, type: string): Row => ({
   rule,

@@ -8,9 +8,9 @@ import { type Caller, heldTransaction, type Reply, startTestApi, untilWaiting } 
 const api = await startTestApi();
 const { admin } = api;
 
-const BEFORE = '2998-01-01T00:00:00.000Z';
-const END = '2999-01-01T00:00:00.000Z';
-const AFTER = '2999-01-01T00:00:00.001Z';
+const BEFORE = '2998-01-01T00:00:00Z';
+const END = '2999-01-01T00:00:00Z';
+const AFTER = '2999-01-01T00:00:01Z';
 
 const keyOf = async (caller: Caller, body: object) => (await caller.post('/api_keys', body)).as(apiKey.view);
 

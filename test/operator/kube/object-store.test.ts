@@ -58,7 +58,7 @@ describe('remove', () => {
     store.put(at(1));
     store.remove(at(2), 0);
     store.put(at(1, 'z', 'b'));
-    store.remove(at(2, 'z', 'b'), 200_000);
+    store.remove(at(2, 'z', 'b'), 120_000);
     expect(store.put(at(1)).map(short)).toEqual(['added a/x 1']);
     expect(store.put(at(1, 'z', 'b'))).toEqual([]);
   });

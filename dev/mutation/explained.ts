@@ -6,6 +6,10 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/retry/backoff.ts': {
     '* → *Math.min(failures - 1, 31));': 'keeps the power finite; longestMs is reached long before',
   },
+  'src/api/store/database.ts': {
+    'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
+    'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
+  },
   'src/operator/controller/api-budget.ts': {
     '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',
     'await delay(left * → await delay(left *': 'how long the jitter is; no test asserts a time',

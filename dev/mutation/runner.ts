@@ -18,7 +18,7 @@ async function main(root: string): Promise<void> {
     maxWorkers: 1,
     reporters: [{}],
     // A mutant that never answers is as dead as one that answers wrongly. Tests that need longer say so themselves.
-    testTimeout: 20_000,
+    testTimeout: 10_000,
     hookTimeout: 60_000,
   });
   await vitest.standalone();

@@ -20,7 +20,7 @@ export interface TrialOptions {
 /** A first run of a test file, with nothing broken. */
 const LONGEST_MS = 600_000;
 /** With something broken, a test file may take this much more. */
-const PATIENCE = { ms: 20_000, factor: 5 };
+const PATIENCE = { ms: 10_000, factor: 5 };
 
 export function trials({ sandbox, runner, imports, reach, say }: TrialOptions): Trials {
   /** How long each test file takes with nothing broken; undefined for one that fails then. */

@@ -1,4 +1,4 @@
-import { Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type HealthServer, startHealthServer } from '../../../src/operator/controller/health-server.ts';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
@@ -68,4 +68,23 @@ test('the address to ask is one that can be connected to', async () => {
   const another = await startHealthServer({ ...options, host: '127.0.0.2' });
   expect(another.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
   await another.close();
+});
+
+test('a scrape that hangs does not keep it from closing', async () => {
+  const registry = new Registry();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  new Gauge({
+    name: 'hanging',
+    help: 'Never read.',
+    registers: [registry],
+    collect() {
+      ask();
+      return new Promise(() => {});
+    },
+  });
+  const options = { host: '127.0.0.1', port: 0, registry, beforeScrape: () => {}, problems: () => [] };
+  const closing = await startHealthServer(options);
+  const scrape = fetch(`${closing.url}/metrics`);
+  await asked;
+  await Promise.all([closing.close(), expect(scrape).rejects.toThrow()]);
 });

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 /** Workers whose reconcile is `reconcile`, for the object `ns/a`. */
-function setUp(reconcile: Reconcile, concurrency = 1) {
+function setUp(reconcile: Reconcile, concurrency = 1, written = Promise.resolve()) {
   const store = new ObjectStore();
   const registry = new Registry();
   const settled = new SettledVersions();
@@ -39,6 +39,7 @@ function setUp(reconcile: Reconcile, concurrency = 1) {
       reconcile,
       async recordFailure(_, failure) {
         shown.push(failure);
+        await written;
         return object({ version: 9 });
       },
     },
@@ -134,6 +135,42 @@ describe('a failure', () => {
     expect(await metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND)).toBe(3);
     // The status that says so is our own write.
     expect(settled.covers(object({ version: 9 }))).toBe(true);
+  });
+
+  test('is a warning again after a success, and in an object that was deleted and made anew', async () => {
+    let times = 0;
+    const { queue, workers, results, levels } = setUp(async (of) => {
+      if (++times !== 2) throw new Blocked('SecretConflict', 'taken');
+      queue.addAfter('ns/a', 1);
+      return { object: of };
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('a success, and a failure after it', async () => ((await results('error')) ?? 0) >= 2);
+    expect(levels().slice(0, 2)).toEqual(['warn', 'warn']);
+    workers.onChange({ type: 'deleted', key: 'ns/a', object: object() });
+    const before = levels().length;
+    queue.add('ns/a');
+    await waitFor('another failure', () => levels().length > before);
+    expect(levels()[before]).toBe('warn');
+  });
+
+  test('is written before the worker goes on', async () => {
+    const held = Promise.withResolvers<void>();
+    const began: string[] = [];
+    const reconcile: Reconcile = async (of) => {
+      began.push(of.metadata.name);
+      if (of.metadata.name === 'a') throw new Blocked('SecretConflict', 'taken');
+      return { object: of };
+    };
+    const { store, queue, workers, shown, results } = setUp(reconcile, 1, held.promise);
+    store.put(object({ name: 'b' }));
+    for (const name of ['a', 'b']) queue.add(`ns/${name}`);
+    workers.start();
+    await waitFor('the failure', () => shown.length === 1);
+    expect(began).toEqual(['a']);
+    held.resolve();
+    await waitFor('the other', async () => (await results('success')) === 1);
   });
 
   test('that passes shows only at the third time', async () => {

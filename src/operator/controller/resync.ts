@@ -7,16 +7,22 @@ import { jittered } from '../../retry/backoff.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
-import { differs } from '../managed/drift.ts';
-import type { Remote } from '../managed/external.ts';
+import { type ComparableKind, differs } from '../managed/drift.ts';
+import type { External, Remote } from '../managed/external.ts';
+import type { ManagedSpec } from '../managed/spec.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** Delay after a failed comparison, for example because the API was still starting. */
 const RETRY_MS = 15_000;
 
+/** The part of a kind that a resync needs. */
+export interface ResyncKind extends ComparableKind, Pick<ConnectedKind, 'name' | 'specIfValid'> {
+  external: Pick<External<ManagedSpec, Remote>, 'all' | 'changes'>;
+}
+
 export interface ResyncOptions {
-  kind: ConnectedKind;
+  kind: ResyncKind;
   store: ObjectStore;
   queue: WorkQueue;
   everyMs: number;

@@ -19,7 +19,7 @@ export interface WorkersOptions {
   queue: WorkQueue;
   store: ObjectStore;
   settled: SettledVersions;
-  reconciler: ManagedReconciler;
+  reconciler: Pick<ManagedReconciler, 'reconcile' | 'recordFailure'>;
   metrics: ControllerMetrics;
   log: Logger;
 }

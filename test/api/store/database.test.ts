@@ -1,10 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../../src/api/store/database.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../../src/api/store/database.ts';
+import { skipFor } from '../../skip.ts';
 import { atEnd, emptyDatabase } from '../harness.ts';
 
-async function opened(poolSize: number): Promise<Database> {
-  const url = await emptyDatabase();
-  const db = openDatabase({ url, poolSize, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
+async function opened(
+  poolSize: number,
+  { statementTimeoutMs = 10_000, connectTimeoutMs = 5_000, url }: Partial<DatabaseOptions> = {},
+): Promise<Database> {
+  const db = openDatabase({ url: url ?? (await emptyDatabase()), poolSize, statementTimeoutMs, connectTimeoutMs });
   atEnd(() => db.close());
   return db;
 }
@@ -78,4 +83,82 @@ describe('a statement that Postgres refuses', () => {
     expect(after).not.toBe(before);
     expect(db.usage()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
+});
+
+describe('no wait is without an end', () => {
+  test('neither for a connection while all are taken', async () => {
+    const db = await opened(1, { connectTimeoutMs: 100 });
+    await db.transaction(async () => {
+      await expect(run(db, 'select 1')).rejects.toThrow('timeout exceeded when trying to connect');
+      expect(db.usage()).toEqual({ total: 1, idle: 0, waiting: 0 });
+    });
+    expect(await run(db, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  test('nor for a statement', async () => {
+    const db = await opened(1, { statementTimeoutMs: 100 });
+    await expect(run(db, 'select pg_sleep(600)')).rejects.toMatchObject({ code: '57014' });
+  });
+
+  test('nor for a lock, although a statement may take as long', async () => {
+    const url = await emptyDatabase();
+    const [holder, other] = [await opened(1, { url }), await opened(1, { url, statementTimeoutMs: 100 })];
+    await holder.transaction(async (tx) => {
+      await run(tx, 'select pg_advisory_xact_lock(1)');
+      const refused = run(other, 'select pg_advisory_xact_lock(1)');
+      // Which of the two limits is noticed first is not determined.
+      await expect(refused).rejects.toMatchObject({ code: expect.stringMatching(/^(55P03|57014)$/) });
+    });
+    const limits = "select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement";
+    expect(await run(other, limits)).toEqual([{ lock: '100ms', statement: '100ms' }]);
+  });
+
+  test('nor for the next statement of a transaction: the server ends it, and its locks are free', async () => {
+    const url = await emptyDatabase();
+    const [forgetful, other] = [await opened(1, { url, statementTimeoutMs: 100 }), await opened(1, { url })];
+    const forgotten = forgetful.transaction(async (tx) => {
+      await run(tx, 'select pg_advisory_xact_lock(1)');
+      await run(other, 'select pg_advisory_xact_lock(1)');
+      await run(tx, 'select 1');
+    });
+    await expect(forgotten).rejects.toMatchObject({ message: expect.stringMatching(/idle|terminated|not queryable/) });
+    expect(await run(forgetful, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  const notLinux = process.platform === 'linux' ? undefined : 'the timers of a socket show only in /proc/net/tcp';
+  test('nor for a peer that has vanished: idle connections are probed', skipFor(notLinux), async () => {
+    const db = await opened(1);
+    const [ours] = await run(db, 'select inet_client_port() as port');
+    expect(timerOf(Number(ours?.port))).toBe('02');
+  });
+});
+
+/** The kind of timer that runs on the socket at this port of 127.0.0.1: 02 is keepalive, 00 none (man 5 proc_net_tcp). */
+function timerOf(port: number): string | undefined {
+  const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const sockets = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
+  return sockets.find(([, local]) => local === address)?.[5]?.split(':')[0];
+}
+
+test('the server knows who is connected, and in which format to answer', async () => {
+  const db = await opened(1);
+  const text = `select application_name as name, current_setting('TimeZone') as zone, current_setting('DateStyle') as style
+    from pg_stat_activity where pid = pg_backend_pid()`;
+  expect(await run(db, text)).toEqual([{ name: 'tunnel-operator', zone: 'UTC', style: 'ISO, MDY' }]);
+});
+
+test('opens no more connections than the pool may have, and closes them at the end', async () => {
+  const url = await emptyDatabase();
+  const [few, other] = [
+    openDatabase({ url, poolSize: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 }),
+    await opened(1, { url }),
+  ];
+  const pids = await Promise.all(Array.from({ length: 8 }, () => processOf(few)));
+  expect(new Set(pids).size).toBe(2);
+  expect(few.usage()).toEqual({ total: 2, idle: 2, waiting: 0 });
+  await few.close();
+  const left = `select count(*) as count from pg_stat_activity where pid = any('{${pids.join()}}')`;
+  await waitFor('the connections to end', async () => (await run(other, left))[0]?.count === 0);
 });

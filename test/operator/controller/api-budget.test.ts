@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ApiBudget, LONGEST_PAUSE_MS } from '../../../src/operator/controller/api-budget.ts';
+import { ApiBudget } from '../../../src/operator/controller/api-budget.ts';
 
 /** A call that runs until told to end; `began` is the order in which calls started. */
 function calls(budget: ApiBudget) {
@@ -49,8 +49,15 @@ describe('a pause requested by the API', () => {
   test.each([
     ['with Retry-After', Object.assign(new Error('slow down'), { retryAfterMs: 60_000 }), 0, true],
     ['without Retry-After', new Error('no'), 0, false],
+    ['with one that is almost over', Object.assign(new Error('slow down'), { retryAfterMs: 60_000 }), 59_999, true],
     ['with one that is over', Object.assign(new Error('slow down'), { retryAfterMs: 60_000 }), 60_000, false],
-    ['with an absurd one', Object.assign(new Error('slow down'), { retryAfterMs: 9e12 }), LONGEST_PAUSE_MS, false],
+    ['with an absurd one', Object.assign(new Error('slow down'), { retryAfterMs: 9e12 }), 299_999, true],
+    [
+      'with an absurd one, after the longest pause',
+      Object.assign(new Error('x'), { retryAfterMs: 9e12 }),
+      300_000,
+      false,
+    ],
   ])('by an error %s', async (_, error, passedMs, holdsUp) => {
     const budget = new ApiBudget(1);
     const { began, call } = calls(budget);
@@ -70,4 +77,10 @@ describe('a pause requested by the API', () => {
     budget.close();
     expect(await outcome).toBe(holdsUp ? 'refused' : 'admitted');
   });
+});
+
+test('a pause ends by itself', async () => {
+  const budget = new ApiBudget(1);
+  budget.pause(5);
+  expect(await budget.admit(async () => 'admitted')).toBe('admitted');
 });

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Condition, mergeConditions, sameStatus, toKubeTime } from '../../../src/operator/kube/conditions.ts';
+import {
+  type Condition,
+  condition,
+  findCondition,
+  mergeConditions,
+  sameStatus,
+  toKubeTime,
+} from '../../../src/operator/kube/conditions.ts';
 
 const EARLIER = '2026-11-21T10:00:00Z';
 const NOW = new Date('2026-11-21T11:00:00.123Z');
@@ -50,17 +57,28 @@ describe('mergeConditions', () => {
     const [merged] = mergeConditions([], { Ready: { ...finding, message: 'x'.repeat(40_000) } }, 1, NOW);
     expect(merged?.message).toHaveLength(32_768);
     expect(merged?.message.endsWith('…')).toBe(true);
+    const whole = 'x'.repeat(32_768);
+    expect(mergeConditions([], { Ready: { ...finding, message: whole } }, 1, NOW)[0]?.message).toBe(whole);
   });
 });
 
 test.each([
   ['equal', { a: 1, b: [ready()] }, { b: [ready()], a: 1 }, true],
   ['equal but for undefined members', { a: 1, b: undefined }, { a: 1 }, true],
+  ['both missing', undefined, undefined, true],
+  ['different, one being missing', undefined, { a: 1 }, false],
   ['different in a value', { a: 1 }, { a: 2 }, false],
   ['different in a member', { a: 1 }, {}, false],
   ['different in the order of a list', { a: [1, 2] }, { a: [2, 1] }, false],
 ])('two statuses that are %s', (_, a, b, same) => {
   expect(sameStatus(a, b)).toBe(same);
+});
+
+test('a condition is found by its type, and read with every member', () => {
+  const conditions = [ready(), ready({ type: 'Synced' })];
+  expect(findCondition(conditions, 'Synced')).toEqual(ready({ type: 'Synced' }));
+  expect(findCondition(conditions, 'Other')).toBeUndefined();
+  expect(condition.parse(ready())).toEqual(ready());
 });
 
 test('Kubernetes times have no fractions', () => {

@@ -17,6 +17,7 @@ test.each([
 });
 
 test.each([
+  [403, 'isForbidden'],
   [404, 'isNotFound'],
   [409, 'isConflict'],
   [410, 'isExpired'],

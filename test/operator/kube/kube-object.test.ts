@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isNewer, keyOf } from '../../../src/operator/kube/kube-object.ts';
+import { isNewer, keyOf, kubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { object } from '../objects.ts';
 
 test.each([
   ['10', '9', true],
@@ -7,7 +8,10 @@ test.each([
   ['10', '10', false],
   ['18446744073709551615', '18446744073709551614', true],
   ['x2', 'x1', true],
+  ['x1', 'x2', true],
   ['x1', 'x1', false],
+  ['5', 'x10', true],
+  ['x', '10', true],
 ])('%s is newer than %s: %s', (a, b, expected) => {
   expect(isNewer(a, b)).toBe(expected);
 });
@@ -15,4 +19,33 @@ test.each([
 test('a key is namespace and name, or only the name', () => {
   expect(keyOf({ metadata: { name: 'a', namespace: 'n' } })).toBe('n/a');
   expect(keyOf({ metadata: { name: 'a' } })).toBe('a');
+});
+
+const OWNER = { apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', controller: true, blockOwnerDeletion: true };
+
+test('an object is read with everything in it', () => {
+  const full = object({
+    spec: { a: 1 },
+    metadata: { deletionTimestamp: 't', finalizers: ['f'], labels: { a: 'b' }, ownerReferences: [OWNER], more: 1 },
+  });
+  expect(kubeObject.parse(full)).toEqual(full);
+});
+
+test.each<[string, object]>([
+  ...['name', 'uid', 'resourceVersion', 'creationTimestamp'].map((name): [string, object] => [
+    `without ${name}`,
+    { metadata: { ...object().metadata, [name]: undefined } },
+  ]),
+  ...['namespace', 'deletionTimestamp', 'finalizers', 'annotations', 'labels', 'ownerReferences'].map(
+    (name): [string, object] => [`with a number as ${name}`, { metadata: { ...object().metadata, [name]: 1 } }],
+  ),
+  ['with a text as generation', { metadata: { ...object().metadata, generation: '1' } }],
+  ['with a number as kind', { kind: 1 }],
+  ['with a number as apiVersion', { apiVersion: 1 }],
+  ...Object.keys(OWNER).map((name): [string, object] => [
+    `with a list as ${name} of an owner`,
+    { metadata: { ...object().metadata, ownerReferences: [{ ...OWNER, [name]: [] }] } },
+  ]),
+])('none is read %s', (_, wrong) => {
+  expect(kubeObject.safeParse({ ...object(), ...wrong }).success).toBe(false);
 });

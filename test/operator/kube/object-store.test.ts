@@ -46,6 +46,19 @@ describe('remove', () => {
     expect(store.size).toBe(0);
   });
 
+  test('is over when the name is taken again and given up again', () => {
+    const store = new ObjectStore();
+    for (const uid of ['x', 'y']) {
+      store.put(at(1, uid));
+      store.remove(at(2, uid));
+    }
+    expect(store.put(at(1, 'y'))).toEqual([]);
+    expect(store.put(at(1, 'x')).map(short)).toEqual(['added a/x 1']);
+    expect(store.get('ns/a')).toEqual(at(1, 'x'));
+    store.put(at(3, 'x'));
+    expect(store.get('ns/a')).toEqual(at(3, 'x'));
+  });
+
   test('does not keep a new object from taking the name', () => {
     const store = new ObjectStore();
     store.put(at(1));
@@ -58,10 +71,24 @@ describe('remove', () => {
     store.put(at(1));
     store.remove(at(2), 0);
     store.put(at(1, 'z', 'b'));
-    store.remove(at(2, 'z', 'b'), 200_000);
+    store.remove(at(2, 'z', 'b'), 120_000);
     expect(store.put(at(1)).map(short)).toEqual(['added a/x 1']);
     expect(store.put(at(1, 'z', 'b'))).toEqual([]);
   });
+});
+
+test('tombstones are forgotten in the order of the last deletion under their name', () => {
+  const store = new ObjectStore();
+  const come = (uid: string, name: string, goneAt: number) => {
+    store.put(at(1, uid, name));
+    store.remove(at(2, uid, name), goneAt);
+  };
+  come('x', 'a', 0);
+  come('x', 'b', 100_000);
+  come('y', 'a', 110_000);
+  come('x', 'c', 225_000);
+  expect(store.put(at(1, 'x', 'b')).map(short)).toEqual(['added b/x 1']);
+  expect(store.put(at(1, 'y', 'a'))).toEqual([]);
 });
 
 describe('replace', () => {

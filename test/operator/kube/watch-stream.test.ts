@@ -48,7 +48,13 @@ describe('a watch event', () => {
     expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 410, isExpired: true }));
   });
 
-  test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none', (line) => {
+  test('ERROR may say nothing of use', () => {
+    const line = JSON.stringify({ type: 'ERROR', object: {} });
+    expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 0, message: 'HTTP 0' }));
+  });
+
+  test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none, and the error says why', (line) => {
     expect(() => readWatchEvent(line)).toThrow(NoKubeAnswerError);
+    expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ cause: expect.any(Error) }));
   });
 });

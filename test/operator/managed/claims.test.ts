@@ -133,3 +133,16 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object())).toBeUndefined();
   });
 });
+
+test('of two older claimants the same one is named, whatever else changes in them', () => {
+  const store = new ObjectStore();
+  const claims = new Claims({ name: 'IPPolicy', specIfValid: readPolicies }, store);
+  const put = (next: KubeObject) => {
+    for (const change of store.put(next)) claims.onChange(change);
+  };
+  for (const name of ['a', 'b', 'c']) put(object({ name }, { adopt: 'x' }));
+  const third = object({ name: 'c' }, { adopt: 'x' });
+  expect(claims.rivalOf(third)?.metadata.name).toBe('a');
+  put(object({ name: 'a', version: 2, metadata: { labels: { changed: 'yes' } } }, { adopt: 'x' }));
+  expect(claims.rivalOf(third)?.metadata.name).toBe('a');
+});

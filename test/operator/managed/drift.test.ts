@@ -5,16 +5,19 @@ import { observedSynced } from '../../../src/operator/managed/findings.ts';
 import type { ManagedSpec } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
 
-/** A resource with one field, `size`, which the spec declares to be 1 and the status shows. */
+/** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
-  describe: (_, remote) => ({ size: 'size' in remote ? remote.size : undefined }),
+  describe: (_, remote) => ({ shape: 'round', size: 'size' in remote ? remote.size : undefined }),
 };
 const manage: ManagedSpec = { managementPolicy: 'Manage', deletionPolicy: 'Delete' };
 const observe: ManagedSpec = { ...manage, managementPolicy: 'Observe' };
 const remotes = (size?: number) => new Map(size === undefined ? [] : [['x', { id: 'x', uri: 'http://x', size }]]);
 const shown = (size: number, message: string, status: 'True' | 'False' = 'True') =>
-  object({ status: { id: 'x', size, conditions: [condition('Synced', status, { message })] } }, { adopt: 'x' });
+  object(
+    { status: { id: 'x', shape: 'round', size, conditions: [condition('Synced', status, { message })] } },
+    { adopt: 'x' },
+  );
 
 test.each<[string, ManagedSpec | undefined, KubeObject, ReturnType<typeof remotes>, boolean]>([
   ['one as declared does not', manage, object({}, { externalId: 'x' }), remotes(1), false],

@@ -52,11 +52,29 @@ describe('a failure', () => {
     ['a key that is not accepted', apiError('UNAUTHENTICATED'), { kind: 'terminal', reason: 'AccessDenied' }],
     ['a key that may not', apiError('PERMISSION_DENIED'), { kind: 'terminal', reason: 'AccessDenied' }],
     [
+      'a field that the key may not set',
+      apiError('PERMISSION_DENIED', { '/owner_id': 'only admins may' }),
+      { kind: 'terminal', reason: 'Rejected', message: 'spec.ownerId: only admins may' },
+    ],
+    [
       'too many requests',
       apiError('RATE_LIMITED', {}, 7_000),
-      { kind: 'transient', reason: 'ApiUnavailable', retryAfterMs: 7_000 },
+      {
+        kind: 'transient',
+        reason: 'ApiUnavailable',
+        message: 'The management API is limiting requests; retrying',
+        retryAfterMs: 7_000,
+      },
     ],
-    ['an API in trouble', apiError('UNAVAILABLE'), { kind: 'transient', reason: 'ApiUnavailable' }],
+    [
+      'an API in trouble',
+      apiError('UNAVAILABLE'),
+      {
+        kind: 'transient',
+        reason: 'ApiUnavailable',
+        message: 'The management API is failing (UNAVAILABLE); retrying',
+      },
+    ],
     ['a bug in the API', apiError('INTERNAL_ERROR'), { kind: 'transient', reason: 'ApiUnavailable' }],
     [
       'no answer',
@@ -68,6 +86,7 @@ describe('a failure', () => {
       new KubeError(500, 'x', 'x', 9),
       { kind: 'transient', reason: 'KubernetesError', retryAfterMs: 9 },
     ],
+    ['a token that is being replaced', new KubeError(401, 'x', 'x'), { kind: 'transient', reason: 'KubernetesError' }],
     ['Kubernetes asking for patience', new KubeError(429, 'x', 'x'), { kind: 'transient', reason: 'KubernetesError' }],
     [
       'no permission in Kubernetes',

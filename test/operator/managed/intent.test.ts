@@ -19,7 +19,12 @@ test.each<[string, ReturnType<typeof object>, ReturnType<typeof missingIntent>]>
     object({}, { rotateRequestedAt: 't' }),
     { identity: identity(1), annotations: { [ANNOTATION.rotateHandledAt]: 't' } },
   ],
-  ['nothing, when a create is begun', object({ metadata: { finalizers } }, { createGeneration: '2' }), undefined],
+  [
+    'nothing, when the first create is begun',
+    object({ metadata: { finalizers } }, { createGeneration: '1' }),
+    undefined,
+  ],
+  ['nothing, when a later one is', object({ metadata: { finalizers } }, { createGeneration: '2' }), undefined],
   ['nothing, when there is a resource', object({ metadata: { finalizers } }, { externalId: 'x' }), undefined],
   [
     'only the finalizer, when that was taken away',

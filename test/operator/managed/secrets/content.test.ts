@@ -102,7 +102,10 @@ describe('the body', () => {
     const body = secretBody(credential, spec, 'cr_1', 't0ken');
     expect(body).toMatchObject({
       type: SECRET_TYPE,
-      metadata: { name: 'cred', ownerReferences: [{ kind: 'TunnelCredential', uid: 'u1', controller: true }] },
+      metadata: {
+        name: 'cred',
+        ownerReferences: [{ kind: 'TunnelCredential', uid: 'u1', controller: true, blockOwnerDeletion: true }],
+      },
       data: { token: encode('t0ken'), 'credential-id': encode('cr_1') },
     });
     expect(body.metadata).not.toHaveProperty('resourceVersion');

@@ -1,0 +1,70 @@
+/**
+ * Mutations that no test notices, and why that is right: by file, then by the text of the mutation as the report shows
+ * it, in which `*` stands for anything. Whatever is listed here is not tried.
+ */
+export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'src/retry/backoff.ts': {
+    '* → *Math.min(failures - 1, 31));': 'keeps the power finite; longestMs is reached long before',
+  },
+  'src/api/store/database.ts': {
+    'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
+    'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
+  },
+  'src/operator/controller/api-budget.ts': {
+    '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',
+    'await delay(left * → await delay(left *': 'how long the jitter is; no test asserts a time',
+  },
+  'src/operator/controller/controller.ts': {
+    'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
+  },
+  'src/operator/controller/resync.ts': {
+    'const RETRY_MS = * → *': 'how long to wait; no test asserts a time',
+    '* → this.#schedule(jittered(nextMs, 1.1));': 'how long the jitter is; no test asserts a time',
+    'this.#schedule(0); → this.#schedule(1);': 'a timer of 0 ms takes 1 ms',
+  },
+  'src/operator/kube/kube-object.ts': {
+    '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
+  },
+  'src/operator/kube/watch-cache.ts': {
+    'const PAGE_SIZE = * → *': 'any size of about this will do',
+    'const WATCH_SECONDS = * → *': 'how long to wait; no test asserts a time',
+    'const RETRY = * → *': 'how long to wait; no test asserts a time',
+    'const timeoutSeconds = * → *': 'how long the jitter is; no test asserts a time',
+    'await this.#pause(* → await this.#pause(*': 'how long to wait; no test asserts a time',
+  },
+  'src/operator/managed/claims.ts': {
+    '* → return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA <= ageB;': 'the ages differ in that branch',
+  },
+  'src/operator/managed/creation.ts': {
+    'const MOST_GENERATIONS_AT_ONCE = * → *': 'a limit on what does not end by itself; any small number will do',
+    'for (let attempt = 0; * → *': 'a limit on what does not end by itself; any small number will do',
+  },
+};
+
+export interface Explanations {
+  /** The reason why no test notices this mutation. */
+  reason(file: string, mutation: string): string | undefined;
+  /** Entries for the file that fit none of the mutations that were asked for. */
+  stale(file: string): string[];
+}
+
+export function explanations(explained: typeof EXPLAINED = EXPLAINED): Explanations {
+  const used = new Set<string>();
+  const entries = (file: string) => Object.entries(explained[file] ?? {});
+  return {
+    reason(file, mutation) {
+      const fitting = entries(file).filter(([pattern]) => fits(pattern, mutation));
+      for (const [pattern] of fitting) used.add(`${file}: ${pattern}`);
+      return fitting[0]?.[1];
+    },
+    stale: (file) =>
+      entries(file)
+        .map(([pattern]) => `${file}: ${pattern}`)
+        .filter((entry) => !used.has(entry)),
+  };
+}
+
+function fits(pattern: string, mutation: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(mutation);
+}

@@ -1,0 +1,85 @@
+/** Which test files can notice a change of a source file: those that import it, directly or not. */
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { isNode, parse, walk } from './syntax.ts';
+
+/** What is started as a process, and so imported by nobody: by the files that start it. */
+const STARTED: Readonly<Record<string, readonly string[]>> = {
+  'dev/processes/program.ts': ['src/main.ts'],
+  'test/api/secrets/start.test.ts': ['src/main.ts'],
+  'test/settings/settings.test.ts': ['src/main.ts'],
+};
+
+/** How far to look for a test that notices. Each includes the ones before it. */
+export const REACHES = ['near', 'program', 'all'] as const;
+export type Reach = (typeof REACHES)[number];
+
+/** Rooms whose behaviour shows in the tests of another. */
+const NEAR: Readonly<Record<string, readonly string[]>> = {
+  'src/api/store': ['test/api/crud', 'test/api/secrets'],
+  'src/api/secrets': ['test/api/store'],
+  'src/api/errors': ['test/api/http'],
+  'src/api/crud': ['test/api/http/entity-tags.test.ts', 'test/conformance/conformance.test.ts'],
+};
+
+/** The test files that reach a source file, from the most to the least likely to notice. Paths are relative to `root`. */
+export function testsThatReach(
+  source: string,
+  reach: Reach,
+  imports: ReadonlyMap<string, readonly string[]>,
+): string[] {
+  const importers = new Map<string, string[]>();
+  for (const [file, imported] of imports) {
+    for (const one of imported) importers.set(one, [...(importers.get(one) ?? []), file]);
+  }
+  const reached = new Set([source]);
+  for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
+  return [...reached]
+    .filter((file) => file.endsWith('.test.ts') && !file.endsWith('.deep.test.ts'))
+    .map((file) => ({ file, distance: distance(source, file) }))
+    .filter(({ file, distance }) => REACHES.indexOf(reachOf(source, file, distance)) <= REACHES.indexOf(reach))
+    .sort((a, b) => a.distance - b.distance || a.file.localeCompare(b.file))
+    .map(({ file }) => file);
+}
+
+function reachOf(source: string, test: string, distance: number): Reach {
+  const near = NEAR[dirname(source)] ?? [];
+  if (distance <= 1 || near.some((path) => test === path || test.startsWith(`${path}/`))) return 'near';
+  return test.split('/')[1] === source.split('/')[1] ? 'program' : 'all';
+}
+
+/** 0: its own test; 1: a test of its folder or below; then one more for each folder up. */
+function distance(source: string, test: string): number {
+  const mirrored = source.replace(/^src\//, 'test/');
+  if (test === mirrored.replace(/\.ts$/, '.test.ts')) return 0;
+  let steps = 1;
+  for (let folder = dirname(mirrored); folder !== '.'; folder = dirname(folder), steps++) {
+    if (test.startsWith(`${folder}/`)) return steps;
+  }
+  return steps;
+}
+
+/** For each file, the files of the project that it imports; types do not count. Paths are relative to `root`. */
+export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
+  return new Map(
+    files
+      .filter((file) => /^(src|dev|test|scripts)\/.*\.ts$/.test(file))
+      .map((file) => {
+        const specifiers = importedBy(readFileSync(join(root, file), 'utf8'));
+        const imported = specifiers.map((specifier) => relative(root, resolve(root, dirname(file), specifier)));
+        return [file, [...imported, ...(STARTED[file] ?? [])]];
+      }),
+  );
+}
+
+/** The relative specifiers, of `import`, `export … from` and `import('…')`. */
+function importedBy(source: string): string[] {
+  const found: string[] = [];
+  walk(parse(source), (node) => {
+    const from = isNode(node.source) ? node.source.value : undefined;
+    const typesOnly = [node.importKind, node.exportKind].includes('type');
+    if (typeof from === 'string' && from.startsWith('.') && !typesOnly) found.push(from);
+    return true;
+  });
+  return found;
+}

@@ -1,0 +1,76 @@
+/** Runs test files of a sandbox in a process that may be killed, and starts a new one when it was. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Answer } from './runner.ts';
+import type { Sandbox } from './sandbox.ts';
+
+export type Verdict =
+  | { readonly outcome: 'killed'; readonly test: string }
+  | { readonly outcome: 'timed out' }
+  | { readonly outcome: 'survived' };
+
+export interface TestRunner {
+  /** @param changed the file of the sandbox that was written since the last run. */
+  run(changed: string, test: string, timeoutMs: number): Promise<Verdict>;
+  stop(): Promise<void>;
+}
+
+export function testRunner(sandbox: Sandbox): TestRunner {
+  let runner: Promise<ChildProcess> | undefined;
+  const path = (file: string) => join(sandbox.root, file);
+
+  async function start(): Promise<ChildProcess> {
+    // A group of its own: whatever a test has started dies with it.
+    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root], {
+      cwd: sandbox.root,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: { ...process.env, NODE_NO_WARNINGS: '1' },
+    });
+    await once(started, 'message');
+    return started;
+  }
+
+  async function kill(): Promise<void> {
+    const running = await runner;
+    runner = undefined;
+    if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const ended = once(running, 'exit');
+    process.kill(-running.pid, 'SIGKILL');
+    await ended;
+  }
+
+  return {
+    async run(changed, test, timeoutMs) {
+      runner ??= start();
+      const running = await runner;
+      const answer = new Promise<Verdict>((resolve) => {
+        const timer = setTimeout(() => resolve({ outcome: 'timed out' }), timeoutMs);
+        const settle = (verdict: Verdict) => {
+          clearTimeout(timer);
+          running.off('exit', died);
+          resolve(verdict);
+        };
+        const died = () => settle({ outcome: 'killed', test: 'the process that runs the tests ended' });
+        running.once('exit', died);
+        running.once('message', (message) => {
+          const { failed } = Answer.parse(message);
+          settle(failed === undefined ? { outcome: 'survived' } : { outcome: 'killed', test: failed });
+        });
+      });
+      running.send({ changed: path(changed), test: path(test) });
+      const verdict = await answer;
+      if (verdict.outcome === 'timed out' || running.exitCode !== null) await kill();
+      return verdict;
+    },
+    async stop() {
+      const running = await runner;
+      if (!running?.connected) return;
+      const ended = once(running, 'exit');
+      running.disconnect();
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000).unref())]);
+      await kill();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * A process that runs test files of a sandbox as often as it is told to, with one Vitest: its start, and that of
+ * PostgreSQL and the control plane, are paid once. The process that forks it kills it when a run takes too long.
+ */
+import { createVitest } from 'vitest/node';
+import { z } from 'zod';
+
+/** Sent to the runner: this file has changed, run that test file. Both are absolute paths. */
+export const Order = z.object({ changed: z.string(), test: z.string() });
+/** Sent back, and once when the runner is ready: the name of the test that failed, if any. */
+export const Answer = z.object({ failed: z.string().optional() });
+
+async function main(root: string): Promise<void> {
+  const vitest = await createVitest('test', {
+    root,
+    watch: false,
+    bail: 1,
+    maxWorkers: 1,
+    reporters: [{}],
+    // A mutant that never answers is as dead as one that answers wrongly. Tests that need longer say so themselves.
+    testTimeout: 10_000,
+    hookTimeout: 60_000,
+  });
+  await vitest.standalone();
+  const all = await vitest.globTestSpecifications();
+
+  async function run({ changed, test }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
+    vitest.invalidateFile(changed);
+    const specifications = all.filter(({ moduleId }) => moduleId === test);
+    if (specifications.length === 0) throw new Error(`${test} is no test file`);
+    const { testModules, unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
+    // Those of earlier runs are among them.
+    const module = testModules.find(({ moduleId }) => moduleId === test);
+    if (unhandledErrors.length === 0 && module?.ok()) return {};
+    const [first] = module?.children.allTests('failed') ?? [];
+    return { failed: first?.fullName ?? 'the file itself' };
+  }
+
+  process.on('message', async (message) => {
+    process.send?.(await run(Order.parse(message)));
+  });
+  process.on('disconnect', () => vitest.exit(true));
+  process.send?.({});
+}
+
+const [, script, root] = process.argv;
+if (script === import.meta.filename && root !== undefined) await main(root);

@@ -1,0 +1,107 @@
+/**
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>]
+ *
+ * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
+ * paths are files or folders, `src/api src/operator src/retry src/settings` by default. `--reach near` (default) runs
+ * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
+ * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
+ * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--list` only prints the mutations.
+ *
+ * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
+ * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason.
+ */
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { explanations } from '../dev/mutation/explained.ts';
+import { type Mutant, mutantsOf } from '../dev/mutation/mutant.ts';
+import { importsOf, REACHES } from '../dev/mutation/reach.ts';
+import { figures, isDead, type Outcome, openReport } from '../dev/mutation/report.ts';
+import { testRunner } from '../dev/mutation/run-tests.ts';
+import { sample } from '../dev/mutation/sample.ts';
+import { createSandbox } from '../dev/mutation/sandbox.ts';
+import { trials } from '../dev/mutation/trial.ts';
+import { rejectedByTypes } from '../dev/mutation/type-check.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    reach: { type: 'string', default: 'near' },
+    sample: { type: 'string' },
+    seed: { type: 'string' },
+    minutes: { type: 'string' },
+    list: { type: 'boolean', default: false },
+  },
+});
+const reach = z.enum(REACHES).parse(values.reach);
+const seed = Number(values.seed ?? randomInt(1_000_000));
+let deadline = performance.now() + Number(values.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
+const paths = positionals.length > 0 ? positionals : ['src/api', 'src/operator', 'src/retry', 'src/settings'];
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;
+
+// The mutant under way is finished: what is known is kept, and nothing stays behind.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (deadline = 0));
+
+const sandbox = createSandbox(ROOT);
+const runner = testRunner(sandbox);
+const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
+const { reason, stale } = explanations();
+
+const files = sandbox.files.filter((file) => file.endsWith('.ts') && paths.some((path) => isWithin(file, path)));
+const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(sandbox.root, file), 'utf8')));
+const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
+const chosen = values.sample === undefined ? unexplained : sample(unexplained, Number(values.sample), seed);
+
+function isWithin(file: string, path: string): boolean {
+  return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);
+}
+
+/** Mutants by file that no test reaches, within the reach. */
+const untested = new Map<string, number>();
+
+/** Tries what is not known to be noticed, until the time is up. */
+async function tryAll(): Promise<Outcome[]> {
+  const { try: attempt } = trials({ sandbox, runner, imports: importsOf(sandbox.root, sandbox.files), reach, say });
+  const rejected = rejectedByTypes(
+    sandbox,
+    chosen.filter((mutant) => report.find(mutant) === undefined),
+  );
+  for (const mutant of rejected) report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
+  const outcomes: Outcome[] = [];
+  for (const mutant of chosen) {
+    let outcome = report.find(mutant)?.outcome;
+    if (outcome === undefined || !isDead(outcome)) {
+      if (performance.now() > deadline) continue;
+      const startedAt = performance.now();
+      const found = await attempt(mutant);
+      report.add(mutant, { ...found, reach, ms: Math.round(performance.now() - startedAt) });
+      outcome = found.outcome;
+    }
+    outcomes.push(outcome);
+    if (outcome === 'survived') say(`survived  ${where(mutant)}`);
+    if (outcome === 'untested') untested.set(mutant.file, (untested.get(mutant.file) ?? 0) + 1);
+  }
+  return outcomes;
+}
+
+try {
+  if (values.list) for (const mutant of chosen) say(where(mutant));
+  const outcomes = values.list ? [] : await tryAll();
+  const outdated = files.flatMap(stale);
+  for (const entry of outdated) say(`explained, but there is no such mutation  ${entry}`);
+  const left = chosen.length - outcomes.length;
+  say(
+    `${chosen.length} mutants, seed ${seed}: ${figures(outcomes)}, ${left} not tried; ` +
+      `beside them ${all.length - unexplained.length} explained`,
+  );
+  for (const [file, count] of untested) say(`untested  ${file}: ${count}`);
+  if (outdated.length > 0 || outcomes.includes('survived')) process.exitCode = 1;
+} finally {
+  await runner.stop();
+  sandbox.remove();
+}

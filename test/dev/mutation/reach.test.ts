@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importsOf, type Reach, testsThatReach } from '../../../dev/mutation/reach.ts';
+
+const IMPORTS = new Map([
+  ['test/api/store/a.test.ts', ['src/api/store/a.ts']],
+  ['test/api/store/other.test.ts', ['src/api/store/b.ts']],
+  ['test/api/store/far.test.ts', ['src/api/store/c.ts']],
+  ['test/api/crud/d.test.ts', ['src/api/store/b.ts']],
+  ['test/api/http/e.test.ts', ['src/api/store/b.ts']],
+  ['test/e2e/f.test.ts', ['dev/processes/program.ts']],
+  ['test/e2e/f.deep.test.ts', ['dev/processes/program.ts']],
+  ['dev/processes/program.ts', ['src/main.ts']],
+  ['src/main.ts', ['src/api/store/b.ts']],
+  ['src/api/store/b.ts', ['src/api/store/a.ts']],
+  ['src/api/store/a.ts', []],
+  ['src/api/store/c.ts', []],
+]);
+
+describe('the tests that can notice', () => {
+  const near = ['test/api/store/a.test.ts', 'test/api/store/other.test.ts', 'test/api/crud/d.test.ts'];
+  test.each<[Reach, string[]]>([
+    ['near', near],
+    ['program', [...near, 'test/api/http/e.test.ts']],
+    ['all', [...near, 'test/api/http/e.test.ts', 'test/e2e/f.test.ts']],
+  ])('within reach "%s", the nearest first', (reach, expected) => {
+    expect(testsThatReach('src/api/store/a.ts', reach, IMPORTS)).toEqual(expected);
+  });
+});
+
+test('imports are read from the files; types are none, and a program is reached by those that start it', () => {
+  const root = join(import.meta.dirname, '../../..');
+  const files = ['dev/processes/program.ts', 'src/operator/managed/disposal.ts', 'README.md', 'src/main.ts'];
+  const imports = importsOf(root, files);
+  expect([...imports.keys()]).toEqual(files.filter((file) => file.endsWith('.ts')));
+  expect(imports.get('dev/processes/program.ts')).toContain('src/main.ts');
+  expect(imports.get('src/operator/managed/disposal.ts')).toContain('src/operator/managed/identity.ts');
+  expect(imports.get('src/operator/managed/disposal.ts')).not.toContain('src/operator/managed/managed-object.ts');
+  expect(imports.get('src/main.ts')).toContain('src/api/server.ts');
+});

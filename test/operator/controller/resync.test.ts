@@ -1,0 +1,119 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
+import { Resync, type ResyncKind } from '../../../src/operator/controller/resync.ts';
+import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import type { Remote } from '../../../src/operator/managed/external.ts';
+import { readPolicies } from '../../../src/operator/managed/spec.ts';
+import { object } from '../objects.ts';
+
+const running: Resync[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((resync) => resync.stop()));
+});
+
+/** A family whose list is `listed`, for objects that are right as soon as their resource exists. */
+function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs = 3_600_000) {
+  const store = new ObjectStore();
+  const registry = new Registry();
+  const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
+  let lists = 0;
+  const kind: ResyncKind = {
+    name: 'IPPolicy',
+    specIfValid: readPolicies,
+    describe: () => ({}),
+    external: {
+      changes: () => [],
+      async *all() {
+        lists++;
+        yield* listed();
+      },
+    },
+  };
+  const metrics = createControllerMetrics(registry);
+  const resync = new Resync({ kind, store, queue, everyMs, metrics, log: pino({ level: 'silent' }) });
+  running.push(resync);
+  const counted = async (result: string) => {
+    const label = `tunnel_operator_resyncs_total{kind="IPPolicy",result="${result}"} `;
+    const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(label));
+    return Number(line?.slice(label.length) ?? 0);
+  };
+  return { store, queue, resync, counted, lists: () => lists };
+}
+
+const remote = (id: string): Remote => ({ id, uri: `http://api/${id}` });
+const owner = (name: string, version = 1) => object({ name, version }, { externalId: name });
+
+describe('a resync', () => {
+  test('queues the objects whose resource is gone, and no others', async () => {
+    const { store, queue, resync, counted } = setUp(() => [remote('a'), remote('c')]);
+    for (const name of ['a', 'b', 'c', 'd']) store.put(owner(name));
+    resync.start();
+    await waitFor('the comparison', async () => (await counted('success')) === 1);
+    expect([await queue.get(), await queue.get(), queue.depth]).toEqual(['ns/b', 'ns/d', 0]);
+  });
+
+  test('does not list a family that has no object, and one for the sake of a single object', async () => {
+    const none = setUp(() => []);
+    none.resync.start();
+    await waitFor('the comparison', async () => (await none.counted('success')) === 1);
+    expect(none.lists()).toBe(0);
+
+    const one = setUp(() => []);
+    one.store.put(owner('a'));
+    one.resync.start();
+    await waitFor('the comparison', async () => (await one.counted('success')) === 1);
+    expect(one.lists()).toBe(1);
+  });
+
+  test('leaves an object alone that changed or came during the listing', async () => {
+    const { store, queue, resync, counted } = setUp(async function* () {
+      store.put(owner('a', 2));
+      store.put(owner('new'));
+      yield* [];
+    });
+    for (const name of ['a', 'b']) store.put(owner(name));
+    resync.start();
+    await waitFor('the comparison', async () => (await counted('success')) === 1);
+    expect([await queue.get(), queue.depth]).toEqual(['ns/b', 0]);
+  });
+
+  test('is repeated, and after a failure as well', async () => {
+    const { store, resync, counted } = setUp(async function* () {
+      if ((await counted('error')) === 0) throw new Error('the API is down');
+      yield* [];
+    }, 1);
+    store.put(owner('a'));
+    resync.start();
+    await waitFor('two comparisons', async () => (await counted('success')) >= 2);
+    expect(await counted('error')).toBe(1);
+  });
+
+  test('that is told to stop ends with the next resource, queues nothing and is not repeated', async () => {
+    const held = Promise.withResolvers<void>();
+    const { store, queue, resync, counted, lists } = setUp(async function* () {
+      yield remote('x');
+      await held.promise;
+      yield remote('y');
+      throw new Error('the listing went on');
+    }, 1);
+    store.put(owner('a'));
+    resync.start();
+    await waitFor('the listing', () => lists() === 1);
+    let hasStopped = false;
+    const stopped = resync.stop().then(() => {
+      hasStopped = true;
+    });
+    await turn();
+    expect(hasStopped).toBe(false);
+    held.resolve();
+    await stopped;
+    resync.start();
+    await turn();
+    expect([queue.depth, lists(), await counted('success'), await counted('error')]).toEqual([0, 1, 0, 0]);
+  });
+});

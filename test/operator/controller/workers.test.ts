@@ -1,0 +1,254 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
+import { SettledVersions } from '../../../src/operator/controller/settled.ts';
+import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
+import { Workers, type WorkersOptions } from '../../../src/operator/controller/workers.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import type { ShownFailure } from '../../../src/operator/managed/status.ts';
+import { object } from '../objects.ts';
+
+type Reconcile = WorkersOptions['reconciler']['reconcile'];
+
+const queues: WorkQueue[] = [];
+afterEach(() => {
+  for (const queue of queues.splice(0)) queue.shutDown();
+});
+
+/** Workers whose reconcile is `reconcile`, for the object `ns/a`. */
+function setUp(reconcile: Reconcile, concurrency = 1, written = Promise.resolve()) {
+  const store = new ObjectStore();
+  const registry = new Registry();
+  const settled = new SettledVersions();
+  const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
+  queues.push(queue);
+  const shown: ShownFailure[] = [];
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => void lines.push(line) });
+  const workers = new Workers({
+    name: 'IPPolicy',
+    concurrency,
+    queue,
+    store,
+    settled,
+    reconciler: {
+      reconcile,
+      async recordFailure(_, failure) {
+        shown.push(failure);
+        await written;
+        return object({ version: 9 });
+      },
+    },
+    metrics: createControllerMetrics(registry),
+    log,
+  });
+  store.put(object());
+  /** The value of a metric with exactly these labels. */
+  const metric = async (name: string, labels: string) => {
+    const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(`${name}{${labels}} `));
+    return line === undefined ? undefined : Number(line.split(' ').at(-1));
+  };
+  const results = (result: string) =>
+    metric('controller_runtime_reconcile_total', `controller="IPPolicy",result="${result}"`);
+  return { store, settled, queue, workers, shown, metric, results, levels: () => lines.map(levelOf).filter(Boolean) };
+}
+
+const OF_KIND = 'controller="IPPolicy"';
+/** Of lines about failures. */
+const levelOf = (line: string) => {
+  const { level, reason }: { level: number; reason?: string } = JSON.parse(line);
+  return reason && { 20: 'debug', 40: 'warn' }[level];
+};
+const done = (of: KubeObject) => Promise.resolve({ object: of });
+
+describe('a reconcile', () => {
+  test('that succeeds settles the version that it leaves', async () => {
+    const { queue, workers, settled, results, metric } = setUp(() => done(object({ version: 3 })));
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the reconcile', async () => (await results('success')) === 1);
+    expect(settled.covers(object({ version: 3 }))).toBe(true);
+    expect(settled.covers(object({ version: 4 }))).toBe(false);
+    expect(await metric('controller_runtime_active_workers', OF_KIND)).toBe(0);
+    expect(await metric('controller_runtime_reconcile_time_seconds_count', OF_KIND)).toBe(1);
+    queue.shutDown();
+    await workers.stopped();
+  });
+
+  test('may ask for another one later', async () => {
+    let times = 0;
+    const { queue, workers, results } = setUp(async (of) => {
+      times++;
+      return times === 1 ? { object: of, requeueAfterMs: 1 } : { object: of };
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the second', async () => (await results('success')) === 1);
+    expect(await results('requeue_after')).toBe(1);
+  });
+
+  test('that failed is repeated, and forgotten once it succeeds', async () => {
+    let times = 0;
+    const { queue, workers, settled, results, metric } = setUp(async (of) => {
+      if (++times < 3) throw new Error('down');
+      return { object: of };
+    });
+    settled.set(object());
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the success', async () => (await results('success')) === 1);
+    expect(await results('error')).toBe(2);
+    expect(queue.failures('ns/a')).toBe(0);
+    expect(await metric('controller_runtime_reconcile_errors_total', OF_KIND)).toBe(2);
+    expect(await metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND)).toBeUndefined();
+  });
+
+  test('of a stale object is repeated, and is no error', async () => {
+    let times = 0;
+    const { queue, workers, results, levels } = setUp(async (of) => {
+      if (++times === 1) throw new StaleObject('x');
+      return { object: of };
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the success', async () => (await results('success')) === 1);
+    expect([await results('requeue'), await results('error'), levels()]).toEqual([1, undefined, []]);
+  });
+});
+
+describe('a failure', () => {
+  test('that only a change can help shows at once, and is one warning however often it repeats', async () => {
+    let times = 0;
+    const { queue, workers, settled, shown, metric, levels } = setUp(async () => {
+      if (++times > 3) return new Promise(() => {});
+      throw new Blocked('SecretConflict', 'taken');
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('a fourth attempt', () => times === 4);
+    expect(shown).toEqual(Array(3).fill({ reason: 'SecretConflict', message: 'taken', keepReady: false }));
+    expect(levels()).toEqual(['warn', 'debug', 'debug']);
+    expect(await metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND)).toBe(3);
+    // The status that says so is our own write.
+    expect(settled.covers(object({ version: 9 }))).toBe(true);
+  });
+
+  test('is a warning again after a success, and in an object that was deleted and made anew', async () => {
+    let times = 0;
+    const { queue, workers, results, levels } = setUp(async (of) => {
+      if (++times !== 2) throw new Blocked('SecretConflict', 'taken');
+      queue.addAfter('ns/a', 1);
+      return { object: of };
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('a success, and a failure after it', async () => ((await results('error')) ?? 0) >= 2);
+    expect(levels().slice(0, 2)).toEqual(['warn', 'warn']);
+    workers.onChange({ type: 'deleted', key: 'ns/a', object: object() });
+    const before = levels().length;
+    queue.add('ns/a');
+    await waitFor('another failure', () => levels().length > before);
+    expect(levels()[before]).toBe('warn');
+  });
+
+  test('is written before the worker goes on', async () => {
+    const held = Promise.withResolvers<void>();
+    const began: string[] = [];
+    const reconcile: Reconcile = async (of) => {
+      began.push(of.metadata.name);
+      if (of.metadata.name === 'a') throw new Blocked('SecretConflict', 'taken');
+      return { object: of };
+    };
+    const { store, queue, workers, shown, results } = setUp(reconcile, 1, held.promise);
+    store.put(object({ name: 'b' }));
+    for (const name of ['a', 'b']) queue.add(`ns/${name}`);
+    workers.start();
+    await waitFor('the failure', () => shown.length === 1);
+    expect(began).toEqual(['a']);
+    held.resolve();
+    await waitFor('the other', async () => (await results('success')) === 1);
+  });
+
+  test('that passes shows only at the third time', async () => {
+    let times = 0;
+    const { queue, workers, shown, results } = setUp(async (of) => {
+      if (++times <= 3) throw new Error('down');
+      return { object: of };
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the success', async () => (await results('success')) === 1);
+    expect(shown.map(({ keepReady }) => keepReady)).toEqual([true]);
+  });
+
+  test('of a version that is not the newest any more does not show', async () => {
+    const { store, queue, workers, shown, results } = setUp(async (of) => {
+      if (of.metadata.resourceVersion === '2') return { object: of };
+      store.put(object({ version: 2 }));
+      throw new Blocked('SecretConflict', 'taken');
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the success', async () => (await results('success')) === 1);
+    expect(shown).toEqual([]);
+  });
+});
+
+describe('workers', () => {
+  test('work on as many objects at a time as they are many, and on one object one at a time', async () => {
+    const held = Promise.withResolvers<void>();
+    const began: string[] = [];
+    const { store, queue, workers, metric } = setUp(async (of) => {
+      began.push(of.metadata.name);
+      await held.promise;
+      return { object: of };
+    }, 2);
+    for (const name of ['b', 'c']) store.put(object({ name }));
+    workers.start();
+    for (const name of ['a', 'b', 'c']) queue.add(`ns/${name}`);
+    await waitFor('two reconciles', () => began.length === 2);
+    expect([began, queue.depth]).toEqual([['a', 'b'], 1]);
+    expect(await metric('controller_runtime_active_workers', OF_KIND)).toBe(2);
+    expect(await metric('controller_runtime_max_concurrent_reconciles', OF_KIND)).toBe(2);
+
+    queue.shutDown();
+    let haveStopped = false;
+    const stopped = workers.stopped().then(() => {
+      haveStopped = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(haveStopped).toBe(false);
+    held.resolve();
+    await stopped;
+    expect(began).toEqual(['a', 'b']);
+  });
+
+  test('leave an object alone that is gone, and know nothing of it any more', async () => {
+    const { store, queue, workers, settled, results } = setUp(async (of) => {
+      store.remove(of);
+      throw new Error('down');
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the failure', async () => (await results('error')) === 1);
+    await waitFor('the end of it', () => queue.failures('ns/a') === 0);
+    queue.add('ns/a');
+    await waitFor('the queue to be empty', () => queue.depth === 0);
+    expect([await results('error'), settled.covers(object())]).toEqual([1, false]);
+  });
+
+  test('forget what is deleted, and nothing that changes', () => {
+    const { workers, queue, settled } = setUp(done);
+    const change = { key: 'ns/a', object: object() };
+    settled.set(object());
+    queue.addRateLimited('ns/a');
+    workers.onChange({ type: 'updated', ...change, previous: object() });
+    expect([settled.covers(object()), queue.failures('ns/a')]).toEqual([true, 1]);
+    workers.onChange({ type: 'deleted', ...change });
+    expect([settled.covers(object()), queue.failures('ns/a')]).toEqual([false, 0]);
+  });
+});

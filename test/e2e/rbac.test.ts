@@ -18,6 +18,7 @@ import {
   CREDENTIALS,
   credential,
   eventually,
+  LEASES,
   manifest,
   POLICIES,
   policy,
@@ -187,6 +188,44 @@ describe('without a permission', async () => {
     expect(await kubectl(['patch', 'clusterrole', role, '-p', granted])).toMatchObject({ code: 0 });
     await started;
     expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
+  });
+});
+
+describe('with a token that is replaced and then refused', async () => {
+  const stack = await startStack({ prefix: 'replaced', operators: 0 });
+  const { namespace } = stack;
+  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const tokenFile = join(folder, `${namespace}.token`);
+
+  async function useToken(secret: string): Promise<void> {
+    await stack.run('create', 'secret', 'generic', secret);
+    const bound = ['--bound-object-kind=Secret', `--bound-object-name=${secret}`];
+    await writeFile(tokenFile, (await stack.run('create', 'token', 'operator', ...bound)).stdout);
+  }
+
+  test('the operator keeps its lead', async () => {
+    const config = parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...config, users: [{ name: 'operator', user: { tokenFile } }] }));
+    await useToken('first');
+    const operator = await stack.operate({ kubeconfig: file, leaderElect: true, leaseMs: 6_000 });
+    let hasLead = true;
+    void operator.lostLead.then(() => {
+      hasLead = false;
+    });
+    await stack.apply(policy('before'));
+    await stack.ready(POLICIES, 'before');
+    await useToken('second');
+    await stack.run('delete', 'secret', 'first');
+    await eventually(async () => {
+      expect(await stack.metric('rest_client_requests_total', { code: '401' })).toBeGreaterThan(0);
+    });
+    await stack.apply(policy('after'));
+    await stack.ready(POLICIES, 'after');
+    const renewed = async () => (await stack.find(LEASES, 'tunnel-operator'))?.metadata.resourceVersion;
+    const before = await renewed();
+    await eventually(async () => expect(await renewed()).not.toBe(before));
+    expect(hasLead).toBe(true);
   });
 });
 

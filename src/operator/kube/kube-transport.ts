@@ -54,15 +54,9 @@ export class KubeTransport {
    */
   async send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const response = await this.#sendOnce(method, path, options);
-    if (response.statusCode !== 401) {
-      this.#credentials.accepted();
-      return response;
-    }
+    if (response.statusCode !== 401) return response;
     await response.body.dump();
-    this.#credentials.refused();
-    const again = await this.#sendOnce(method, path, options);
-    if (again.statusCode === 401) this.#credentials.refused();
-    return again;
+    return this.#sendOnce(method, path, options);
   }
 
   async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
@@ -70,7 +64,8 @@ export class KubeTransport {
     // What client-go counts when there was no response.
     let code = '<error>';
     try {
-      const { headers, dispatcher } = await this.#credentials.get();
+      const credentials = await this.#credentials.get();
+      const { headers, dispatcher } = credentials;
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
@@ -88,6 +83,7 @@ export class KubeTransport {
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });
       code = String(response.statusCode);
+      if (response.statusCode === 401) this.#credentials.refused(credentials);
       return response;
     } catch (cause) {
       if (options.signal?.aborted) throw cause;

@@ -30,7 +30,7 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 export { etagOf } from './entity-tags.ts';
-export { ApiError, isNotFound, NoAnswerError } from './errors.ts';
+export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';
 
@@ -108,7 +108,7 @@ export function createClient(options: ClientOptions) {
     /** Waits for the calls in flight. */
     close: () => transport.close(),
 
-    /** Aborts the calls in flight: they fail with NoAnswerError. */
+    /** Aborts the calls in flight: they fail with ApiUnreachableError. */
     destroy: () => transport.destroy(),
   };
 }

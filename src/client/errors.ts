@@ -29,8 +29,8 @@ export class ApiError extends Error {
  * No usable answer: connection refused or cut, timeout, or a body that is not the API's (a proxy's error page).
  * Whether the request took effect is unknown.
  */
-export class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError';
+export class ApiUnreachableError extends Error {
+  override readonly name = 'ApiUnreachableError';
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
 

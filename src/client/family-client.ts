@@ -11,7 +11,7 @@ export interface Page<T> {
   next: string | undefined;
 }
 
-/** The calls of one family. All throw ApiError or NoAnswerError. */
+/** The calls of one family. All throw ApiError or ApiUnreachableError. */
 export interface FamilyClient<R extends Resource> {
   create(body: Create<R>, options?: CreateOptions): Promise<View<R>>;
   get(id: string, options?: CallOptions): Promise<View<R>>;

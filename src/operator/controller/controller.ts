@@ -25,7 +25,7 @@ import { looksSettled } from '../managed/spec.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { Resync } from './resync.ts';
-import { SettledVersions } from './settled.ts';
+import { SettledVersions } from './settled-versions.ts';
 import { WorkQueue } from './work-queue.ts';
 import { Workers } from './workers.ts';
 

@@ -9,7 +9,7 @@ import type { ManagedReconciler } from '../managed/reconciler.ts';
 import type { ShownFailure } from '../managed/status.ts';
 import { reactionTo } from './failure-policy.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import type { SettledVersions } from './settled.ts';
+import type { SettledVersions } from './settled-versions.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkersOptions {

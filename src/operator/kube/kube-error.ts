@@ -43,8 +43,8 @@ export class KubeError extends Error {
 }
 
 /** No usable answer; whether the request took effect is unknown. */
-export class NoKubeAnswerError extends Error {
-  override readonly name = 'NoKubeAnswerError';
+export class KubeUnreachableError extends Error {
+  override readonly name = 'KubeUnreachableError';
 }
 
 /** The error for a response with a Status body, or with a proxy's error page. */

@@ -8,7 +8,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { KubeCredentials } from './kube-credentials.ts';
-import { NoKubeAnswerError } from './kube-error.ts';
+import { KubeUnreachableError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
 
 export interface KubeTransportOptions {
@@ -50,7 +50,7 @@ export class KubeTransport {
   /**
    * Returns the response whatever its status; the caller reads the body or destroys it. After a 401, which has no
    * effect on the server, sends the request once more with new credentials.
-   * @throws NoKubeAnswerError, or the reason of an aborted signal
+   * @throws KubeUnreachableError, or the reason of an aborted signal
    */
   async send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const response = await this.#sendOnce(method, path, options);
@@ -88,7 +88,7 @@ export class KubeTransport {
     } catch (cause) {
       if (options.signal?.aborted) throw cause;
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new NoKubeAnswerError(`${method} ${path}: ${why}`, { cause });
+      throw new KubeUnreachableError(`${method} ${path}: ${why}`, { cause });
     } finally {
       const { host } = this.#server;
       this.#options.metrics?.requests.inc({ method, code, host });

@@ -1,7 +1,7 @@
 /** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
-import { ApiError, NoAnswerError } from '../../client/errors.ts';
+import { ApiError, ApiUnreachableError } from '../../client/errors.ts';
 import { REASON } from '../contract/reasons.ts';
-import { KubeError, NoKubeAnswerError } from '../kube/kube-error.ts';
+import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
 import { camelCase } from './camel-case.ts';
 import { Blocked, StaleObject } from './external.ts';
 
@@ -17,11 +17,11 @@ export function classify(error: unknown): Failure {
   if (error instanceof StaleObject) return { kind: 'stale' };
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
   if (error instanceof ApiError) return classifyApiError(error);
-  if (error instanceof NoAnswerError) {
+  if (error instanceof ApiUnreachableError) {
     return transient(REASON.apiUnavailable, 'The management API does not respond; retrying', error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
-  if (error instanceof NoKubeAnswerError) {
+  if (error instanceof KubeUnreachableError) {
     return transient(REASON.kubernetesError, 'The Kubernetes API does not respond; retrying');
   }
   return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');

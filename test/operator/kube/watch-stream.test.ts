@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NoKubeAnswerError } from '../../../src/operator/kube/kube-error.ts';
+import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { linesOf, readWatchEvent } from '../../../src/operator/kube/watch-stream.ts';
 import { object } from '../objects.ts';
 
@@ -49,6 +49,6 @@ describe('a watch event', () => {
   });
 
   test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none', (line) => {
-    expect(() => readWatchEvent(line)).toThrow(NoKubeAnswerError);
+    expect(() => readWatchEvent(line)).toThrow(KubeUnreachableError);
   });
 });

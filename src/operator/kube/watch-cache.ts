@@ -11,6 +11,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { backoff } from '../../retry/backoff.ts';
+import { FailureLog } from './failure-log.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
@@ -37,6 +38,7 @@ export class WatchCache {
   readonly store = new ObjectStore();
   readonly #api: KubeApi;
   readonly #options: WatchCacheOptions;
+  readonly #failures: FailureLog;
   readonly #handlers: ChangeHandler[] = [];
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
@@ -48,6 +50,7 @@ export class WatchCache {
   constructor(api: KubeApi, options: WatchCacheOptions) {
     this.#api = api;
     this.#options = options;
+    this.#failures = new FailureLog(options.log);
   }
 
   /** Notifies the handler of every change from now on, after the handlers added before it. */
@@ -91,7 +94,7 @@ export class WatchCache {
   }
 
   async #run(): Promise<void> {
-    const { log, type } = this.#options;
+    const { type } = this.#options;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       const heardBefore = this.#lastHeard;
@@ -109,7 +112,7 @@ export class WatchCache {
         const phase = this.#version === undefined ? 'list' : 'watch';
         this.#count(`${phase}-failed`);
         if (error instanceof KubeError && error.isForbidden) this.#noteForbidden(phase, error);
-        else log.warn({ err: error, resource: type.plural, failures }, `${phase} failed; will resume`);
+        else this.#failures.warn(error, `${phase} failed; will resume`, { resource: type.plural, failures });
       }
       await this.#pause(failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY));
     }
@@ -175,6 +178,7 @@ export class WatchCache {
 
   #heard(): void {
     this.#forbidden = undefined;
+    this.#failures.succeeded();
     this.#lastHeard = Date.now();
   }
 

@@ -36,8 +36,8 @@ test.each([
 
 describe('a failure', () => {
   test.each([
-    ['StaleObject', new StaleObject('x'), { kind: 'stale' }],
-    ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale' }],
+    ['StaleObject', new StaleObject('x'), { kind: 'stale', reason: 'KubernetesError', message: 'x' }],
+    ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale', message: 'x' }],
     ['an object that is gone', new KubeError(404, 'NotFound', 'x'), { kind: 'stale' }],
     [
       'Blocked',

@@ -67,14 +67,14 @@ export function createClient(options: ClientOptions) {
     async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'PUT', path, body, ...call });
-      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+      return read(ruleSetAnswer, answer).ip_policy_rules;
     },
 
     /** All rules of one policy. */
     async rulesOf(policyId: string, call: CallOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
-      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+      return read(ruleSetAnswer, answer).ip_policy_rules;
     },
 
     /** Leaves a reserved domain without a certificate. */

@@ -2,7 +2,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { KubeError, KubeUnreachableError, kubeErrorFrom } from './kube-error.ts';
+import { describeBody, KubeError, KubeUnreachableError, kubeErrorFrom } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
 import { KubeTransport, type KubeTransportOptions, type Method, type SendOptions } from './kube-transport.ts';
 import { linesOf, readWatchEvent, type WatchEvent } from './watch-stream.ts';
@@ -138,11 +138,13 @@ export class KubeApi {
   async #call(method: Method, path: string, options: Omit<SendOptions, 'endless'> = {}): Promise<unknown> {
     const response = await this.#transport.send(method, path, options);
     const text = await this.#readBody(method, path, response);
-    if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, text, response.headers);
+    const { statusCode, headers } = response;
+    if (statusCode >= 300) throw kubeErrorFrom(statusCode, text, headers);
     try {
       return JSON.parse(text);
-    } catch (cause) {
-      throw new KubeUnreachableError(`${method} ${path}: the response is not JSON`, { cause });
+    } catch {
+      // Without the cause, which quotes the body: that may be a Secret.
+      throw new KubeUnreachableError(`${method} ${path}: answered ${describeBody(statusCode, text, headers)}`);
     }
   }
 

@@ -56,8 +56,9 @@ export class KubeCredentials {
       await this.#config.applySecurityAuthentication(context);
     } catch (error) {
       // A file that is being replaced, or a credential program that fails: what we have may still be accepted.
-      if (!known) throw error;
-      return known;
+      if (known) return known;
+      // The error quotes what the program printed, which may be a token.
+      throw error instanceof SyntaxError ? new Error('the credential program did not print JSON') : error;
     }
     // A client certificate belongs to the connection, and with a 401 the API server ends the connection (GOAWAY).
     const kept = this.#isRefused ? undefined : known?.dispatcher;

@@ -27,8 +27,9 @@ export function readWatchEvent(line: string): WatchEvent {
   let parsed: z.output<typeof watchLine>;
   try {
     parsed = watchLine.parse(JSON.parse(line));
-  } catch (cause) {
-    throw new KubeUnreachableError('a watch event was incomplete', { cause });
+  } catch {
+    // Without the cause, which quotes the line: that may be a Secret.
+    throw new KubeUnreachableError(`a watch event of ${Buffer.byteLength(line)} bytes was incomplete`);
   }
   switch (parsed.type) {
     case 'ADDED':

@@ -18,7 +18,11 @@ export function classify(error: unknown): Failure {
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
   if (error instanceof ApiError) return classifyApiError(error);
   if (error instanceof ApiUnreachableError) {
-    return transient(REASON.apiUnavailable, 'The management API does not respond; retrying', error.retryAfterMs);
+    const message =
+      error.answer === undefined
+        ? 'The management API does not respond; retrying'
+        : `The URL of the management API answered ${error.answer}; is that the management API? Retrying`;
+    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
   if (error instanceof KubeUnreachableError) {

@@ -64,6 +64,15 @@ describe('a failure', () => {
       { kind: 'transient', reason: 'ApiUnavailable', retryAfterMs: 3 },
     ],
     [
+      'the answer of something else',
+      new ApiUnreachableError('x', { answer: '502 with text/html', status: 502 }),
+      {
+        kind: 'transient',
+        reason: 'ApiUnavailable',
+        message: 'The URL of the management API answered 502 with text/html; is that the management API? Retrying',
+      },
+    ],
+    [
       'Kubernetes in trouble',
       new KubeError(500, 'x', 'x', 9),
       { kind: 'transient', reason: 'KubernetesError', retryAfterMs: 9 },

@@ -172,8 +172,7 @@ describe('without a permission', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
     const missing = `not allowed to list ${resource}; grant get, list and watch on ${resource}`;
     const operator = stack.makeOperator({ kubeconfig: file });
-    // It waits for the permission to be granted.
-    const started = operator.start();
+    await operator.start();
     await eventually(async () => {
       const response = await fetch(`${operator.healthUrl}/readyz`);
       expect(await response.text()).toBe(`IPPolicy: ${missing}\n`);
@@ -184,9 +183,12 @@ describe('without a permission', async () => {
     });
     const said = stack.logs.map((line) => JSON.parse(line)).filter(({ msg, level }) => msg === missing && level > 20);
     expect(said).toHaveLength(1);
+    // Other kinds do not wait for it.
+    await stack.apply(credential('c'), policy('p'));
+    await stack.ready(CREDENTIALS, 'c');
     const granted = JSON.stringify({ rules: chartRules });
     expect(await kubectl(['patch', 'clusterrole', role, '-p', granted])).toMatchObject({ code: 0 });
-    await started;
+    await stack.ready(POLICIES, 'p');
     expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
   });
 });

@@ -109,6 +109,7 @@ export class Controller {
   readGauges(): void {
     const { controller, kube } = this.#options.metrics;
     readQueue(controller, this.#kind.name, this.#queue);
+    controller.crdMissing.set({ kind: this.#kind.name }, this.cache.obstacle()?.kind === 'missing' ? 1 : 0);
     controller.managed.set({ kind: this.#kind.name }, this.cache.store.size);
     kube.watchStaleness.set({ resource: this.#kind.type.plural }, (this.cache.staleness() ?? 0) / 1000);
   }

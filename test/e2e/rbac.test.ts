@@ -193,6 +193,26 @@ describe('without a permission', async () => {
   });
 });
 
+describe('without the permission to write Events', async () => {
+  const stack = await startStack({ prefix: 'silent', operators: 0 });
+  const rules = chartRules.filter(({ resources }) => !resources.includes('events'));
+  const { file, role } = await serviceAccount(kubectl, stack.namespace, 'RoleBinding', rules);
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+
+  test('everything else works, and the log says so once', async () => {
+    await stack.operate({ kubeconfig: file });
+    await stack.apply(policy('a'), policy('b'));
+    await stack.ready(POLICIES, 'a');
+    await stack.ready(POLICIES, 'b');
+    await eventually(async () => {
+      expect(await stack.metric('tunnel_operator_kube_events_dropped_total', { reason: 'failed' })).toBe(2);
+    });
+    const warnings = stack.logs.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
+    const msg = 'not allowed to write Kubernetes Events; grant create and patch on events';
+    expect(warnings).toMatchObject([{ level: 40, msg }]);
+  });
+});
+
 describe('with a token that is replaced and then refused', async () => {
   const stack = await startStack({ prefix: 'replaced', operators: 0 });
   const { namespace } = stack;

@@ -1,8 +1,9 @@
 /** The steps of the demo; `stop` undoes every completed step. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -188,10 +189,11 @@ export class Demo {
     const api = `The API:     ${this.#mustHaveApi().url}/docs   (key: ${this.#apiKey})`;
     if (!this.#cluster) return `${api}\nThere is nothing more to show without a cluster.`;
     const table = await this.#ask('get', 'tunnels', '--all-namespaces');
+    const command = isOnPath('kubectl') ? 'kubectl' : this.#cluster.kubectl;
     return [
       `\n$ kubectl get tunnels -A\n${table}`,
       ...this.#proofs,
-      `\nIn another terminal:\n  export KUBECONFIG=${this.#cluster.kubeconfig}\n  kubectl get tunnels -A`,
+      `\nIn another terminal:\n  export KUBECONFIG=${this.#cluster.kubeconfig}\n  ${command} get tunnels -A`,
       api,
       `The logs:    ${LOG_FOLDER}\n`,
     ].join('\n');
@@ -245,4 +247,8 @@ export class Demo {
     if (!this.#api) throw new Error('the API was not started');
     return this.#api;
   }
+}
+
+function isOnPath(command: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)));
 }

@@ -25,6 +25,8 @@ async function main(): Promise<number> {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort());
   const isInterrupted = () => interruption.signal.aborted;
+  // Nothing else is sure to keep this process alive: the programs run without it, and signals do not count.
+  const alive = setInterval(() => {}, 60_000);
   // A closed terminal must not keep the demo from cleaning up.
   process.stdout.on('error', () => {});
   try {
@@ -46,6 +48,7 @@ async function main(): Promise<number> {
   } finally {
     print('Stopping …');
     await demo.stop();
+    clearInterval(alive);
   }
   return isInterrupted() && once ? 130 : 0;
 }

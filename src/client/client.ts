@@ -31,7 +31,7 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 export { etagOf } from './entity-tags.ts';
-export { ApiError, isNotFound, NoAnswerError } from './errors.ts';
+export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';
 
@@ -73,14 +73,14 @@ export function createClient(options: ClientOptions) {
     async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'PUT', path, body, ...call });
-      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+      return read(ruleSetAnswer, answer).ip_policy_rules;
     },
 
     /** All rules of one policy. */
     async rulesOf(policyId: string, call: CallOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
-      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+      return read(ruleSetAnswer, answer).ip_policy_rules;
     },
 
     /** Leaves a reserved domain without a certificate. */
@@ -114,7 +114,7 @@ export function createClient(options: ClientOptions) {
     /** Waits for the calls in flight. */
     close: () => transport.close(),
 
-    /** Aborts the calls in flight: they fail with NoAnswerError. */
+    /** Aborts the calls in flight: they fail with ApiUnreachableError. */
     destroy: () => transport.destroy(),
   };
 }

@@ -26,19 +26,42 @@ export class ApiError extends Error {
 }
 
 /**
- * No usable answer: connection refused or cut, timeout, or a body that is not the API's (a proxy's error page).
+ * No usable answer: connection refused or cut, timeout, or an answer that is not the API's (a proxy's error page).
  * Whether the request took effect is unknown.
  */
-export class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError';
+export class ApiUnreachableError extends Error {
+  override readonly name = 'ApiUnreachableError';
+  /** What was answered instead, as in `502 with text/html`; never its body, which may hold a token. */
+  readonly answer: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, options: { cause?: unknown; status?: number; retryAfterMs?: number | undefined } = {}) {
+  constructor(
+    message: string,
+    options: {
+      cause?: unknown;
+      answer?: string;
+      status?: number | undefined;
+      retryAfterMs?: number | undefined;
+    } = {},
+  ) {
     super(message, { cause: options.cause });
+    this.answer = options.answer;
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** For an answer that the management API would not give. */
+export function strangeAnswer(seen: {
+  answer: string;
+  detail: string;
+  status: number;
+  retryAfterMs?: number | undefined;
+}): ApiUnreachableError {
+  const { answer, detail, ...options } = seen;
+  const message = `answered ${answer}; is that the management API? (${detail})`;
+  return new ApiUnreachableError(message, { answer, ...options });
 }
 
 export function isNotFound(error: unknown): boolean {

@@ -11,7 +11,7 @@ export interface Page<T> {
   next: string | undefined;
 }
 
-/** The calls of one family. All throw ApiError or NoAnswerError. */
+/** The calls of one family. All throw ApiError or ApiUnreachableError. */
 export interface FamilyClient<R extends Resource> {
   create(body: Create<R>, options?: CreateOptions): Promise<View<R>>;
   get(id: string, options?: CallOptions): Promise<View<R>>;
@@ -30,7 +30,6 @@ export function familyClient<R extends Resource>(transport: Transport, resource:
   const at = (id: string) => `${resource.path}/${encodeURIComponent(id)}`;
   // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
   const view = (answer: ApiResponse) => read(resource.view, answer) as View<R>;
-  const item = (body: unknown) => resource.view.parse(body) as View<R>;
   const envelope = z.object({
     [resource.collection]: unknowns,
     next_page_uri: nextPage,
@@ -40,8 +39,9 @@ export function familyClient<R extends Resource>(transport: Transport, resource:
     const { limit, beforeId, ...call } = options;
     const query = { limit, before_id: beforeId };
     const answer = await transport.send({ method: 'GET', path: resource.path, query, ...call });
-    const list = envelope.parse(answer.body);
-    const items = unknowns.parse(list[resource.collection]).map(item);
+    const list = read(envelope, answer);
+    // The ETag of the list is not that of its items.
+    const items = unknowns.parse(list[resource.collection]).map((body) => view({ ...answer, body, etag: undefined }));
     const next = nextPage.parse(list.next_page_uri);
     return { items, next: next === null ? undefined : (new URL(next).searchParams.get('before_id') ?? undefined) };
   }

@@ -6,7 +6,7 @@ import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
 import type { Transport } from './transport.ts';
 
-/** All throw ApiError or NoAnswerError. */
+/** All throw ApiError or ApiUnreachableError. */
 export interface ModuleClient<M extends Module> {
   /** Sets the whole module: what is left out gets its default. */
   put(body: z.input<M['input']>, options?: ChangeOptions): Promise<z.output<M['view']>>;

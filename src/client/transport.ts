@@ -5,7 +5,7 @@ import { errorBody } from '../resources/definition/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from '../resources/definition/idempotency.ts';
 import { backoff } from '../retry/backoff.ts';
 import { parseRetryAfter } from '../retry/retry-after.ts';
-import { ApiError, isNotFound, NoAnswerError } from './errors.ts';
+import { ApiError, ApiUnreachableError, isNotFound, strangeAnswer } from './errors.ts';
 
 export interface TransportOptions {
   /** Where the API is, e.g. `http://127.0.0.1:8080`; a path is kept as a prefix. */
@@ -43,7 +43,7 @@ export interface ApiResponse {
 }
 
 export interface Transport {
-  /** Performs the call. @throws ApiError, NoAnswerError; undici's InvalidArgumentError for what no request can carry */
+  /** Performs the call. @throws ApiError, ApiUnreachableError; undici's InvalidArgumentError for what no request can carry */
   send(call: ApiRequest): Promise<ApiResponse>;
   /** Waits for the calls in flight. */
   close(): Promise<void>;
@@ -66,12 +66,12 @@ export function createTransport(options: TransportOptions): Transport {
       const response = await agent.request(requestOptions(base, options, call, timeoutMs));
       status = response.statusCode;
       const raw = await response.body.text();
-      return readResponse(response, raw);
+      return readResponse(call, response, raw);
     } catch (error) {
-      if (error instanceof ApiError || error instanceof NoAnswerError) throw error;
+      if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
       // An argument that no request can carry, such as a header with a line break: nothing was sent.
       if (call.signal?.aborted || error instanceof errors.InvalidArgumentError) throw error;
-      throw new NoAnswerError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error });
+      throw new ApiUnreachableError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error });
     } finally {
       options.onAttempt?.({ method: call.method, status, seconds: (performance.now() - started) / 1000 });
     }
@@ -122,37 +122,45 @@ function requestOptions(base: string, options: TransportOptions, call: ApiReques
   };
 }
 
-function readResponse(response: Dispatcher.ResponseData, raw: string): ApiResponse {
+function readResponse({ method, path }: ApiRequest, response: Dispatcher.ResponseData, raw: string): ApiResponse {
   const { statusCode: status, headers } = response;
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
-  let body: unknown;
+  const body = parseJson(raw);
+  const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
+  if (status < 300 && isAsDocumented) return { status, body, etag: headers.etag?.toString() };
+  const error = errorBody.safeParse(body);
+  if (status >= 400 && error.success) throw new ApiError(error.data, retryAfterMs);
+  const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
+  const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
+  const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
+  throw strangeAnswer({ answer, detail, status, retryAfterMs });
+}
+
+/** Undefined for what is not JSON. The error would quote the text, which may hold a token. */
+function parseJson(raw: string): unknown {
   try {
-    body = raw === '' ? undefined : JSON.parse(raw);
-  } catch (cause) {
-    throw new NoAnswerError(`HTTP ${status} with a body that is not JSON`, { cause, status, retryAfterMs });
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
   }
-  if (status < 400) return { status, body, etag: headers.etag?.toString() };
-  const parsed = errorBody.safeParse(body);
-  if (parsed.success) throw new ApiError(parsed.data, retryAfterMs);
-  throw new NoAnswerError(`HTTP ${status} with a body that is not this API's`, { status, retryAfterMs });
 }
 
 /**
  * GET, PUT and DELETE repeat safely; PATCH because it sets values, not deltas; POST only under an idempotency key. What has an
  * If-Match does not: if the first attempt took effect, the second one is told that the resource has changed.
  */
-function isSafeToRepeat(call: ApiRequest, error: ApiError | NoAnswerError): boolean {
+function isSafeToRepeat(call: ApiRequest, error: ApiError | ApiUnreachableError): boolean {
   if (isRefusal(error)) return true;
   return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
 }
 
 /** Whether the API refused the request before it began. */
-const isRefusal = (error: ApiError | NoAnswerError) => error.status === 429;
+const isRefusal = (error: ApiError | ApiUnreachableError) => error.status === 429;
 
 const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined };
 
-function isTransient(error: unknown): error is ApiError | NoAnswerError {
-  return error instanceof NoAnswerError || (error instanceof ApiError && error.transient);
+function isTransient(error: unknown): error is ApiError | ApiUnreachableError {
+  return error instanceof ApiUnreachableError || (error instanceof ApiError && error.transient);
 }
 
 function describe(error: unknown): string {

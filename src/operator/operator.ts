@@ -13,12 +13,13 @@ import { createApiClient } from './api-client.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
 import { type HealthServer, startHealthServer } from './controller/health-server.ts';
-import { cacheProblems } from './controller/readiness.ts';
+import { type Readiness, readiness } from './controller/readiness.ts';
 import { kinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection } from './kube/leader-election.ts';
+import type { WatchCache } from './kube/watch-cache.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
@@ -102,7 +103,10 @@ export class TunnelOperator extends operatorLibrary.default {
     );
   }
 
-  /** Resolves when the caches are filled, this process leads (if leader election is on), and the controllers run. */
+  /**
+   * Resolves when this process leads (if leader election is on) and the controllers run. A kind whose cache cannot be
+   * filled, because its CustomResourceDefinition or a permission is missing, starts by itself once it can.
+   */
   override async start(): Promise<void> {
     await super.start();
     const { host, port } = this.#config;
@@ -111,20 +115,23 @@ export class TunnelOperator extends operatorLibrary.default {
       port,
       registry: this.#metrics.registry,
       beforeScrape: () => this.#readGauges(),
-      problems: () => this.#problems(),
+      readiness: () => this.#readiness(),
     }).catch((error) => {
       throw cannotListen(error, { host, port, names: { host: 'METRICS_HOST', port: 'METRICS_PORT' } });
     });
     this.#log.info({ url: this.#health.url }, 'serving metrics and probes');
-    await Promise.all(this.#caches().map(({ cache }) => cache.start()));
+    await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
+    await this.#secrets.watch.filled;
     this.#state = 'standing-by';
     if (this.#config.leaderElect) {
       const isLeading = await this.#election.acquire(() => this.#lost.resolve());
       if (!isLeading) return;
     }
     this.#state = 'leading';
-    for (const controller of this.#controllers) controller.start();
-    this.#log.info({ kinds: this.#controllers.map(({ name }) => name) }, 'reconciling');
+    const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
+    for (const controller of filled) controller.start();
+    this.#log.info({ kinds: filled.map(({ name }) => name) }, 'reconciling');
+    for (const controller of this.#controllers) if (!filled.includes(controller)) void this.#startLater(controller);
   }
 
   /** Waits for the reconciles in progress, at most for the shutdown timeout, then closes everything. */
@@ -144,9 +151,16 @@ export class TunnelOperator extends operatorLibrary.default {
     }
     await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
-    await Promise.all(this.#caches().map(({ cache }) => cache.stop()));
+    await Promise.all([...this.#controllers.map(({ cache }) => cache.stop()), this.#secrets.watch.stop()]);
     await Promise.all([this.#client.destroy(), this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
+  }
+
+  async #startLater(controller: Controller): Promise<void> {
+    await controller.cache.filled;
+    if (this.#state !== 'leading') return;
+    controller.start();
+    this.#log.info({ kinds: [controller.name] }, 'reconciling');
   }
 
   /** Overridden: it watches without listing, handles all watch events one by one and exits the process on an error. */
@@ -174,17 +188,13 @@ export class TunnelOperator extends operatorLibrary.default {
     throw new Error('use ManagedReconciler, which finalizes the newest version of the object');
   }
 
-  #caches() {
-    const named = this.#controllers.map(({ name, cache }) => ({ name, cache }));
-    return [...named, { name: 'Secret', cache: this.#secrets.watch }];
-  }
-
-  #problems(): string[] {
-    const states = this.#caches().map(({ name, cache }) => {
-      return { name, staleness: cache.staleness(), missingRight: cache.missingRight() };
-    });
-    const stale = cacheProblems(states, this.#config.silenceMs);
-    return this.#state === 'stopping' ? ['stopping', ...stale] : stale;
+  #readiness(): Readiness {
+    const state = (name: string, cache: WatchCache) => {
+      return { name, staleness: cache.staleness(), obstacle: cache.obstacle() };
+    };
+    const kinds = this.#controllers.map(({ name, cache }) => state(name, cache));
+    const found = readiness(kinds, [state('Secret', this.#secrets.watch)], this.#config.silenceMs);
+    return this.#state === 'stopping' ? { ...found, problems: ['stopping', ...found.problems] } : found;
   }
 
   #readGauges(): void {

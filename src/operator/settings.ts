@@ -127,22 +127,19 @@ export type OperatorConfig = Values<typeof operatorSettings>;
 /** Why the kubeconfig of the settings cannot be used, in one line; undefined if it can. */
 export async function kubeconfigProblem(file: string | undefined): Promise<string | undefined> {
   // Imported here: it takes longer to load than the other commands take to start.
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
+  const { loadKubeConfig } = await import('./kube/kube-config.ts');
   const subject =
     file === undefined
       ? 'without --kubeconfig, ~/.kube/config'
       : `--kubeconfig or KUBECONFIG is ${JSON.stringify(file)}, which`;
+  let server: string | undefined;
   try {
-    // The same way the operator loads it: the variable may hold several paths.
-    if (file === undefined || file === process.env.KUBECONFIG) config.loadFromDefault();
-    else config.loadFromFile(file);
+    server = loadKubeConfig(file).getCurrentCluster()?.server;
   } catch (error) {
     // Only the first line: the others quote the file, which holds keys.
     const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
     return `${subject} cannot be loaded: ${reason}`;
   }
-  const server = config.getCurrentCluster()?.server;
   if (server === undefined) return `${subject} has no current context with a cluster`;
   return URL.canParse(server) ? undefined : `${subject} has a server that is not a URL: ${JSON.stringify(server)}`;
 }

@@ -234,10 +234,11 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
     test('from the start keeps anything from being created', async () => {
       const name = named('dormant');
       const before = await stack.remoteIds();
-      await stack.apply(make(name, {}, { [PAUSED]: 'true' }));
-      await stack.reason(type, name, 'Synced', 'Paused');
+      await stack.apply(make(name, {}, { [PAUSED]: 'yes' }));
+      const { synced } = await stack.reason(type, name, 'Synced', 'Paused');
+      expect(synced?.message).toMatch(/remove it or set it to "false"/);
       expect(await stack.remoteIds()).toEqual(before);
-      await stack.run('annotate', type.plural, name, `${PAUSED}-`);
+      await stack.run('annotate', type.plural, name, `${PAUSED}=false`, '--overwrite');
       await stack.ready(type, name);
     });
   });

@@ -18,6 +18,7 @@ import {
   CREDENTIALS,
   credential,
   eventually,
+  LEASES,
   manifest,
   POLICIES,
   policy,
@@ -171,8 +172,7 @@ describe('without a permission', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
     const missing = `not allowed to list ${resource}; grant get, list and watch on ${resource}`;
     const operator = stack.makeOperator({ kubeconfig: file });
-    // It waits for the permission to be granted.
-    const started = operator.start();
+    await operator.start();
     await eventually(async () => {
       const response = await fetch(`${operator.healthUrl}/readyz`);
       expect(await response.text()).toBe(`IPPolicy: ${missing}\n`);
@@ -183,10 +183,71 @@ describe('without a permission', async () => {
     });
     const said = stack.logs.map((line) => JSON.parse(line)).filter(({ msg, level }) => msg === missing && level > 20);
     expect(said).toHaveLength(1);
+    // Other kinds do not wait for it.
+    await stack.apply(credential('c'), policy('p'));
+    await stack.ready(CREDENTIALS, 'c');
     const granted = JSON.stringify({ rules: chartRules });
     expect(await kubectl(['patch', 'clusterrole', role, '-p', granted])).toMatchObject({ code: 0 });
-    await started;
+    await stack.ready(POLICIES, 'p');
     expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
+  });
+});
+
+describe('without the permission to write Events', async () => {
+  const stack = await startStack({ prefix: 'silent', operators: 0 });
+  const rules = chartRules.filter(({ resources }) => !resources.includes('events'));
+  const { file, role } = await serviceAccount(kubectl, stack.namespace, 'RoleBinding', rules);
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+
+  test('everything else works, and the log says so once', async () => {
+    await stack.operate({ kubeconfig: file });
+    await stack.apply(policy('a'), policy('b'));
+    await stack.ready(POLICIES, 'a');
+    await stack.ready(POLICIES, 'b');
+    await eventually(async () => {
+      expect(await stack.metric('tunnel_operator_kube_events_dropped_total', { reason: 'failed' })).toBe(2);
+    });
+    const warnings = stack.logs.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
+    const msg = 'not allowed to write Kubernetes Events; grant create and patch on events';
+    expect(warnings).toMatchObject([{ level: 40, msg }]);
+  });
+});
+
+describe('with a token that is replaced and then refused', async () => {
+  const stack = await startStack({ prefix: 'replaced', operators: 0 });
+  const { namespace } = stack;
+  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const tokenFile = join(folder, `${namespace}.token`);
+
+  async function useToken(secret: string): Promise<void> {
+    await stack.run('create', 'secret', 'generic', secret);
+    const bound = ['--bound-object-kind=Secret', `--bound-object-name=${secret}`];
+    await writeFile(tokenFile, (await stack.run('create', 'token', 'operator', ...bound)).stdout);
+  }
+
+  test('the operator keeps its lead', async () => {
+    const config = parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...config, users: [{ name: 'operator', user: { tokenFile } }] }));
+    await useToken('first');
+    const operator = await stack.operate({ kubeconfig: file, leaderElect: true, leaseMs: 6_000 });
+    let hasLead = true;
+    void operator.lostLead.then(() => {
+      hasLead = false;
+    });
+    await stack.apply(policy('before'));
+    await stack.ready(POLICIES, 'before');
+    await useToken('second');
+    await stack.run('delete', 'secret', 'first');
+    await eventually(async () => {
+      expect(await stack.metric('rest_client_requests_total', { code: '401' })).toBeGreaterThan(0);
+    });
+    await stack.apply(policy('after'));
+    await stack.ready(POLICIES, 'after');
+    const renewed = async () => (await stack.find(LEASES, 'tunnel-operator'))?.metadata.resourceVersion;
+    const before = await renewed();
+    await eventually(async () => expect(await renewed()).not.toBe(before));
+    expect(hasLead).toBe(true);
   });
 });
 

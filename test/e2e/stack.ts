@@ -289,7 +289,8 @@ async function unlessForbidden(start: Promise<void>, logs: readonly string[]): P
 async function letGo({ kube, namespace }: Stack): Promise<void> {
   for (const { plural } of kinds) {
     const type = { group: GROUP, version: VERSION, plural };
-    const { items } = await kube.list(type, { namespace });
+    // Of a CRD that nobody has used yet, the first list may be refused for a moment.
+    const { items } = await eventually(() => kube.list(type, { namespace }));
     for (const { metadata } of items) {
       await kube.patch(type, metadata.name, { metadata: { finalizers: null } }, namespace).catch(() => undefined);
       await kube.delete(type, metadata.name, namespace).catch(() => undefined);

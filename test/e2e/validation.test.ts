@@ -79,10 +79,10 @@ const malformed: [what: string, text: string, reason?: string][] = [
   ['an acl rule with such a wildcard', `bind:*.${'a.'.repeat(125)}abcd`, 'longer than 253 characters'],
   ['an acl rule with such a host and a port', `bind:${'a.'.repeat(125)}abcd:443`, 'longer than 253 characters'],
   ['an acl rule with a name that is not ASCII', 'bind:bücher.example'],
-  ['an acl rule with port 0', 'bind:example.com:0', 'outside 1 to 65535'],
-  ['an acl rule with a port above 65535', 'bind:example.com:65536', 'outside 1 to 65535'],
-  ['an acl rule with a port with a leading zero', 'bind:example.com:0443', 'outside 1 to 65535'],
-  ['an acl rule with an IPv6 port above 65535', 'bind:[::1]:70000', 'outside 1 to 65535'],
+  ['an acl rule with port 0', 'bind:example.com:0', 'not a number from 1 to 65535'],
+  ['an acl rule with a port above 65535', 'bind:example.com:65536', 'not a number from 1 to 65535'],
+  ['an acl rule with a port with a leading zero', 'bind:example.com:080', 'without leading zeros'],
+  ['an acl rule with an IPv6 port above 65535', 'bind:[::1]:70000', 'not a number from 1 to 65535'],
   ['an acl rule with a port that is not a number', 'bind:example.com:https'],
   ['an acl rule with no host before the port', 'bind::443'],
   ['an acl rule with a wildcard and a port', 'bind:*.example.com:443'],
@@ -116,7 +116,9 @@ const refusedCredentials: Refused[] = [
   ['a secret name of 254 characters', secret({ name: 'x'.repeat(254) }), 'spec.secret.name', '253'],
   ['a secret key with a slash', secret({ key: 'a/b' }), 'spec.secret.key', 'secret.key must consist'],
   ['an empty secret key', secret({ key: '' }), 'spec.secret.key', 'secret.key must consist'],
-  ['a secret key of two dots', secret({ key: '..' }), 'spec.secret.key', 'secret.key must consist'],
+  ['a secret key of two dots', secret({ key: '..' }), 'spec.secret.key', 'nor start with ".."'],
+  ['a secret key of one dot', secret({ key: '.' }), 'spec.secret.key', 'must not be "."'],
+  ['a secret key that begins with dots', secret({ key: '...a' }), 'spec.secret.key', 'nor start with ".."'],
   ['the secret key credential-id', secret({ key: 'credential-id' }), 'spec.secret.key', 'holds the id'],
   ['an unknown field of the secret', secret({ type: 'Opaque' }), 'spec.secret.type', 'unknown field'],
   [
@@ -131,6 +133,18 @@ const refusedCredentials: Refused[] = [
     template({ labels: { 'app.kubernetes.io/managed-by': 'me' } }),
     'spec.secret.template.labels',
     'must not include app.kubernetes.io/managed-by',
+  ],
+  [
+    'a label name with a long prefix',
+    template({ labels: { [`${'a'.repeat(254)}/b`]: 'c' } }),
+    'spec.secret.template.labels',
+    'before its slash must have at most 253',
+  ],
+  [
+    'an annotation name with a long prefix',
+    template({ annotations: { [`${'a'.repeat(254)}/b`]: 'c' } }),
+    'spec.secret.template.annotations',
+    'before its slash must have at most 253',
   ],
   ['65 labels', template({ labels: labels(65) }), 'spec.secret.template.labels', '64'],
   [
@@ -151,9 +165,13 @@ const refusedCredentials: Refused[] = [
     'an interval in days',
     rotation({ interval: '30d' }),
     'spec.rotation.interval',
-    'must be a duration of less than 10 years, such as 720h',
+    'must be a duration of at most 10 years (87600h), such as 720h',
   ],
-  ['an interval of 12 years', rotation({ interval: '105120h' }), 'spec.rotation.interval', 'less than 10 years'],
+  ['an interval of 12 years', rotation({ interval: '105120h' }), 'spec.rotation.interval', 'at most 10 years'],
+  ['an interval of more than 10 years', rotation({ interval: '99999h' }), 'spec.rotation.interval', 'at most 10 years'],
+  ['one in two parts', rotation({ interval: '99999h99999h' }), 'spec.rotation.interval', 'at most 10 years'],
+  ['one a moment longer', rotation({ interval: '87600h1ms' }), 'spec.rotation.interval', 'at most 10 years'],
+  ['the longest text', rotation({ overlap: `${'99999h'.repeat(5)}1s` }), 'spec.rotation.overlap', 'at most 10 years'],
   ['an interval that overflows', rotation({ interval: `${'9'.repeat(31)}h` }), 'spec.rotation.interval', '10 years'],
   ['an interval of 59 seconds', rotation({ interval: '59s' }), 'spec.rotation.interval', 'must be at least 1m'],
   ['an overlap that is not a duration', rotation({ overlap: '-1h' }), 'spec.rotation.overlap', 'must be a duration'],
@@ -235,6 +253,10 @@ const accepted: [what: string, manifest: Manifest][] = [
   ['the id of a bot', credential('y', { ownerId: BOT })],
   ['a secret name and key of full length', secret({ name: `a.${'b'.repeat(251)}`, key: `_.${'A'.repeat(251)}` })],
   ['a template', template({ labels: labels(64), annotations: { 'Example.com/note': 'any text\n', note: '' } })],
+  [
+    'names with the longest prefix',
+    template({ labels: { [`${'a'.repeat(253)}/b`]: 'c' }, annotations: { [`${'a'.repeat(253)}/b`]: 'c' } }),
+  ],
   ['the shortest rotation', rotation({ interval: '1m', overlap: '59.999s' })],
   ['a rotation without overlap', rotation({ interval: '1h30m', overlap: '0s' })],
   ['an overlap for rotation on request', rotation({ overlap: '2500ms' })],
@@ -246,6 +268,15 @@ describe('kubectl apply accepts', () => {
   test.concurrent.each(accepted)('%s', async (_what, manifest) => {
     expect(await stack.tryApply(manifest, '--dry-run=server')).toMatchObject({ code: 0, stderr: '' });
   });
+});
+
+test('kubectl explain describes every field of a condition', async () => {
+  const { code, stdout } = await stack.run('explain', 'ippolicy.status.conditions');
+  expect(code).toBe(0);
+  for (const field of ['type', 'status', 'reason', 'message', 'observedGeneration', 'lastTransitionTime']) {
+    expect(stdout).toMatch(new RegExp(`^  ${field}\\s`, 'm'));
+  }
+  expect(stdout).not.toContain('<no description>');
 });
 
 describe('the owner of a credential', () => {

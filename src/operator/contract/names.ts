@@ -17,7 +17,7 @@ export const ANNOTATION = {
   retiring: `${GROUP}/retiring`,
   /** Set by the operator: the value of rotate-requested-at that was last acted on. */
   rotateHandledAt: `${GROUP}/rotate-handled-at`,
-  /** Set by users: `true` stops all work on the object. */
+  /** Set by users: any value but `false` stops all work on the object. */
   paused: `${GROUP}/paused`,
   /** Set by users: the id of an existing remote resource to take over. */
   adopt: `${GROUP}/adopt`,

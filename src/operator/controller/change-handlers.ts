@@ -1,12 +1,16 @@
 /** Event handlers: which keys a change in a cache adds to a controller's work queue. */
-import { keyOf } from '../kube/kube-object.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ChangeHandler, ChangeOrigin, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import { type Claims, claimChange } from '../managed/claims.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import { ownersOfChange } from '../managed/secrets/ownership.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** Adds an object that somebody else changed; this process knows its own writes. */
+/**
+ * Adds an object that somebody else changed; this process knows its own writes. A change that may be the remedy for a
+ * failure ends the long wait after it.
+ */
 export class EnqueueObject implements ChangeHandler {
   readonly #queue: WorkQueue;
 
@@ -15,7 +19,9 @@ export class EnqueueObject implements ChangeHandler {
   }
 
   onChange(change: ObjectChange, origin: ChangeOrigin): void {
-    if (change.type !== 'deleted' && origin === 'watch') this.#queue.addIfNeeded(change.key);
+    if (change.type === 'deleted' || origin === 'own') return;
+    if (change.type === 'updated' && isRemedy(change.previous, change.object)) this.#queue.forget(change.key);
+    this.#queue.addIfNeeded(change.key);
   }
 }
 
@@ -58,4 +64,13 @@ export class EnqueueOwner implements ChangeHandler {
       if (owner.kind === this.#kind.name && this.#store.get(key)) this.#queue.addIfNeeded(key);
     }
   }
+}
+
+/** Whether more than the status has changed. */
+function isRemedy({ metadata: before }: KubeObject, { metadata: after }: KubeObject): boolean {
+  return (
+    before.generation !== after.generation ||
+    before.deletionTimestamp !== after.deletionTimestamp ||
+    !isDeepStrictEqual(before.annotations, after.annotations)
+  );
 }

@@ -25,7 +25,7 @@ import { looksSettled } from '../managed/spec.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { Resync } from './resync.ts';
-import { SettledVersions } from './settled.ts';
+import { SettledVersions } from './settled-versions.ts';
 import { WorkQueue } from './work-queue.ts';
 import { Workers } from './workers.ts';
 
@@ -109,6 +109,7 @@ export class Controller {
   readGauges(): void {
     const { controller, kube } = this.#options.metrics;
     readQueue(controller, this.#kind.name, this.#queue);
+    controller.crdMissing.set({ kind: this.#kind.name }, this.cache.obstacle()?.kind === 'missing' ? 1 : 0);
     controller.managed.set({ kind: this.#kind.name }, this.cache.store.size);
     kube.watchStaleness.set({ resource: this.#kind.type.plural }, (this.cache.staleness() ?? 0) / 1000);
   }

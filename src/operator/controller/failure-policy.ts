@@ -6,22 +6,45 @@ import type { RateLimit } from './work-queue.ts';
 
 /** A transient failure shows in the status only when it lasts: a blip must not write ten thousand statuses. */
 const FAILURES_UNTIL_SHOWN = 3;
+/** An object that is out of date this often without a newer version in sight has another problem. */
+const MOST_STALE = 5;
+/** Retrying hardly ever helps; a change of the object ends the wait. */
+const LONGEST_TERMINAL_MS = 10 * 60_000;
+
+export interface Attempts {
+  /** Consecutive failures of the object, including this one. */
+  failures: number;
+  /** How many of them, the last ones, found the same version of the object out of date. */
+  stale: number;
+}
 
 export interface Reaction {
   /** How the key is requeued. */
   retry: RateLimit;
+  /** Whether it counts as an error and is logged; if not, somebody else was merely faster. */
+  isError: boolean;
   /** What the object's conditions should say; undefined leaves them as they are. */
   show: ShownFailure | undefined;
 }
 
-/** @param failures consecutive failures of the object, including this one */
-export function reactionTo(failure: Failure, failures: number): Reaction {
-  // Somebody else wrote first, and the newer version will arrive by the watch.
-  if (failure.kind === 'stale') return { retry: { quickFirst: true }, show: undefined };
+export function reactionTo(failure: Failure, { failures, stale }: Attempts): Reaction {
   const { reason, message } = failure;
-  if (failure.kind === 'terminal') return { retry: {}, show: { reason, message, keepReady: false } };
-  return {
-    retry: { atLeastMs: Math.min(failure.retryAfterMs ?? 0, LONGEST_PAUSE_MS) },
-    show: failures >= FAILURES_UNTIL_SHOWN ? { reason, message, keepReady: true } : undefined,
-  };
+  switch (failure.kind) {
+    case 'stale':
+      // Somebody else wrote first, and the newer version will arrive by the watch.
+      if (stale < MOST_STALE) return { retry: { quickFirst: true }, isError: false, show: undefined };
+      return { retry: {}, isError: true, show: { reason, message, keepReady: true } };
+    case 'terminal':
+      return {
+        retry: { longestMs: LONGEST_TERMINAL_MS },
+        isError: true,
+        show: { reason, message, keepReady: false },
+      };
+    case 'transient':
+      return {
+        retry: { atLeastMs: Math.min(failure.retryAfterMs ?? 0, LONGEST_PAUSE_MS) },
+        isError: true,
+        show: failures >= FAILURES_UNTIL_SHOWN ? { reason, message, keepReady: true } : undefined,
+      };
+  }
 }

@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import type { Readiness } from './readiness.ts';
 
 export interface HealthServerOptions {
   host: string;
@@ -9,8 +10,7 @@ export interface HealthServerOptions {
   port: number;
   registry: Registry;
   beforeScrape: () => void;
-  /** What keeps this process from being ready; empty when it is. */
-  problems: () => string[];
+  readiness: () => Readiness;
 }
 
 export interface HealthServer {
@@ -20,7 +20,7 @@ export interface HealthServer {
 
 /** @throws when the address cannot be listened on */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { registry, beforeScrape, problems } = options;
+  const { registry, beforeScrape, readiness } = options;
   const server = createServer(async (request, response) => {
     const answer = (status: number, body: string, type = 'text/plain; charset=utf-8') => {
       response.writeHead(status, { 'content-type': type }).end(body);
@@ -29,8 +29,9 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
       case '/healthz':
         return answer(200, 'ok\n');
       case '/readyz': {
-        const found = problems();
-        return found.length === 0 ? answer(200, 'ok\n') : answer(503, `${found.join('\n')}\n`);
+        const { problems, details } = readiness();
+        const isReady = problems.length === 0;
+        return answer(isReady ? 200 : 503, [...(isReady ? ['ok'] : problems), ...details, ''].join('\n'));
       }
       case '/metrics':
         beforeScrape();

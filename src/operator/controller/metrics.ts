@@ -66,6 +66,9 @@ export function createControllerMetrics(registry: Registry) {
       'kind',
       'result',
     ]),
+    crdMissing: gauge('tunnel_operator_crd_missing', '1 if the cluster lacks the CustomResourceDefinition, else 0.', [
+      'kind',
+    ]),
     managed: gauge('tunnel_operator_managed_objects', 'Objects in the watch cache.', ['kind']),
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { jittered } from '../../retry/backoff.ts';
+import { FailureLog } from '../kube/failure-log.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
@@ -32,12 +33,14 @@ export interface ResyncOptions {
 
 export class Resync {
   readonly #options: ResyncOptions;
+  readonly #failures: FailureLog;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #isStopping = false;
 
   constructor(options: ResyncOptions) {
     this.#options = options;
+    this.#failures = new FailureLog(options.log);
   }
 
   start(): void {
@@ -59,15 +62,16 @@ export class Resync {
   }
 
   async #run(): Promise<void> {
-    const { kind, everyMs, metrics, log } = this.#options;
+    const { kind, everyMs, metrics } = this.#options;
     let nextMs = everyMs;
     try {
       await this.#compare();
+      this.#failures.succeeded();
       if (!this.#isStopping) metrics.resyncs.inc({ kind: kind.name, result: 'success' });
-    } catch (err) {
+    } catch (error) {
       nextMs = Math.min(everyMs, RETRY_MS);
       metrics.resyncs.inc({ kind: kind.name, result: 'error' });
-      log.warn({ kind: kind.name, err }, 'resync with the management API failed; will retry');
+      this.#failures.warn(error, 'resync with the management API failed; will retry', { kind: kind.name });
     }
     this.#schedule(jittered(nextMs, 0.1));
   }

@@ -27,6 +27,8 @@ export interface WorkQueueOptions {
 export interface RateLimit {
   /** Lower bound of the delay. */
   atLeastMs?: number;
+  /** Upper bound of the backoff, instead of the queue's. */
+  longestMs?: number;
   /** Makes the first backoff short: after a conflict, the newer version is about to arrive. */
   quickFirst?: boolean;
 }
@@ -99,11 +101,12 @@ export class WorkQueue {
   }
 
   /** Adds the key after its backoff, which grows with every call until `forget`. */
-  addRateLimited(key: string, { atLeastMs = 0, quickFirst = false }: RateLimit = {}): void {
+  addRateLimited(key: string, limit: RateLimit = {}): void {
+    const { atLeastMs = 0, longestMs = this.#backoff.longestMs, quickFirst = false } = limit;
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
     this.#observer.retried?.();
-    const wait = quickFirst && failures === 1 ? QUICK_MS : backoff(failures, this.#backoff);
+    const wait = quickFirst && failures === 1 ? QUICK_MS : backoff(failures, { ...this.#backoff, longestMs });
     this.addAfter(key, Math.max(atLeastMs, wait));
   }
 
@@ -112,7 +115,7 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** The key has succeeded: its next failure is its first. */
+  /** The key has succeeded or its object has changed: the next failure is its first. */
   forget(key: string): void {
     this.#failures.delete(key);
   }

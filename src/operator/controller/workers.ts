@@ -9,7 +9,7 @@ import type { ManagedReconciler } from '../managed/reconciler.ts';
 import type { ShownFailure } from '../managed/status.ts';
 import { reactionTo } from './failure-policy.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import type { SettledVersions } from './settled.ts';
+import type { SettledVersions } from './settled-versions.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkersOptions {
@@ -28,6 +28,8 @@ export class Workers implements ChangeHandler {
   readonly #options: WorkersOptions;
   /** The last logged failure of each key: repeats are logged at debug level. */
   readonly #logged = new Map<string, string>();
+  /** How often in a row each key's version turned out to be stale. */
+  readonly #stale = new Map<string, { version: string; times: number }>();
   #running: Promise<void>[] = [];
 
   constructor(options: WorkersOptions) {
@@ -82,6 +84,7 @@ export class Workers implements ChangeHandler {
       settled.set(outcome.object);
       queue.forget(key);
       this.#logged.delete(key);
+      this.#stale.delete(key);
       if (outcome.requeueAfterMs === undefined) return 'success';
       queue.addAfter(key, outcome.requeueAfterMs);
       return 'requeue_after';
@@ -94,15 +97,29 @@ export class Workers implements ChangeHandler {
     const { queue, settled } = this.#options;
     settled.delete(key);
     const failure = classify(error);
-    const { retry, show } = reactionTo(failure, queue.failures(key) + 1);
+    const stale = this.#countStale(key, object, failure);
+    const { retry, isError, show } = reactionTo(failure, { failures: queue.failures(key) + 1, stale });
     queue.addRateLimited(key, retry);
-    if (failure.kind === 'stale') return 'requeue';
+    if (!isError) return 'requeue';
     this.#report(key, failure, error);
     if (show) await this.#show(key, object, show);
     return 'error';
   }
 
-  #report(key: string, failure: Exclude<Failure, { kind: 'stale' }>, err: unknown): void {
+  /** Consecutive failures that called this same version of the object stale. */
+  #countStale(key: string, { metadata }: KubeObject, { kind }: Failure): number {
+    const version = metadata.resourceVersion;
+    const known = this.#stale.get(key);
+    if (kind !== 'stale') {
+      this.#stale.delete(key);
+      return 0;
+    }
+    const times = known?.version === version ? known.times + 1 : 1;
+    this.#stale.set(key, { version, times });
+    return times;
+  }
+
+  #report(key: string, failure: Failure, err: unknown): void {
     const { metrics, name, log } = this.#options;
     const level = this.#logged.get(key) === failure.message ? 'debug' : 'warn';
     this.#logged.set(key, failure.message);
@@ -126,6 +143,7 @@ export class Workers implements ChangeHandler {
     const { queue, settled } = this.#options;
     settled.delete(key);
     this.#logged.delete(key);
+    this.#stale.delete(key);
     queue.drop(key);
   }
 }

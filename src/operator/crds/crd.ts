@@ -122,12 +122,25 @@ const conditionsSchema: Schema = {
     type: 'object',
     required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
     properties: {
-      type: { type: 'string', maxLength: 316 },
-      status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
-      reason: { type: 'string', maxLength: 1024 },
-      message: { type: 'string', maxLength: 32768 },
-      observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
-      lastTransitionTime: { type: 'string', format: 'date-time' },
+      type: {
+        description: 'Ready: the remote resource matches the spec. Synced: how the last reconcile went.',
+        type: 'string',
+        maxLength: 316,
+      },
+      status: { description: 'Whether it is so.', type: 'string', enum: ['True', 'False', 'Unknown'] },
+      reason: {
+        description: 'Why, in one word for programs, such as Available or Rejected.',
+        type: 'string',
+        maxLength: 1024,
+      },
+      message: { description: 'Why, for people; names the fields to change.', type: 'string', maxLength: 32768 },
+      observedGeneration: {
+        description: 'The metadata.generation that the condition describes.',
+        type: 'integer',
+        format: 'int64',
+        minimum: 0,
+      },
+      lastTransitionTime: { description: 'When the status last changed.', type: 'string', format: 'date-time' },
     },
   },
 };

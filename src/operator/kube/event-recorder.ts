@@ -38,6 +38,7 @@ export class EventRecorder {
   readonly #tokens = { Normal: new TokenBucket(RATE), Warning: new TokenBucket(RATE) };
   #tail: Promise<void> = Promise.resolve();
   #serial = 0;
+  #isForbidden = false;
 
   constructor(api: KubeApi, options: EventRecorderOptions) {
     this.#api = api;
@@ -67,10 +68,21 @@ export class EventRecorder {
       const name = eventName(object, now, this.#serial++);
       await this.#api.create(EVENTS, eventBody(object, event, name, this.#options, now), namespace);
       this.#remember(key, { name, count: 1, at: now.getTime() });
+      this.#isForbidden = false;
     } catch (err) {
       this.#options.metrics.eventsDropped.inc({ reason: 'failed' });
-      this.#options.log.debug({ err, reason: event.reason }, 'could not send a Kubernetes Event');
+      this.#report(err, event);
     }
+  }
+
+  /** A missing permission is worth a warning, once. */
+  #report(err: unknown, { reason }: KubeEvent): void {
+    const { log } = this.#options;
+    const isForbidden = err instanceof KubeError && err.isForbidden;
+    if (isForbidden && !this.#isForbidden) {
+      log.warn({ err, reason }, 'not allowed to write Kubernetes Events; grant create and patch on events');
+    } else log.debug({ err, reason }, 'could not send a Kubernetes Event');
+    this.#isForbidden ||= isForbidden;
   }
 
   async #repeat(known: Sent, namespace: string, now: Date): Promise<boolean> {

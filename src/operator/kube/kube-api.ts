@@ -2,7 +2,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { KubeError, kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
+import { describeBody, KubeError, KubeUnreachableError, kubeErrorFrom } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
 import { KubeTransport, type KubeTransportOptions, type Method, type SendOptions } from './kube-transport.ts';
 import { linesOf, readWatchEvent, type WatchEvent } from './watch-stream.ts';
@@ -49,7 +49,7 @@ export class KubeApi {
     this.#transport = new KubeTransport(config, options);
   }
 
-  /** One page of a list. @throws KubeError, NoKubeAnswerError */
+  /** One page of a list. @throws KubeError, KubeUnreachableError */
   async list(type: ResourceType, options: ListOptions = {}): Promise<ObjectList> {
     const query = new URLSearchParams();
     if (options.limit) query.set('limit', String(options.limit));
@@ -106,7 +106,7 @@ export class KubeApi {
 
   /**
    * The watch events after `resourceVersion`, until the server closes the watch (the generator returns) or it fails.
-   * @throws KubeError (code 410 when the version is too old to resume from), NoKubeAnswerError
+   * @throws KubeError (code 410 when the version is too old to resume from), KubeUnreachableError
    */
   async *watch(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
     const query = new URLSearchParams({
@@ -123,8 +123,8 @@ export class KubeApi {
     try {
       for await (const line of linesOf(response.body)) yield readWatchEvent(line);
     } catch (error) {
-      if (options.signal.aborted || error instanceof KubeError || error instanceof NoKubeAnswerError) throw error;
-      throw new NoKubeAnswerError(`the watch of ${type.plural} broke off`, { cause: error });
+      if (options.signal.aborted || error instanceof KubeError || error instanceof KubeUnreachableError) throw error;
+      throw new KubeUnreachableError(`the watch of ${type.plural} broke off`, { cause: error });
     } finally {
       response.body.destroy();
     }
@@ -138,11 +138,13 @@ export class KubeApi {
   async #call(method: Method, path: string, options: Omit<SendOptions, 'endless'> = {}): Promise<unknown> {
     const response = await this.#transport.send(method, path, options);
     const text = await this.#readBody(method, path, response);
-    if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, text, response.headers);
+    const { statusCode, headers } = response;
+    if (statusCode >= 300) throw kubeErrorFrom(statusCode, text, headers);
     try {
       return JSON.parse(text);
-    } catch (cause) {
-      throw new NoKubeAnswerError(`${method} ${path}: the response is not JSON`, { cause });
+    } catch {
+      // Without the cause, which quotes the body: that may be a Secret.
+      throw new KubeUnreachableError(`${method} ${path}: answered ${describeBody(statusCode, text, headers)}`);
     }
   }
 
@@ -150,7 +152,7 @@ export class KubeApi {
     try {
       return await response.body.text();
     } catch (cause) {
-      throw new NoKubeAnswerError(`${method} ${path}: the response broke off`, { cause });
+      throw new KubeUnreachableError(`${method} ${path}: the response broke off`, { cause });
     }
   }
 }

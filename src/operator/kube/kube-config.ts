@@ -1,11 +1,96 @@
 /** The cluster to connect to, and the identity to use there. */
-import { KubeConfig } from '@kubernetes/client-node';
+import { readFile } from 'node:fs/promises';
+import { delimiter } from 'node:path';
+import { type ConfigOptions, KubeConfig, makeAbsolutePath, type User } from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import { z } from 'zod';
 
-/** @param file default: `KUBECONFIG`, the user's own file, or the service account of the Pod */
+/** @param file default: the user's own file, or the service account of the Pod */
 export function loadKubeConfig(file: string | undefined): KubeConfig {
-  const config = new KubeConfig();
-  // The variable may hold several paths, which only loadFromDefault merges.
-  if (file === undefined || file === process.env.KUBECONFIG) config.loadFromDefault();
-  else config.loadFromFile(file);
+  const config = new TokenFileConfig();
+  if (file === undefined) {
+    config.loadFromDefault();
+    return config;
+  }
+  // Only the variable may hold several paths.
+  const files = file === process.env.KUBECONFIG ? file.split(delimiter).filter((path) => path !== '') : [file];
+  for (const path of files) {
+    const one = new TokenFileConfig();
+    one.loadFromFile(path);
+    config.mergeConfig(one);
+  }
   return config;
 }
+
+/** The same cluster and identity; what a credential program returned earlier is forgotten. */
+export function withoutCachedTokens(config: KubeConfig): KubeConfig {
+  const copy = new TokenFileConfig();
+  copy.loadFromOptions(config);
+  return copy;
+}
+
+const kubeconfigUsers = z.object({
+  users: z
+    .array(z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() }))
+    .nullish(),
+});
+const inClusterUser = z.object({ authProvider: z.object({ config: z.object({ tokenFile: z.string() }) }) });
+const tokenFileUser = z.object({
+  authProvider: z.object({ name: z.literal('token-file'), config: z.object({ path: z.string() }) }),
+});
+
+/**
+ * Reads tokens from their file whenever they are needed. client-node 2.0.1 does not know the member `tokenFile` of a
+ * user, who would be anonymous, and keeps the token of a Pod for a minute, even if the API server refuses it.
+ */
+export class TokenFileConfig extends KubeConfig {
+  constructor() {
+    super();
+    this.addAuthenticator(tokenFileAuthenticator);
+  }
+
+  override loadFromString(text: string, options?: Partial<ConfigOptions>): void {
+    super.loadFromString(text, options);
+    const users = kubeconfigUsers.safeParse(parse(text)).data?.users ?? [];
+    const paths = new Map(users.map(({ name, user }) => [name, user?.tokenFile]));
+    this.#setTokenFiles(({ name }) => paths.get(name));
+  }
+
+  override makePathsAbsolute(folder: string): void {
+    super.makePathsAbsolute(folder);
+    this.#setTokenFiles((user) => {
+      const path = tokenFileOf(user);
+      return path && makeAbsolutePath(folder, path);
+    });
+  }
+
+  override loadFromCluster(pathPrefix?: string): void {
+    super.loadFromCluster(pathPrefix);
+    this.#setTokenFiles((user) => inClusterUser.safeParse(user).data?.authProvider.config.tokenFile);
+  }
+
+  /** A token file takes precedence over a token, as in client-go. */
+  #setTokenFiles(pathFor: (user: User) => string | undefined): void {
+    this.users = this.users.map((user) => {
+      const path = pathFor(user);
+      if (path === undefined) return user;
+      const { token: _, ...others } = user;
+      return { ...others, authProvider: { name: 'token-file', config: { path } } };
+    });
+  }
+}
+
+function tokenFileOf(user: User): string | undefined {
+  return tokenFileUser.safeParse(user).data?.authProvider.config.path;
+}
+
+const tokenFileAuthenticator: Parameters<KubeConfig['addAuthenticator']>[0] = {
+  isAuthProvider: (user) => tokenFileOf(user) !== undefined,
+  async applyAuthentication(user, options) {
+    const path = tokenFileOf(user);
+    const token = path && (await readFile(path, 'utf8')).trim();
+    // Without a token, the request would be that of an anonymous user.
+    if (!token) throw new Error(`the token file ${path} is empty`);
+    options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+  },
+};

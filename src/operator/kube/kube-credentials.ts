@@ -1,6 +1,7 @@
 /** The credentials and connections for the Kubernetes API, kept up to date. */
 import { HttpMethod, type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
+import { withoutCachedTokens } from './kube-config.ts';
 
 export interface Credentials {
   readonly headers: Record<string, string>;
@@ -11,13 +12,13 @@ export interface Credentials {
 const KEPT_MS = 30_000;
 
 export class KubeCredentials {
-  readonly #config: KubeConfig;
   readonly #server: string;
   readonly #dispatchers = new Set<Dispatcher>();
+  #config: KubeConfig;
   #current: Credentials | undefined;
   #renewAt = 0;
+  #isRefused = false;
   #renewing: Promise<Credentials> | undefined;
-  #refusals = 0;
 
   constructor(config: KubeConfig, server: string) {
     this.#config = config;
@@ -32,14 +33,15 @@ export class KubeCredentials {
     return this.#renewing;
   }
 
-  accepted(): void {
-    this.#refusals = 0;
-  }
-
-  /** The server answered 401: the next call reads the credentials again, and from the second 401 on also reconnects. */
-  refused(): void {
-    this.#refusals++;
+  /**
+   * The server answered 401 to these: the next call reads the credentials again and reconnects. Of several calls refused
+   * together, only the first counts.
+   */
+  refused(credentials: Credentials): void {
+    if (credentials !== this.#current) return;
+    this.#isRefused = true;
     this.#renewAt = 0;
+    this.#config = withoutCachedTokens(this.#config);
   }
 
   /** Closes every connection at once. */
@@ -49,13 +51,29 @@ export class KubeCredentials {
 
   async #renew(): Promise<Credentials> {
     const context = new RequestContext(this.#server, HttpMethod.GET);
-    await this.#config.applySecurityAuthentication(context);
-    // A client certificate belongs to the connection; connect anew only if the old certificate may be the cause.
-    const kept = this.#refusals < 2 ? this.#current?.dispatcher : undefined;
+    const known = this.#current;
+    try {
+      await this.#config.applySecurityAuthentication(context);
+    } catch (error) {
+      // A file that is being replaced, or a credential program that fails: what we have may still be accepted.
+      if (known) return known;
+      // The error quotes what the program printed, which may be a token.
+      throw error instanceof SyntaxError ? new Error('the credential program did not print JSON') : error;
+    }
+    // A client certificate belongs to the connection, and with a 401 the API server ends the connection (GOAWAY).
+    const kept = this.#isRefused ? undefined : known?.dispatcher;
     const dispatcher = kept ?? context.getDispatcher() ?? new Agent();
+    if (known && !kept) void this.#retire(known.dispatcher);
+    this.#isRefused = false;
     this.#dispatchers.add(dispatcher);
     this.#current = { headers: context.getHeaders(), dispatcher };
     this.#renewAt = Date.now() + KEPT_MS;
     return this.#current;
+  }
+
+  /** Lets the calls and watches in progress finish. */
+  async #retire(dispatcher: Dispatcher): Promise<void> {
+    await dispatcher.close();
+    this.#dispatchers.delete(dispatcher);
   }
 }

@@ -43,22 +43,28 @@ export class KubeError extends Error {
 }
 
 /** No usable answer; whether the request took effect is unknown. */
-export class NoKubeAnswerError extends Error {
-  override readonly name = 'NoKubeAnswerError';
+export class KubeUnreachableError extends Error {
+  override readonly name = 'KubeUnreachableError';
 }
 
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
 /** The error for a response with a Status body, or with a proxy's error page. */
-export function kubeErrorFrom(
-  httpStatus: number,
-  body: string,
-  headers: Record<string, string | string[] | undefined>,
-): KubeError {
+export function kubeErrorFrom(httpStatus: number, body: string, headers: Headers): KubeError {
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
   try {
     const parsed = status.parse(JSON.parse(body));
     const code = parsed.code ?? httpStatus;
     return new KubeError(code, parsed.reason ?? 'Unknown', parsed.message ?? `HTTP ${code}`, retryAfterMs);
   } catch {
-    return new KubeError(httpStatus, 'Unknown', `HTTP ${httpStatus}: ${body.slice(0, 200)}`, retryAfterMs);
+    const message = `answered ${describeBody(httpStatus, body, headers)}; is that the Kubernetes API?`;
+    return new KubeError(httpStatus, 'Unknown', message, retryAfterMs);
   }
+}
+
+/** As in `502 with text/html`: what was answered, without the body itself, which may hold a secret. */
+export function describeBody(httpStatus: number, body: string, headers: Headers): string {
+  if (body === '') return `${httpStatus} without a body`;
+  const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
+  return `${httpStatus} with ${mediaType || 'a body of unknown type'} (${Buffer.byteLength(body)} bytes)`;
 }

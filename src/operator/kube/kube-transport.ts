@@ -8,7 +8,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { KubeCredentials } from './kube-credentials.ts';
-import { NoKubeAnswerError } from './kube-error.ts';
+import { KubeUnreachableError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
 
 export interface KubeTransportOptions {
@@ -50,19 +50,13 @@ export class KubeTransport {
   /**
    * Returns the response whatever its status; the caller reads the body or destroys it. After a 401, which has no
    * effect on the server, sends the request once more with new credentials.
-   * @throws NoKubeAnswerError, or the reason of an aborted signal
+   * @throws KubeUnreachableError, or the reason of an aborted signal
    */
   async send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const response = await this.#sendOnce(method, path, options);
-    if (response.statusCode !== 401) {
-      this.#credentials.accepted();
-      return response;
-    }
+    if (response.statusCode !== 401) return response;
     await response.body.dump();
-    this.#credentials.refused();
-    const again = await this.#sendOnce(method, path, options);
-    if (again.statusCode === 401) this.#credentials.refused();
-    return again;
+    return this.#sendOnce(method, path, options);
   }
 
   async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
@@ -70,7 +64,8 @@ export class KubeTransport {
     // What client-go counts when there was no response.
     let code = '<error>';
     try {
-      const { headers, dispatcher } = await this.#credentials.get();
+      const credentials = await this.#credentials.get();
+      const { headers, dispatcher } = credentials;
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
@@ -88,11 +83,12 @@ export class KubeTransport {
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });
       code = String(response.statusCode);
+      if (response.statusCode === 401) this.#credentials.refused(credentials);
       return response;
     } catch (cause) {
       if (options.signal?.aborted) throw cause;
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new NoKubeAnswerError(`${method} ${path}: ${why}`, { cause });
+      throw new KubeUnreachableError(`${method} ${path}: ${why}`, { cause });
     } finally {
       const { host } = this.#server;
       this.#options.metrics?.requests.inc({ method, code, host });

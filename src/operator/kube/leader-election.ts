@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { jittered } from '../../retry/backoff.ts';
+import { FailureLog } from './failure-log.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
@@ -27,6 +28,7 @@ const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plur
 export class LeaderElection {
   readonly #api: KubeApi;
   readonly #options: LeaderElectionOptions;
+  readonly #failures: FailureLog;
   readonly #stop = new AbortController();
   /** The last seen version of the lease, and when it was first seen by the local clock. */
   #seen: { version: string; at: number } | undefined;
@@ -37,6 +39,7 @@ export class LeaderElection {
   constructor(api: KubeApi, options: LeaderElectionOptions) {
     this.#api = api;
     this.#options = options;
+    this.#failures = new FailureLog(options.log);
   }
 
   get leading(): boolean {
@@ -92,22 +95,27 @@ export class LeaderElection {
 
   /** Tries once to take or renew the lease; a failure counts as not held. */
   async #tryOnce(): Promise<boolean> {
-    const { log } = this.#options;
     try {
-      const lease = await this.#find();
-      if (!lease) {
-        await this.#create();
-        return true;
-      }
-      const spec = readLease(lease);
-      if (!mayTake(spec, this.#options, this.#unchangedFor(lease))) return false;
-      await this.#write(lease, this.#holding(spec));
-      return true;
+      const held = await this.#takeOrRenew();
+      this.#failures.succeeded();
+      return held;
     } catch (error) {
       const raced = error instanceof KubeError && error.isConflict;
-      if (!raced) log.warn({ err: error }, 'leader election: could not read or write the Lease');
+      if (!raced) this.#failures.warn(error, 'leader election: could not read or write the Lease');
       return false;
     }
+  }
+
+  async #takeOrRenew(): Promise<boolean> {
+    const lease = await this.#find();
+    if (!lease) {
+      await this.#create();
+      return true;
+    }
+    const spec = readLease(lease);
+    if (!mayTake(spec, this.#options, this.#unchangedFor(lease))) return false;
+    await this.#write(lease, this.#holding(spec));
+    return true;
   }
 
   /** How long this version of the lease has been known by the local clock, in milliseconds. */

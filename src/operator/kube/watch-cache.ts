@@ -11,6 +11,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { backoff } from '../../retry/backoff.ts';
+import { FailureLog } from './failure-log.ts';
 import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
@@ -29,6 +30,14 @@ export interface WatchCacheOptions {
   metrics: KubeMetrics;
 }
 
+/** Why a cache cannot be filled until somebody acts. Retrying goes on, and notices when it has been done. */
+export interface Obstacle {
+  /** `missing`: the API server does not serve the resource; `forbidden`: the permission is missing. */
+  kind: 'missing' | 'forbidden';
+  /** What to do, in a sentence. */
+  message: string;
+}
+
 const PAGE_SIZE = 500;
 const WATCH_SECONDS = { shortest: 240, longest: 480 };
 const RETRY = { firstMs: 200, longestMs: 30_000 };
@@ -37,17 +46,20 @@ export class WatchCache {
   readonly store = new ObjectStore();
   readonly #api: KubeApi;
   readonly #options: WatchCacheOptions;
+  readonly #failures: FailureLog;
   readonly #handlers: ChangeHandler[] = [];
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
+  readonly #tried = Promise.withResolvers<void>();
   #version: string | undefined;
   #lastHeard = 0;
-  #forbidden: 'list' | 'watch' | undefined;
+  #obstacle: Obstacle | undefined;
   #running: Promise<void> | undefined;
 
   constructor(api: KubeApi, options: WatchCacheOptions) {
     this.#api = api;
     this.#options = options;
+    this.#failures = new FailureLog(options.log);
   }
 
   /** Notifies the handler of every change from now on, after the handlers added before it. */
@@ -55,9 +67,14 @@ export class WatchCache {
     this.#handlers.push(handler);
   }
 
-  /** Starts to list and watch; resolves when the first list is in the store. */
+  /** Starts to list and watch; resolves when the first list is in the store, or an obstacle was found. */
   start(): Promise<void> {
     this.#running ??= this.#run();
+    return this.#tried.promise;
+  }
+
+  /** Resolves when the first list is in the store. */
+  get filled(): Promise<void> {
     return this.#synced.promise;
   }
 
@@ -82,16 +99,13 @@ export class WatchCache {
     return this.#lastHeard === 0 ? undefined : now - this.#lastHeard;
   }
 
-  /** The missing permission, if any: retrying does not help, somebody has to grant it. */
-  missingRight(): string | undefined {
-    if (this.#forbidden === undefined) return undefined;
-    const { group, plural } = this.#options.type;
-    const resource = group === '' ? plural : `${plural}.${group}`;
-    return `not allowed to ${this.#forbidden} ${resource}; grant get, list and watch on ${resource}`;
+  /** What keeps the cache from being filled or kept up to date, if somebody has to act. */
+  obstacle(): Obstacle | undefined {
+    return this.#obstacle;
   }
 
   async #run(): Promise<void> {
-    const { log, type } = this.#options;
+    const { type } = this.#options;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       const heardBefore = this.#lastHeard;
@@ -99,17 +113,20 @@ export class WatchCache {
       try {
         if (this.#version === undefined) await this.#list();
         this.#synced.resolve();
+        this.#tried.resolve();
         await this.#watch(this.#version ?? '');
         // Do not retry in a tight loop when a server or proxy ends every watch at once.
         failures = this.#lastHeard > heardBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
       } catch (error) {
         if (this.#stop.signal.aborted) break;
         failures = this.#lastHeard > heardBefore ? 1 : failures + 1;
-        if (error instanceof KubeError && error.isExpired) this.#version = undefined;
         const phase = this.#version === undefined ? 'list' : 'watch';
+        // Of a resource that is served again, everything may have changed.
+        if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
         this.#count(`${phase}-failed`);
-        if (error instanceof KubeError && error.isForbidden) this.#noteForbidden(phase, error);
-        else log.warn({ err: error, resource: type.plural, failures }, `${phase} failed; will resume`);
+        const obstacle = obstacleFrom(error, phase, type);
+        if (obstacle) this.#note(obstacle, error);
+        else this.#failures.warn(error, `${phase} failed; will resume`, { resource: type.plural, failures });
       }
       await this.#pause(failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY));
     }
@@ -167,14 +184,16 @@ export class WatchCache {
   }
 
   /** Logs it once, however often it is retried. */
-  #noteForbidden(phase: 'list' | 'watch', err: KubeError): void {
-    const level = this.#forbidden === phase ? 'debug' : 'error';
-    this.#forbidden = phase;
-    this.#options.log[level]({ err, resource: this.#options.type.plural }, this.missingRight());
+  #note(obstacle: Obstacle, err: unknown): void {
+    const level = this.#obstacle?.message === obstacle.message ? 'debug' : 'error';
+    this.#obstacle = obstacle;
+    this.#tried.resolve();
+    this.#options.log[level]({ err, resource: this.#options.type.plural }, obstacle.message);
   }
 
   #heard(): void {
-    this.#forbidden = undefined;
+    this.#obstacle = undefined;
+    this.#failures.succeeded();
     this.#lastHeard = Date.now();
   }
 
@@ -189,6 +208,17 @@ export class WatchCache {
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
+}
+
+function obstacleFrom(error: unknown, verb: 'list' | 'watch', { group, plural }: ResourceType): Obstacle | undefined {
+  if (!(error instanceof KubeError)) return undefined;
+  const resource = group === '' ? plural : `${plural}.${group}`;
+  if (error.isNotFound) {
+    const message = `the cluster has no ${resource}; install its CustomResourceDefinition`;
+    return { kind: 'missing', message };
+  }
+  if (!error.isForbidden) return undefined;
+  return { kind: 'forbidden', message: `not allowed to ${verb} ${resource}; grant get, list and watch on ${resource}` };
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';

@@ -1,6 +1,6 @@
 /** The body of a watch: one watch event per line, as JSON. */
 import { z } from 'zod';
-import { kubeErrorFrom, NoKubeAnswerError } from './kube-error.ts';
+import { KubeUnreachableError, kubeErrorFrom } from './kube-error.ts';
 import { type KubeObject, kubeObject } from './kube-object.ts';
 
 export type WatchEvent =
@@ -22,13 +22,14 @@ export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<
   if (rest !== '') yield rest;
 }
 
-/** @throws KubeError for an ERROR event, NoKubeAnswerError for a line that is not a watch event */
+/** @throws KubeError for an ERROR event, KubeUnreachableError for a line that is not a watch event */
 export function readWatchEvent(line: string): WatchEvent {
   let parsed: z.output<typeof watchLine>;
   try {
     parsed = watchLine.parse(JSON.parse(line));
-  } catch (cause) {
-    throw new NoKubeAnswerError('a watch event was incomplete', { cause });
+  } catch {
+    // Without the cause, which quotes the line: that may be a Secret.
+    throw new KubeUnreachableError(`a watch event of ${Buffer.byteLength(line)} bytes was incomplete`);
   }
   switch (parsed.type) {
     case 'ADDED':

@@ -1,27 +1,31 @@
 /** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
-import { ApiError, NoAnswerError } from '../../client/errors.ts';
+import { ApiError, ApiUnreachableError } from '../../client/errors.ts';
 import { REASON } from '../contract/reasons.ts';
-import { KubeError, NoKubeAnswerError } from '../kube/kube-error.ts';
+import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
 import { camelCase } from './camel-case.ts';
 import { Blocked, StaleObject } from './external.ts';
 
 export type Failure =
-  /** Somebody else wrote first; retry with the newest version. */
-  | { kind: 'stale' }
+  /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
+  | { kind: 'stale'; reason: string; message: string }
   /** Temporary; the object is no worse than before. */
   | { kind: 'transient'; reason: string; message: string; retryAfterMs?: number | undefined }
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: string; message: string };
 
 export function classify(error: unknown): Failure {
-  if (error instanceof StaleObject) return { kind: 'stale' };
+  if (error instanceof StaleObject) return stale(error);
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
   if (error instanceof ApiError) return classifyApiError(error);
-  if (error instanceof NoAnswerError) {
-    return transient(REASON.apiUnavailable, 'The management API does not respond; retrying', error.retryAfterMs);
+  if (error instanceof ApiUnreachableError) {
+    const message =
+      error.answer === undefined
+        ? 'The management API does not respond; retrying'
+        : `The URL of the management API answered ${error.answer}; is that the management API? Retrying`;
+    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
-  if (error instanceof NoKubeAnswerError) {
+  if (error instanceof KubeUnreachableError) {
     return transient(REASON.kubernetesError, 'The Kubernetes API does not respond; retrying');
   }
   return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');
@@ -44,12 +48,16 @@ function classifyApiError(error: ApiError): Failure {
 }
 
 function classifyKubeError(error: KubeError): Failure {
-  if (error.isConflict || error.isNotFound) return { kind: 'stale' };
+  if (error.isConflict || error.isNotFound) return stale(error);
   // A 401 is temporary while a token is being replaced and while the API server starts.
   if (error.code === 401 || error.code === 429 || error.code >= 500) {
     return transient(REASON.kubernetesError, 'The Kubernetes API is failing; retrying', error.retryAfterMs);
   }
   return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
+}
+
+function stale({ message }: KubeError | StaleObject): Failure {
+  return { kind: 'stale', reason: REASON.kubernetesError, message };
 }
 
 function transient(reason: string, message: string, retryAfterMs?: number): Failure {

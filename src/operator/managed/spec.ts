@@ -71,8 +71,10 @@ export function lostIdentity(object: KubeObject): Identity | undefined {
   return { externalId: id, generation: createGeneration, retiring };
 }
 
+/** With any value but `false`: who writes `yes` wants no work on the object. */
 export function isPaused(object: KubeObject): boolean {
-  return annotation(object, ANNOTATION.paused) === 'true';
+  const value = annotation(object, ANNOTATION.paused);
+  return value !== undefined && value.toLowerCase() !== 'false';
 }
 
 export function isDeleting(object: KubeObject): boolean {

@@ -42,7 +42,7 @@ export async function writeStatus(
 }
 
 export async function showPaused(managed: ManagedObject): Promise<Outcome> {
-  const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}`;
+  const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}; remove it or set it to "false" to resume`;
   await managed.patchStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
   return managed.outcome();
 }

@@ -3,7 +3,7 @@
 import { randomFrom } from '../../../dev/fixtures/random.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import type { Client } from '../../../src/client/client.ts';
-import { ApiError, NoAnswerError } from '../../../src/client/errors.ts';
+import { ApiError, ApiUnreachableError } from '../../../src/client/errors.ts';
 import type { ApiProcess } from './api-process.ts';
 import type { Possible } from './possible.ts';
 import type { Stored } from './stored.ts';
@@ -108,7 +108,11 @@ export class Load {
         return { kind: 'refused', error };
       }
       if (isUsual503(error)) counts.unavailable++;
-      else if (error instanceof NoAnswerError && error.status === undefined && (!wasServing || api.kills > kills)) {
+      else if (
+        error instanceof ApiUnreachableError &&
+        error.status === undefined &&
+        (!wasServing || api.kills > kills)
+      ) {
         counts.withoutAnswer++;
       } else {
         const status = error instanceof ApiError ? `${error.status} ` : '';

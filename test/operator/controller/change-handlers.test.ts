@@ -36,6 +36,19 @@ test.each<[string, ObjectChange, ChangeOrigin, number]>([
   expect(queue.depth).toBe(expected);
 });
 
+test.each<[string, KubeObject, number]>([
+  ['the spec', object({ version: 2, metadata: { generation: 2 } }), 0],
+  ['an annotation', object({ version: 2 }, { reconcileRequestedAt: 'now' }), 0],
+  ['the deletion', object({ version: 2, metadata: { deletionTimestamp: '2026-11-21T11:00:00Z' } }), 0],
+  ['only the status', object({ version: 2, status: { id: 'x' } }), 1],
+])('whether failures are forgotten when this has changed: %s', (_, changed, expected) => {
+  const queue = new WorkQueue({ backoff: { firstMs: 1_000, longestMs: 1_000 } });
+  queue.addRateLimited('ns/a');
+  new EnqueueObject(queue).onChange({ ...updated, object: changed }, 'watch');
+  expect(queue.failures('ns/a')).toBe(expected);
+  queue.shutDown();
+});
+
 describe('a changed claim', () => {
   const setUp = () => {
     const { queue, take } = recordingQueue();

@@ -6,41 +6,56 @@ import type { Failure } from '../../../src/operator/managed/failure.ts';
 const what = { reason: 'Some', message: 'said' };
 const transient: Failure = { kind: 'transient', ...what };
 const terminal: Failure = { kind: 'terminal', ...what };
+const stale: Failure = { kind: 'stale', ...what };
 
-test.each<[string, Failure, number, ReturnType<typeof reactionTo>]>([
+const notYet = { isError: true, show: undefined };
+const TEN_MINUTES = 600_000;
+
+test.each<[string, Failure, Parameters<typeof reactionTo>[1], ReturnType<typeof reactionTo>]>([
   [
     'somebody was faster: soon again, and nothing to show',
-    { kind: 'stale' },
-    1,
-    { retry: { quickFirst: true }, show: undefined },
+    stale,
+    { failures: 1, stale: 1 },
+    { retry: { quickFirst: true }, isError: false, show: undefined },
   ],
   [
-    'somebody was faster, many times: still nothing to show',
-    { kind: 'stale' },
-    9,
-    { retry: { quickFirst: true }, show: undefined },
+    'somebody was faster, many times, each time with a newer version: still nothing to show',
+    stale,
+    { failures: 9, stale: 4 },
+    { retry: { quickFirst: true }, isError: false, show: undefined },
   ],
-  ['only a change helps: shown at once', terminal, 1, { retry: {}, show: { ...what, keepReady: false } }],
-  ['passing trouble, once: not shown', transient, 1, { retry: { atLeastMs: 0 }, show: undefined }],
-  ['passing trouble, twice: not shown', transient, 2, { retry: { atLeastMs: 0 }, show: undefined }],
+  [
+    'nobody was faster, and yet the same version is refused: an error like others',
+    stale,
+    { failures: 5, stale: 5 },
+    { retry: {}, isError: true, show: { ...what, keepReady: true } },
+  ],
+  [
+    'only a change helps: shown at once, and tried ever less often',
+    terminal,
+    { failures: 1, stale: 0 },
+    { retry: { longestMs: TEN_MINUTES }, isError: true, show: { ...what, keepReady: false } },
+  ],
+  ['passing trouble, once: not shown', transient, { failures: 1, stale: 0 }, { retry: { atLeastMs: 0 }, ...notYet }],
+  ['passing trouble, twice: not shown', transient, { failures: 2, stale: 0 }, { retry: { atLeastMs: 0 }, ...notYet }],
   [
     'passing trouble that lasts: shown, but as ready as it was',
     transient,
-    3,
-    { retry: { atLeastMs: 0 }, show: { ...what, keepReady: true } },
+    { failures: 3, stale: 0 },
+    { retry: { atLeastMs: 0 }, isError: true, show: { ...what, keepReady: true } },
   ],
   [
     'the API asks for a pause: not before its end',
     { ...transient, retryAfterMs: 7_000 },
-    1,
-    { retry: { atLeastMs: 7_000 }, show: undefined },
+    { failures: 1, stale: 0 },
+    { retry: { atLeastMs: 7_000 }, ...notYet },
   ],
   [
     'the API asks for a pause of days: not for that long',
     { ...transient, retryAfterMs: 9e9 },
-    1,
-    { retry: { atLeastMs: LONGEST_PAUSE_MS }, show: undefined },
+    { failures: 1, stale: 0 },
+    { retry: { atLeastMs: LONGEST_PAUSE_MS }, ...notYet },
   ],
-])('%s', (_, failure, failures, expected) => {
-  expect(reactionTo(failure, failures)).toEqual(expected);
+])('%s', (_, failure, attempts, expected) => {
+  expect(reactionTo(failure, attempts)).toEqual(expected);
 });

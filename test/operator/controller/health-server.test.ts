@@ -4,6 +4,7 @@ import { type HealthServer, startHealthServer } from '../../../src/operator/cont
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
 
 const problems: string[] = [];
+const details: string[] = [];
 let server: HealthServer;
 
 beforeAll(async () => {
@@ -14,7 +15,7 @@ beforeAll(async () => {
     port: 0,
     registry,
     beforeScrape: () => managed.set({ kind: 'IPPolicy' }, 3),
-    problems: () => problems,
+    readiness: () => ({ problems, details }),
   });
 });
 afterAll(() => server.close());
@@ -39,7 +40,11 @@ describe('the operator answers on', () => {
     expect(await get('/readyz?verbose')).toEqual({ status: 503, text: 'one\n', ...plain });
     problems.push('two');
     expect((await get('/readyz')).text).toBe('one\ntwo\n');
+    details.push('BotUser: missing');
+    expect(await get('/readyz')).toEqual({ status: 503, text: 'one\ntwo\nBotUser: missing\n', ...plain });
     problems.length = 0;
+    expect(await get('/readyz')).toEqual({ status: 200, text: 'ok\nBotUser: missing\n', ...plain });
+    details.length = 0;
   });
 
   test('/metrics with the gauges of this moment', async () => {
@@ -55,13 +60,23 @@ describe('the operator answers on', () => {
 });
 
 test('a port that is taken is an error', async () => {
-  const options = { host: '127.0.0.1', registry: new Registry(), beforeScrape: () => {}, problems: () => [] };
+  const options = {
+    host: '127.0.0.1',
+    registry: new Registry(),
+    beforeScrape: () => {},
+    readiness: () => ({ problems: [], details: [] }),
+  };
   const again = startHealthServer({ ...options, port: Number(new URL(server.url).port) });
   await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
 test('the address to ask is one that can be connected to', async () => {
-  const options = { port: 0, registry: new Registry(), beforeScrape: () => {}, problems: () => [] };
+  const options = {
+    port: 0,
+    registry: new Registry(),
+    beforeScrape: () => {},
+    readiness: () => ({ problems: [], details: [] }),
+  };
   const everywhere = await startHealthServer({ ...options, host: '0.0.0.0' });
   expect(everywhere.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   await everywhere.close();
@@ -82,7 +97,13 @@ test('a scrape that hangs does not keep it from closing', async () => {
       return new Promise(() => {});
     },
   });
-  const options = { host: '127.0.0.1', port: 0, registry, beforeScrape: () => {}, problems: () => [] };
+  const options = {
+    host: '127.0.0.1',
+    port: 0,
+    registry,
+    beforeScrape: () => {},
+    readiness: () => ({ problems: [], details: [] }),
+  };
   const closing = await startHealthServer(options);
   const scrape = fetch(`${closing.url}/metrics`);
   await asked;

@@ -1,21 +1,37 @@
 import { expect, test } from 'vitest';
-import { cacheProblems } from '../../../src/operator/controller/readiness.ts';
+import { type CacheState, readiness } from '../../../src/operator/controller/readiness.ts';
+import type { Obstacle } from '../../../src/operator/kube/watch-cache.ts';
 
-test.each([
-  ['nothing, when all were heard of lately', [0, 60_000], []],
-  ['a cache that is not filled', [0, undefined], ['k1: not listed yet']],
+const missing: Obstacle = { kind: 'missing', message: 'install it' };
+const forbidden: Obstacle = { kind: 'forbidden', message: 'grant it' };
+const states = (...of: (number | undefined | Obstacle)[]): CacheState[] =>
+  of.map((value, index) => {
+    const obstacle = typeof value === 'object' ? value : undefined;
+    return { name: `k${index}`, staleness: typeof value === 'object' ? undefined : value, obstacle };
+  });
+
+test.each<[string, CacheState[], string[], string[]]>([
+  ['nothing, when all were heard of lately', states(0, 60_000), [], []],
+  ['a cache that is not filled', states(0, undefined), ['k1: not listed yet'], []],
   [
     'a cache that was not heard of for longer than two deadlines',
-    [60_001, 0],
+    states(60_001, 0),
     ['k0: the watch has been silent for 60 s'],
+    [],
   ],
-])('what keeps a process unready: %s', (_, staleness, expected) => {
-  const states = staleness.map((value, index) => ({ name: `k${index}`, staleness: value, missingRight: undefined }));
-  expect(cacheProblems(states, 30_000)).toEqual(expected);
+  ['a missing permission', states(forbidden, 0), ['k0: grant it'], []],
+  ['not one missing CustomResourceDefinition, which is a detail', states(missing, 0), [], ['k0: install it']],
+  ['all of them missing', states(missing, missing), ['k0: install it', 'k1: install it'], []],
+])('what keeps a process unready: %s', (_, kinds, problems, details) => {
+  expect(readiness(kinds, [], 30_000)).toEqual({ problems, details });
 });
 
 test('a missing permission keeps it unready, however recent the last message', () => {
-  const missingRight = 'not allowed to list ippolicies; grant get, list and watch on ippolicies';
-  const states = [undefined, 0].map((staleness, index) => ({ name: `k${index}`, staleness, missingRight }));
-  expect(cacheProblems(states, 30_000)).toEqual([`k0: ${missingRight}`, `k1: ${missingRight}`]);
+  const [kind] = states(0);
+  const lately = [{ ...(kind as CacheState), obstacle: forbidden }];
+  expect(readiness(lately, [], 30_000).problems).toEqual(['k0: grant it']);
+});
+
+test('caches of other things than kinds must be filled', () => {
+  expect(readiness(states(0), states(missing), 30_000).problems).toEqual(['k0: install it']);
 });

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
-import { SettledVersions } from '../../../src/operator/controller/settled.ts';
+import { SettledVersions } from '../../../src/operator/controller/settled-versions.ts';
 import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import { Workers, type WorkersOptions } from '../../../src/operator/controller/workers.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError, NoAnswerError } from '../../../src/client/errors.ts';
-import { KubeError, NoKubeAnswerError } from '../../../src/operator/kube/kube-error.ts';
+import { ApiError, ApiUnreachableError } from '../../../src/client/errors.ts';
+import { KubeError, KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
 import { classify, explain, specPath } from '../../../src/operator/managed/failure.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
@@ -36,8 +36,8 @@ test.each([
 
 describe('a failure', () => {
   test.each([
-    ['StaleObject', new StaleObject('x'), { kind: 'stale' }],
-    ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale' }],
+    ['StaleObject', new StaleObject('x'), { kind: 'stale', reason: 'KubernetesError', message: 'x' }],
+    ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale', message: 'x' }],
     ['an object that is gone', new KubeError(404, 'NotFound', 'x'), { kind: 'stale' }],
     [
       'Blocked',
@@ -78,8 +78,17 @@ describe('a failure', () => {
     ['a bug in the API', apiError('INTERNAL_ERROR'), { kind: 'transient', reason: 'ApiUnavailable' }],
     [
       'no answer',
-      new NoAnswerError('x', { retryAfterMs: 3 }),
+      new ApiUnreachableError('x', { retryAfterMs: 3 }),
       { kind: 'transient', reason: 'ApiUnavailable', retryAfterMs: 3 },
+    ],
+    [
+      'the answer of something else',
+      new ApiUnreachableError('x', { answer: '502 with text/html', status: 502 }),
+      {
+        kind: 'transient',
+        reason: 'ApiUnavailable',
+        message: 'The URL of the management API answered 502 with text/html; is that the management API? Retrying',
+      },
     ],
     [
       'Kubernetes in trouble',
@@ -93,7 +102,7 @@ describe('a failure', () => {
       new KubeError(403, 'Forbidden', 'may not'),
       { kind: 'terminal', reason: 'KubernetesError', message: 'may not' },
     ],
-    ['no answer from Kubernetes', new NoKubeAnswerError('x'), { kind: 'transient', reason: 'KubernetesError' }],
+    ['no answer from Kubernetes', new KubeUnreachableError('x'), { kind: 'transient', reason: 'KubernetesError' }],
     ['anything else', new TypeError('x'), { kind: 'transient', reason: 'InternalError' }],
     ['not even an error', 'x', { kind: 'transient', reason: 'InternalError' }],
   ])('by %s', (_, error, expected) => {
@@ -105,6 +114,6 @@ describe('a failure', () => {
     const first = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'first' });
     const second = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'second' });
     expect(message(first)).toBe(message(second));
-    expect(message(new NoAnswerError('connect ECONNREFUSED 10.0.0.1:8080'))).not.toContain('10.0.0.1');
+    expect(message(new ApiUnreachableError('connect ECONNREFUSED 10.0.0.1:8080'))).not.toContain('10.0.0.1');
   });
 });

@@ -58,7 +58,10 @@ test.each([
 
 test.each([
   ['paused by the annotation', isPaused, object({}, { paused: 'true' }), true],
-  ['not paused by another value', isPaused, object({}, { paused: 'false' }), false],
+  ['paused by any other value', isPaused, object({}, { paused: 'yes' }), true],
+  ['paused by an empty value', isPaused, object({}, { paused: '' }), true],
+  ['not paused by false', isPaused, object({}, { paused: 'false' }), false],
+  ['not paused by False', isPaused, object({}, { paused: 'False' }), false],
   ['deleting once that was asked for', isDeleting, object({ metadata: { deletionTimestamp: 'x' } }), true],
   ['not deleting else', isDeleting, object(), false],
   ['held by our finalizer', hasFinalizer, object({ metadata: { finalizers: ['a', FINALIZER] } }), true],

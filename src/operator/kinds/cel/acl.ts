@@ -34,7 +34,7 @@ export const aclRules: readonly CelRule[] = [
   },
   {
     rule: `${isLabel} || !${matches(`^bind:(${HOST}|${BRACKETED}):[0-9]+$`)} || ${matches(`:${PORT_IN_RANGE}$`)}`,
-    message: 'acl rule has a port outside 1 to 65535',
+    message: 'acl rule has a port that is not a number from 1 to 65535, without leading zeros',
   },
   {
     // isIP rejects IPv4-mapped IPv6 (::ffff:192.0.2.1), which the API accepts: replacing ffff makes it an ordinary

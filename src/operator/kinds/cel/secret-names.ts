@@ -8,6 +8,8 @@ import type { CelRule } from '../../managed/cel.ts';
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const DNS_NAME = `${DNS_LABEL}(\\\\.${DNS_LABEL})*`;
 const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
+/** Of a DNS name. */
+const MAX_PREFIX = 253;
 const QUALIFIED_NAME = `^(${DNS_NAME}/)?${NAME}$`;
 
 export const secretNameRules: readonly CelRule[] = [
@@ -19,11 +21,20 @@ export const secretNameRules: readonly CelRule[] = [
 
 export const secretKeyRules: readonly CelRule[] = [
   {
-    rule: "self.matches('^[-._a-zA-Z0-9]+$') && self != '.' && !self.startsWith('..')",
+    rule: "self.matches('^[-._a-zA-Z0-9]+$')",
     message: 'secret.key must consist of letters, digits, hyphens, underscores and dots, as in AUTHTOKEN',
+  },
+  {
+    rule: "self != '.' && !self.startsWith('..')",
+    message: 'secret.key must not be "." nor start with ".."',
   },
   { rule: "self != 'credential-id'", message: 'secret.key must not be credential-id: that key holds the id' },
 ];
+
+const prefixRule: CelRule = {
+  rule: `self.all(key, key.indexOf('/') <= ${MAX_PREFIX})`,
+  message: `the part of a name before its slash must have at most ${MAX_PREFIX} characters`,
+};
 
 export const labelRules: readonly CelRule[] = [
   {
@@ -31,6 +42,7 @@ export const labelRules: readonly CelRule[] = [
     message:
       'label names must consist of letters, digits, inner hyphens, underscores and dots, as in app or example.com/app',
   },
+  prefixRule,
   {
     rule: `!('${MANAGED_BY.label}' in self)`,
     message: `labels must not include ${MANAGED_BY.label}: the operator finds its Secrets by that label`,
@@ -50,6 +62,7 @@ export const annotationRules: readonly CelRule[] = [
     message:
       'annotation names must consist of letters, digits, inner hyphens, underscores and dots, as in note or example.com/note',
   },
+  prefixRule,
   {
     rule: `self.all(key, !key.startsWith('${GROUP}/') && key != 'kubectl.kubernetes.io/last-applied-configuration')`,
     message: `annotation names must not start with ${GROUP}/, which the operator reserves, nor be kubectl's last-applied-configuration`,

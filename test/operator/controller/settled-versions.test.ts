@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SettledVersions } from '../../../src/operator/controller/settled.ts';
+import { SettledVersions } from '../../../src/operator/controller/settled-versions.ts';
 import { object } from '../objects.ts';
 
 test.each([

@@ -1,0 +1,74 @@
+/** A cluster that lacks the CustomResourceDefinition of one kind, on a control plane of its own. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import type { TunnelOperator } from '../../src/operator/operator.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { kubectlOn } from './kubectl.ts';
+import { credential, eventually, type Manifest, policy, ROOT, startStack } from './stack.ts';
+
+const MESSAGE = 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition';
+
+describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLUSTER), async () => {
+  const own = await startControlPlane({ controllerManager: false });
+  afterAll(() => own.stop());
+  const stack = await startStack({ prefix: 'crd', operators: 0 });
+  const settings = { kubeconfig: own.kubeconfigPath, namespace: 'default' };
+  const crd = `${ROOT}crds/tunnel-operator.dev_ippolicies.yaml`;
+
+  async function run(args: string[], input?: string): Promise<string> {
+    const result = await kubectlOn(own, args, input === undefined ? {} : { input });
+    expect(result).toMatchObject({ code: 0 });
+    return result.stdout;
+  }
+  const apply = (manifest: Manifest) => run(['apply', '-f', '-'], JSON.stringify(manifest));
+  const ready = (object: string) => run(['wait', '--for=condition=Ready', '--timeout=40s', object]);
+  const readyz = async ({ healthUrl }: TunnelOperator) => {
+    const response = await fetch(`${healthUrl}/readyz`);
+    return { status: response.status, text: await response.text() };
+  };
+  const saidOnce = () => {
+    const said = stack.logs.map((line) => JSON.parse(line)).filter(({ msg, level }) => msg === MESSAGE && level > 20);
+    stack.logs.length = 0;
+    return said.length === 1;
+  };
+
+  test('the others are served, it is said, and the kind starts when it comes', async () => {
+    await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
+    await run(['delete', '-f', crd]);
+    const operator = await stack.operate(settings);
+    await apply(credential('one'));
+    await ready('tcred/one');
+    expect(await readyz(operator)).toEqual({ status: 200, text: `ok\nIPPolicy: ${MESSAGE}\n` });
+    expect(await stack.metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(1);
+    expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
+    expect(saidOnce()).toBe(true);
+
+    await run(['apply', '--server-side', '-f', crd]);
+    await run(['wait', '--for=condition=Established', '-f', crd]);
+    await apply(policy('one'));
+    await ready('ipp/one');
+    expect(await readyz(operator)).toEqual({ status: 200, text: 'ok\n' });
+    expect(await stack.metric('tunnel_operator_crd_missing')).toBe(0);
+  });
+
+  test('also if it goes while the operator runs, and after a restart', async () => {
+    await run(['delete', 'ipp', '--all']);
+    await run(['delete', '-f', crd]);
+    await eventually(async () => {
+      expect(await stack.metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(1);
+    });
+    await apply(credential('two'));
+    await ready('tcred/two');
+    expect(saidOnce()).toBe(true);
+    await stack.restart(undefined, settings);
+    await apply(credential('three'));
+    await ready('tcred/three');
+    expect(saidOnce()).toBe(true);
+    await run(['apply', '--server-side', '-f', crd]);
+    await run(['wait', '--for=condition=Established', '-f', crd]);
+    await apply(policy('two'));
+    await ready('ipp/two');
+    await run(['delete', 'ipp,tcred', '--all']);
+    expect(await stack.remoteIds()).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+/**
+ * What README.md tells people to type works as it stands there. Commands run in a copy of this checkout, which shares its
+ * dependencies. The ones for development that take minutes are only looked up in package.json.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { type Child, startChild, waitForChild } from '../dev/processes/child-process.ts';
+import { freePort } from '../src/postgres/ports.ts';
+import { eventually, startStack } from './e2e/stack.ts';
+import { cluster, createTestDatabase } from './harness.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+const blocks = [...readme.matchAll(/^```(\w+)\n(.*?)^```/gms)].map(([, language = '', text = '']) => ({
+  language,
+  text,
+}));
+/** The commands of the console blocks with what they print, and the lines of the shell blocks without their comments. */
+const sessions = blocks
+  .filter(({ language }) => language === 'console')
+  .flatMap(({ text }) => text.split(/^\$ /m).slice(1))
+  .map((session) => {
+    const [command = '', ...output] = session.split('\n');
+    return { command, output: output.join('\n').trim() };
+  });
+const shell = blocks
+  .filter(({ language }) => language === 'sh')
+  .flatMap(({ text }) => text.trim().split('\n'))
+  .map((line) => line.replace(/\s+#.*/, ''));
+const isDevelopment = (command: string) => /^npm (test|run [\w:]+)$/.test(command);
+
+const stack = await startStack({ prefix: 'readme' });
+const { kubectlPath, kubeconfigPath } = await cluster();
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-readme-'));
+const children: Child[] = [];
+afterAll(async () => {
+  await Promise.all(children.map((child) => child.stop({ graceMs: 60_000 })));
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const checkout = join(folder, 'tunnel-operator');
+const LEFT_OUT = ['node_modules', '.git', '.data', 'dist'].map((name) => join(ROOT, name));
+await cp(ROOT, checkout, { recursive: true, filter: (path) => !LEFT_OUT.includes(path) });
+await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+await symlink(kubectlPath, join(folder, 'kubectl'));
+
+/** The shared cluster, in the namespace of this test. */
+const config = parse(await readFile(kubeconfigPath, 'utf8'));
+for (const { context } of config.contexts) context.namespace = stack.namespace;
+await writeFile(join(folder, 'kubeconfig'), stringify(config), { mode: 0o600 });
+
+/** Vitest sets variables that the programs take for their own, such as BASE_URL. */
+const env = {
+  HOME: process.env.HOME,
+  PATH: [folder, process.env.PATH].join(delimiter),
+  KUBECONFIG: join(folder, 'kubeconfig'),
+};
+
+async function run(command: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
+  const options = { cwd: checkout, env: { ...env, ...more } };
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `${command} 2>&1`], options).catch(
+    (error: unknown) => z.object({ stdout: z.string(), stderr: z.string() }).parse(error),
+  );
+  return stdout + stderr;
+}
+
+/** Starts one that keeps running, and waits until it has printed this. */
+async function start(command: string, name: string, until: RegExp, more: NodeJS.ProcessEnv = {}): Promise<Child> {
+  const logFile = join(folder, `${name}.log`);
+  const options = { cwd: checkout, env: { ...env, LOG_FORMAT: 'json', ...more } };
+  const child = startChild({ name, command: 'bash', args: ['-c', `exec ${command}`], logFile, ...options });
+  children.push(child);
+  await waitForChild(child, String(until), async () => until.test(await readFile(logFile, 'utf8')), {
+    timeoutMs: 50_000,
+  });
+  return child;
+}
+
+/** What is printed, without the layout: every part between the gaps of the sample. */
+function expectSample(printed: string, sample: string): void {
+  const flat = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+  const parts = sample.split(/…|\n/).map(flat);
+  for (const part of parts) expect(flat(printed)).toContain(part);
+}
+
+for (const { text } of blocks.filter(({ language }) => language === 'yaml')) {
+  const [, file = 'manifests.yaml'] = /^# (\S+)\n/.exec(text) ?? [];
+  await writeFile(join(checkout, file), text);
+}
+
+test('manifests are accepted', async () => {
+  const printed = await run('kubectl apply --dry-run=server -f manifests.yaml');
+  expect(printed.match(/ created \(server dry run\)$/gm)).toHaveLength(2);
+});
+
+test('every console session prints what it shows', { timeout: 120_000 }, async () => {
+  const [demo, ...others] = sessions;
+  // The second command in the block of the demo is printed by the demo itself.
+  expect(demo?.command).toBe('npm run demo');
+  for (const { command, output } of others.filter((each) => !each.command.endsWith('get tunnels -A'))) {
+    await eventually(async () => {
+      const printed = await run(command);
+      if (command.endsWith('-o wide')) {
+        // The age differs, and with it the width.
+        const [header = [], row = []] = output.split('\n').map((line) => line.trim().split(/\s+/));
+        const cells = printed.trim().split(/\s+/);
+        expect(cells.slice(0, header.length)).toEqual(header);
+        expect(cells).toEqual(expect.arrayContaining(row.slice(0, -1)));
+      } else if (command.includes('apply') && printed.includes('unchanged')) {
+        expect(output).toContain('created');
+      } else expectSample(printed, output);
+    });
+  }
+});
+
+test('the demo starts, and the commands that it prints for another terminal work', { timeout: 180_000 }, async () => {
+  const { PATH } = process.env;
+  const demo = await start('npm run demo', 'demo', /It keeps running/, { PATH });
+  const printed = await readFile(demo.logFile, 'utf8');
+  const [, commands = ''] = /In another terminal:\n((?: {2}.*\n)+)/.exec(printed) ?? [];
+  expect(await run(`{ ${commands}}`, { PATH })).toMatch(/tunnelcredential\S+\/shop-agent +True/);
+  await demo.stop({ graceMs: 60_000 });
+});
+
+test('running it for real', { timeout: 180_000 }, async () => {
+  expect(shell.filter((command) => !isDevelopment(command))).toEqual([
+    'npm start -- migrate',
+    'npm start -- api',
+    'kubectl apply -f crds/',
+    'npm start -- operator',
+  ]);
+  const [migrate = '', api = '', crds = '', operator = ''] = shell;
+  const DATABASE_URL = await createTestDatabase();
+  expect(await run(migrate, { DATABASE_URL })).toContain('applied 0001');
+  const port = String(await freePort());
+  await start(api, 'api', /tnl_ak_/, { DATABASE_URL, PORT: port, HOST: '127.0.0.1' });
+  const [key] = /tnl_ak_\w+/.exec(await readFile(join(folder, 'api.log'), 'utf8')) ?? [];
+  expect(await run(crds)).toMatch(/serverside-applied|unchanged|configured|created/);
+  await start(operator, 'operator', /"reconciling"/, {
+    TUNNEL_API_URL: `http://127.0.0.1:${port}`,
+    TUNNEL_API_KEY: key,
+    // The cluster is shared with other tests.
+    WATCH_NAMESPACE: stack.namespace,
+    POD_NAMESPACE: stack.namespace,
+    METRICS_PORT: '0',
+  });
+});
+
+test.each(shell.filter(isDevelopment))('%s is a script of package.json', async (command) => {
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')));
+  expect(Object.keys(scripts)).toContain(command.replace(/^npm (run )?/, ''));
+});

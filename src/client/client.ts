@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
 import { eventTypeList } from '../resources/definition/event-type.ts';
-import { closedIdempotencyKey, idempotencyDigest } from '../resources/definition/idempotency.ts';
+import { closedIdempotencyKey, idempotencyDigest, idempotencyScope } from '../resources/definition/idempotency.ts';
 import type { Parent, Resource } from '../resources/definition/resource.ts';
 import { families } from '../resources/families.ts';
 import { httpsEdgeRoute } from '../resources/https-edge-route.ts';
@@ -20,7 +20,7 @@ import { reservedDomain } from '../resources/reserved-domain.ts';
 import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
-import { read } from './entity-tags.ts';
+import { read, remember } from './entity-tags.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { moduleClient } from './module-client.ts';
@@ -29,7 +29,7 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 // What the package offers beside the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
-export { etagOf } from './entity-tags.ts';
+export { etagOf, isReplay } from './entity-tags.ts';
 export { ApiError, isNotFound, NoAnswerError } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';
@@ -67,14 +67,14 @@ export function createClient(options: ClientOptions) {
     async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'PUT', path, body, ...call });
-      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+      return remember(ruleSetAnswer.parse(answer.body).ip_policy_rules, answer);
     },
 
     /** All rules of one policy. */
     async rulesOf(policyId: string, call: CallOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
-      return ruleSetAnswer.parse(answer.body).ip_policy_rules;
+      return remember(ruleSetAnswer.parse(answer.body).ip_policy_rules, answer);
     },
 
     /** Leaves a reserved domain without a certificate. */
@@ -103,6 +103,21 @@ export function createClient(options: ClientOptions) {
       const path = `/idempotency_keys/${idempotencyDigest(key)}/closed`;
       const answer = await transport.send({ method: 'PUT', path, ...call });
       return read(closedIdempotencyKey, answer);
+    },
+
+    /** What was created in an idempotency scope and still exists. */
+    async idempotencyScope(scope: string, call: CallOptions = {}) {
+      const path = `/idempotency_scopes/${idempotencyDigest(scope)}`;
+      return read(idempotencyScope, await transport.send({ method: 'GET', path, ...call }));
+    },
+
+    /**
+     * Makes everything that has begun in an idempotency scope end: no create takes effect that was sent before, not even
+     * one that is still on its way. Returns what was created in the scope and still exists.
+     */
+    async closeIdempotencyScope(scope: string, call: CallOptions = {}) {
+      const path = `/idempotency_scopes/${idempotencyDigest(scope)}/closed`;
+      return read(idempotencyScope, await transport.send({ method: 'PUT', path, ...call }));
     },
 
     /** Waits for the calls in flight. */

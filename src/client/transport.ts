@@ -2,7 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { errorBody } from '../resources/definition/errors.ts';
-import { IDEMPOTENCY_KEY_HEADER } from '../resources/definition/idempotency.ts';
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_REPLAYED_HEADER,
+  IDEMPOTENCY_SCOPE_HEADER,
+  IDEMPOTENCY_SEQUENCE_HEADER,
+  type IdempotencyPlace,
+} from '../resources/definition/idempotency.ts';
 import { backoff } from '../retry/backoff.ts';
 import { parseRetryAfter } from '../retry/retry-after.ts';
 import { ApiError, isNotFound, NoAnswerError } from './errors.ts';
@@ -32,6 +38,7 @@ export interface ApiRequest {
   query?: Record<string, string | number | undefined>;
   body?: unknown;
   idempotencyKey?: string | undefined;
+  idempotencyPlace?: IdempotencyPlace | undefined;
   ifMatch?: string | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -40,6 +47,8 @@ export interface ApiResponse {
   status: number;
   body: unknown;
   etag: string | undefined;
+  /** Whether it is the answer to an earlier create under the same idempotency key. */
+  replayed: boolean;
 }
 
 export interface Transport {
@@ -109,6 +118,10 @@ function requestOptions(base: string, options: TransportOptions, call: ApiReques
     'user-agent': options.userAgent ?? 'tunnel-operator-client',
   };
   if (call.idempotencyKey !== undefined) headers[IDEMPOTENCY_KEY_HEADER] = call.idempotencyKey;
+  if (call.idempotencyPlace !== undefined) {
+    headers[IDEMPOTENCY_SCOPE_HEADER] = call.idempotencyPlace.scope;
+    headers[IDEMPOTENCY_SEQUENCE_HEADER] = String(call.idempotencyPlace.sequence);
+  }
   if (call.ifMatch !== undefined) headers['if-match'] = call.ifMatch;
   if (call.body !== undefined) headers['content-type'] = 'application/json';
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -131,7 +144,9 @@ function readResponse(response: Dispatcher.ResponseData, raw: string): ApiRespon
   } catch (cause) {
     throw new NoAnswerError(`HTTP ${status} with a body that is not JSON`, { cause, status, retryAfterMs });
   }
-  if (status < 400) return { status, body, etag: headers.etag?.toString() };
+  if (status < 400) {
+    return { status, body, etag: headers.etag?.toString(), replayed: IDEMPOTENCY_REPLAYED_HEADER in headers };
+  }
   const parsed = errorBody.safeParse(body);
   if (parsed.success) throw new ApiError(parsed.data, retryAfterMs);
   throw new NoAnswerError(`HTTP ${status} with a body that is not this API's`, { status, retryAfterMs });
@@ -149,7 +164,7 @@ function isSafeToRepeat(call: ApiRequest, error: ApiError | NoAnswerError): bool
 /** Whether the API refused the request before it began. */
 const isRefusal = (error: ApiError | NoAnswerError) => error.status === 429;
 
-const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined };
+const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined, replayed: false };
 
 function isTransient(error: unknown): error is ApiError | NoAnswerError {
   return error instanceof NoAnswerError || (error instanceof ApiError && error.transient);

@@ -35,6 +35,8 @@ function classifyApiError(error: ApiError): Failure {
         : `The management API is failing (${error.code}); retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
+  // Somebody else wrote first, or an earlier write of ours has arrived late.
+  if (error.code === 'PRECONDITION_FAILED') return { kind: 'stale' };
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
     const message = `The management API denies access to the operator's API key: ${error.message}`;

@@ -1,6 +1,7 @@
 /** Annotations that belong to the operator are edited by hand, and superseded tokens are revoked whatever else is wrong. */
 import { describe, expect, test } from 'vitest';
-import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
+import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { CREDENTIALS, credential, eventually, manifest, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'tampering' });
 
@@ -167,4 +168,21 @@ describe('a superseded token is revoked', () => {
     await annotate('paused', { paused: null });
     await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
   });
+});
+
+test('a superseded resource that is still in use is deleted when it no longer is, and holds up nothing', async () => {
+  const BOTS = { group: GROUP, version: VERSION, plural: 'botusers' };
+  const { client } = stack;
+  await stack.apply(manifest({ name: 'BotUser' }, 'replaced', { name: 'a bot' }));
+  await stack.ready(BOTS, 'replaced');
+  const old = await client.botUsers.create({ name: 'the bot before' });
+  const owned = await client.credentials.create({ owner_id: old.id });
+  const retiring = JSON.stringify([{ id: old.id, generation: 0, after: '2026-01-01T00:00:00.000Z' }]);
+  await stack.annotate(BOTS, 'replaced', { [`${OURS}/retiring`]: retiring });
+  await stack.reconciled(BOTS, 'replaced');
+  await stack.apply(manifest({ name: 'BotUser' }, 'replaced', { name: 'another name' }));
+  expect((await stack.ready(BOTS, 'replaced')).status.retiring).toMatchObject([{ id: old.id }]);
+  await client.credentials.delete(owned.id);
+  expect((await stack.reconciled(BOTS, 'replaced')).status).not.toHaveProperty('retiring');
+  await expect(client.botUsers.get(old.id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

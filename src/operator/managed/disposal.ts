@@ -6,26 +6,32 @@ import { dueForRetirement, type Identity, type Retiring, readIdentity } from './
 import type { ManagedObject } from './managed-object.ts';
 import { earliest } from './schedule.ts';
 
+/** When to try again to delete a superseded resource to which something still refers. */
+const IN_USE_RETRY_MS = 60_000;
+
 /**
  * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
- * is due.
+ * is due. What is still in use is kept for later: it must not keep its successor from being looked after.
  */
 export async function retireSuperseded(managed: ManagedObject, now: Date): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
   if (identity.externalId === undefined) return undefined;
   const { due, later } = dueForRetirement(identity, now);
-  if (due.length > 0) {
-    await deleteAll(managed, due);
-    await managed.persist({ ...identity, retiring: later });
-    managed.recordEvent('Normal', EVENT_REASON.retired, `Deleted ${due.map(({ id }) => id).join(', ')}`);
+  const inUse: Retiring[] = [];
+  for (const entry of due) if (await refusalOf(managed.kind.external.delete(entry.id))) inUse.push(entry);
+  const deleted = due.filter((entry) => !inUse.includes(entry)).map(({ id }) => id);
+  if (deleted.length > 0) {
+    await managed.persist({ ...identity, retiring: [...inUse, ...later] });
+    managed.recordEvent('Normal', EVENT_REASON.retired, `Deleted ${deleted.join(', ')}`);
   }
-  return later.map(({ after }) => new Date(after)).reduce<Date | undefined>(earliest, undefined);
+  const retry = inUse.length > 0 ? new Date(now.getTime() + IN_USE_RETRY_MS) : undefined;
+  return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
 }
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const ids = idsToDelete(identity);
-  for (const id of ids) await deleteUnlessInUse(managed, id);
+  await deleteAll(managed, ids);
   if (ids.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${ids.join(', ')}`);
 }
 
@@ -33,13 +39,13 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object)) ?? [];
   const { kept, superseded } = whenRetained(identity, readIdentity(managed.object).externalId, held);
-  await deleteAll(managed, superseded);
+  await deleteAll(managed, idsOf(superseded));
   if (kept !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${kept}`);
 }
 
 /** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
 export async function leaveRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  if (identity.externalId !== undefined) await deleteAll(managed, identity.retiring);
+  if (identity.externalId !== undefined) await deleteAll(managed, idsOf(identity.retiring));
 }
 
 /** Everything that belongs to the object, in the order of deletion. */
@@ -67,15 +73,23 @@ export function whenRetained(
   return { kept, superseded: all.filter(({ id }) => id !== kept) };
 }
 
-async function deleteAll(managed: ManagedObject, entries: readonly Pick<Retiring, 'id'>[]): Promise<void> {
-  for (const { id } of entries) await managed.kind.external.delete(id);
+const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
+
+/** @throws Blocked while something refers to one of them */
+async function deleteAll(managed: ManagedObject, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const refusal = await refusalOf(managed.kind.external.delete(id));
+    if (refusal) throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${refusal.message}`);
+  }
 }
 
-async function deleteUnlessInUse(managed: ManagedObject, id: string): Promise<void> {
+/** What the API says if something refers to the resource that is to be deleted. */
+async function refusalOf(deletion: Promise<void>): Promise<ApiError | undefined> {
   try {
-    await managed.kind.external.delete(id);
+    await deletion;
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'RESOURCE_IN_USE') throw error;
-    throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${error.message}`);
+    if (error instanceof ApiError && error.code === 'RESOURCE_IN_USE') return error;
+    throw error;
   }
+  return undefined;
 }

@@ -63,8 +63,10 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     const held: string[] = [];
     for (const name of this.#formerNames(object, undefined)) {
       const existing = await this.#secrets.find(name, namespace);
-      if (!existing || !isOwnedBy(existing, object)) continue;
+      const isReleased = existing?.type === SECRET_TYPE && !existing.metadata.ownerReferences?.length;
+      if (!existing || !(isReleased || isOwnedBy(existing, object))) continue;
       held.push(credentialIn(existing) ?? '');
+      if (isReleased) continue;
       const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
       const others = ownerReferences.filter((reference) => reference.uid !== owner);
       await this.#secrets.patch(name, { metadata: { uid, resourceVersion, ownerReferences: others } }, namespace);

@@ -74,6 +74,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: always('wipe status', (life) => life.wipeStatus()) },
   { weight: 1, arbitrary: annotationEdit },
   { weight: 1, arbitrary: always('edit', (life) => life.edit()) },
+  { weight: 1, arbitrary: always('observe', (life) => life.observe()) },
+  { weight: 1, arbitrary: always('manage', (life) => life.manage()) },
   { weight: 1, arbitrary: always('remove finalizer', (life) => life.removeFinalizer()) },
   { weight: 1, arbitrary: always('delete Secret', (life) => life.deleteSecret()) },
   { weight: 1, arbitrary: always('delete in the API', (life) => life.deleteInTheApi()) },

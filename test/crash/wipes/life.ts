@@ -4,6 +4,7 @@
  */
 import { expect } from 'vitest';
 import { API_VERSION, FINALIZER } from '../../../src/operator/contract/names.ts';
+import { REASON } from '../../../src/operator/contract/reasons.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { classify } from '../../../src/operator/managed/failure.ts';
@@ -11,6 +12,9 @@ import { readIdentity } from '../../../src/operator/managed/identity.ts';
 import { hasFinalizer, isDeleting, readStatus } from '../../../src/operator/managed/spec.ts';
 import { type Fault, Wire, wires } from './wire.ts';
 import { CREDENTIALS, LateOperator, SECRETS, type World } from './world.ts';
+
+/** What there may be to say while nothing may be created. */
+const OBSERVING: readonly string[] = [REASON.nothingToObserve, REASON.externalNotFound];
 
 /** No sequence of ours needs half as many reconciles to come to rest. */
 const MOST_RECONCILES = 40;
@@ -87,6 +91,16 @@ export class Life {
     if (object) await this.patch({ status }, 'status');
   }
 
+  /** Under Observe a deletion would rightly leave the credential behind. */
+  async observe(): Promise<void> {
+    const object = await this.find();
+    if (object && !isDeleting(object)) await this.patch({ spec: { managementPolicy: 'Observe' } });
+  }
+
+  manage(): Promise<void> {
+    return this.patch({ spec: { managementPolicy: 'Manage' } });
+  }
+
   async deleteSecret(): Promise<void> {
     await unlessGone(this.world.kube.delete(SECRETS, this.name, this.world.namespace));
   }
@@ -99,6 +113,7 @@ export class Life {
 
   /** Without our finalizer it would be gone at once, and the operator could not know of it: it may put that back first. */
   async remove(): Promise<void> {
+    await this.manage();
     for (let object = await this.find(); object && !hasFinalizer(object); object = await this.find())
       await this.reconcile();
     await unlessGone(this.world.kube.delete(CREDENTIALS, this.name, this.world.namespace));
@@ -134,6 +149,7 @@ export class Life {
 
   /** Everything that is on its way arrives, and the operator works until there is nothing left to do. */
   async comeToRest(): Promise<void> {
+    await this.manage();
     while (this.late.length > 0) await this.arrive(0);
     for (let turn = 0; turn < MOST_RECONCILES; turn++) {
       const before = await this.find();
@@ -176,9 +192,10 @@ export class Life {
 
   #mustBeExpected(error: unknown): string {
     const failure = classify(error);
-    if (failure.kind === 'terminal' || (failure.kind === 'transient' && failure.reason === 'InternalError'))
-      throw error;
-    return failure.kind;
+    if (failure.kind === 'stale') return failure.kind;
+    const { reason } = failure;
+    if (failure.kind === 'transient' ? reason === REASON.internalError : !OBSERVING.includes(reason)) throw error;
+    return reason;
   }
 }
 

@@ -13,6 +13,7 @@ const api = await startApi(
     poolSize: 20,
     // Counted, but never refused.
     rateLimit: 1_000_000,
+    rateLimitPerOwner: 1_000_000,
     rateLimitUnauthenticated: 1_000_000,
   },
   createLogger({ level: 'info', format: 'json' }),

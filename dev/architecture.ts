@@ -14,7 +14,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'log.ts': [],
   retry: [],
   settings: [],
-  postgres: [],
+  postgres: ['retry'],
 
   'resources/formats': [],
   'resources/definition': ['resources/formats'],
@@ -88,7 +88,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
   retry: 'Backoff: how long to wait before the next attempt.',
   settings: 'Settings from flags and the environment; durations, whole numbers.',
-  postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it.',
+  postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it, and starts it again when it dies.',
   'resources/formats':
     'What texts may look like: ACL rules, CIDR blocks, domain names, hostports, URLs, X.509 and SSH names.',
   'resources/definition': 'What a family, a field, a reference, an id, an error is.',

@@ -10,6 +10,7 @@ import { SECTIONS } from '../dev/conformance/sections.ts';
 import { familiesTable } from '../dev/families-table.ts';
 import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
+import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
@@ -23,8 +24,10 @@ const FOLDERS = ['crds', 'docs/conformance'];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
-const [architecture = '', api = '', operator = ''] = await Promise.all(
-  ['docs/architecture.md', 'docs/api.md', 'docs/operator.md'].map((file) => readFile(join(root, file), 'utf8')),
+const [architecture = '', api = '', operator = '', normalisation = ''] = await Promise.all(
+  ['docs/architecture.md', 'docs/api.md', 'docs/operator.md', 'docs/normalisation.md'].map((file) =>
+    readFile(join(root, file), 'utf8'),
+  ),
 );
 
 /** By their paths relative to the root of the repository. */
@@ -35,12 +38,23 @@ const wanted = new Map<string, string>([
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
   ['docs/api.md', withSection(api, 'families', familiesTable(FAMILIES))],
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
+  ['docs/normalisation.md', normalisationPage(normalisation)],
   ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds))],
   ['charts/tunnel-operator/files/cluster-role.yaml', clusterRole(kinds)],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ['test/api/store/schema/checksums.json', await checksums()],
   ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
 ]);
+
+function normalisationPage(page: string): string {
+  const sections = {
+    normalised: normalisedTable(),
+    defaults: defaultsTable(),
+    renamed: renamedTable(),
+    hidden: hiddenTable(),
+  };
+  return Object.entries(sections).reduce((text, [name, section]) => withSection(text, name, section), page);
+}
 
 /** The checksums of all migrations. Existing ones stay: a migration must never change once it has been applied. */
 async function checksums(): Promise<string> {

@@ -9,6 +9,7 @@ import { BadBootstrapKey } from './api/secrets/tokens.ts';
 import type { ApiConfig } from './api/settings.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig } from './operator/settings.ts';
+import { CannotStart } from './settings/cannot-start.ts';
 import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
 
 const logSettings = {
@@ -74,7 +75,10 @@ async function main(): Promise<void> {
     async (flags) => {
       const { databaseUrl } = readSettings(migrateSettings, flags, process.env);
       const { migrate } = await import('./api/store/migrate.ts');
-      const applied = await migrate(databaseUrl);
+      const { cannotUseDatabase } = await import('./api/start-failure.ts');
+      const applied = await migrate(databaseUrl).catch((error) => {
+        throw cannotUseDatabase(error, databaseUrl);
+      });
       print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');
     },
   );
@@ -121,11 +125,21 @@ type Log = ReturnType<typeof createLogger>;
 
 async function runApi(settings: ApiConfig, log: Log): Promise<void> {
   const { startApi } = await import('./api/server.ts');
-  const api = await startApi(settings, log);
+  // From now on: a start may take long, and as process 1 of a container this one must see to signals by itself.
+  const signalled = untilSignalled().then((signal) => {
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.error('not everything could be closed in time (SHUTDOWN_TIMEOUT); exiting');
+      process.exit(1);
+    }, settings.shutdownTimeoutMs).unref();
+  });
+  const api = await startApi(settings, log, announceKey);
   log.info({ url: api.url }, 'the management API is ready');
-  if (api.bootstrapKey !== undefined) announceKey(api.bootstrapKey);
-  await untilSignalled();
+  await signalled;
   await api.stop();
+  log.info('stopped');
+  // A statement that still hangs would keep the process alive.
+  process.exit();
 }
 
 async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: Keyring }): Promise<void> {
@@ -133,9 +147,12 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
   const { openDatabase } = await import('./api/store/database.ts');
   const { SEALED } = await import('./api/families/all.ts');
   const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 10_000 });
+  const { cannotUseDatabase } = await import('./api/start-failure.ts');
   try {
     const done = Object.entries(await rotateEncryption(db, encryptionKey, SEALED));
     for (const [table, count] of done) print(`${table}: ${count} re-encrypted with "${encryptionKey[0].id}"`);
+  } catch (error) {
+    throw cannotUseDatabase(error, databaseUrl);
   } finally {
     await db.close();
   }
@@ -160,9 +177,16 @@ function announceKey(key: string): void {
   );
 }
 
-function untilSignalled(): Promise<void> {
+/** Resolves with the first signal to stop; the second one ends the process at once. */
+function untilSignalled(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    let isFirst = true;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => {
+        if (!isFirst) process.exit(1);
+        isFirst = false;
+        resolve(signal);
+      });
   });
 }
 
@@ -182,14 +206,13 @@ function print(text: string): void {
 }
 
 main().catch((error: unknown) => {
-  const isKnown = [BadSettings, BadEncryptionKey, BadBootstrapKey].some((known) => error instanceof known);
-  const title = isKnown ? 'Invalid settings:\n' : 'tunnel-operator failed: ';
-  const body =
-    error instanceof Error
-      ? isKnown
-        ? error.message.replace(/^/gm, '  ')
-        : (error.stack ?? error.message)
-      : String(error);
-  process.stderr.write(`${title}${body}\n`);
+  process.stderr.write(`${explain(error)}\n`);
   process.exit(1);
 });
+
+function explain(error: unknown): string {
+  if ([BadSettings, BadEncryptionKey, BadBootstrapKey].some((known) => error instanceof known))
+    return `Invalid settings:\n${String(error instanceof Error && error.message).replace(/^/gm, '  ')}`;
+  const isKnown = error instanceof CannotStart;
+  return `tunnel-operator failed: ${error instanceof Error ? (isKnown ? error.message : error.stack) : String(error)}`;
+}

@@ -12,7 +12,7 @@ const created = z.record(z.string(), z.unknown());
 
 /** What was made, by the names of families. */
 export async function seed(databaseUrl: string): Promise<ReadonlyMap<string, readonly Sample[]>> {
-  const settings = { bootstrapApiKey: BENCH_KEY, encryptionKey: KEYRING, rateLimit: 0 };
+  const settings = { bootstrapApiKey: BENCH_KEY, encryptionKey: KEYRING, rateLimit: 0, rateLimitPerOwner: 0 };
   const api = await startApi({ databaseUrl, port: 0, ...settings });
   const post = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${BENCH_KEY}`, 'content-type': 'application/json' };

@@ -83,7 +83,7 @@ async function measure({ processes }: Stage, sizes: readonly Sized[], index: num
   const measured = await byTurns(processes, reads, { roundMs: ROUND_MS, rounds });
   const plans: string[][] = [];
   for (const { list, before, session } of reads) {
-    const query = { before, limit: LIMIT + 1, only: list.only };
+    const query = { before, limit: LIMIT, only: list.only };
     const [statement] = await statementsOf((db) => repository(list.family).page(db, query));
     plans.push(await explain((text) => session.query(text), statement, { plan: 'generic', analyze: true }));
   }

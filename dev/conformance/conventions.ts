@@ -1,5 +1,6 @@
 /** The rows that every family has: they follow from its definition and samples. */
 import { z } from 'zod';
+import { withoutNone } from '../../src/resources/definition/none.ts';
 import { idsOf } from '../../src/resources/definition/reference.ts';
 import { type Field, isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import type { Body } from '../../src/resources/definition/samples.ts';
@@ -77,6 +78,16 @@ export function conventions(family: Resource): Row[] {
       answer: { ...ok(shown), headers: { etag: '"1"' } },
     },
     {
+      rule: `What is read of ${one} may be sent back in an update, which then changes nothing`,
+      given: { ...made, read: get(address) },
+      ask: patch(address, '{read}'),
+      answer: { ...ok({ ...shown, created_at: '{made.created_at}' }), headers: { etag: '"1"' } },
+      later: [
+        [patch(address, { uri: 'another' }), invalid({ '/uri': 'is set by the service' })],
+        [patch(address, { created_at: '2000-01-01T00:00:00Z' }), invalid({ '/created_at': 'is set by the service' })],
+      ],
+    },
+    {
       rule: `Deleting ${one} returns 204 without a body; afterwards it is not found`,
       given: made,
       ask: del(address),
@@ -134,8 +145,7 @@ export function describedRows(family: Resource): Row[] {
 }
 
 function countsBytes({ input }: Field): boolean {
-  const text = input instanceof z.ZodNullable ? input.unwrap() : input;
-  return 'x-max-bytes' in (z.globalRegistry.get(text) ?? {});
+  return 'x-max-bytes' in (z.globalRegistry.get(withoutNone(input)) ?? {});
 }
 
 const requiredFields = (family: Resource): Row[] => {
@@ -152,16 +162,19 @@ const requiredFields = (family: Resource): Row[] => {
 function immutableFields(family: Resource): Row[] {
   const { one, path, given, least } = subjectOf(family);
   const isFixed = ({ onCreate, onUpdate }: Field) => onCreate !== 'derived' && !onUpdate;
-  return fieldsOf(family, isFixed).flatMap(([name]) => {
-    const value = family.samples.full[name] ?? family.samples.least[name];
-    if (value === undefined) return [];
+  return fieldsOf(family, isFixed).map(([name, field]) => {
+    const shown = field.as ?? name;
+    const sentBack = { [shown]: `{made.${shown}}` };
     const row: Row = {
       rule: `The "${name}" of ${one} cannot be changed`,
-      given: { ...givenFor(family, family.samples.full), ...given, made: post(path, least) },
-      ask: patch(`${path}/{made.id}`, { [name]: value }),
-      answer: invalid({ [`/${name}`]: 'unknown field' }),
+      given: { ...given, made: post(path, least) },
+      ask: patch(`${path}/{made.id}`, { [name]: 'another' }),
+      answer: invalid({ [`/${name}`]: 'cannot be changed' }),
+      ...(isShown(field) && field.storage !== 'none'
+        ? { later: [[patch(`${path}/{made.id}`, sentBack), ok(sentBack)]] }
+        : {}),
     };
-    return [row];
+    return row;
   });
 }
 
@@ -196,7 +209,7 @@ const bounds = z.object({ type: z.literal('integer'), minimum: z.number(), maxim
 function numericLimits(family: Resource): Row[] {
   const { one, path, least, given } = subjectOf(family);
   return fieldsOf(family, ({ onCreate }) => onCreate !== 'derived').flatMap(([name, { input, onUpdate }]) => {
-    const number = input instanceof z.ZodNullable ? input.unwrap() : input;
+    const number = withoutNone(input);
     if (!(number instanceof z.ZodNumber)) return [];
     const { data } = bounds.safeParse(z.toJSONSchema(number));
     if (!data) return [];
@@ -245,7 +258,7 @@ function wholeBody(family: Resource): Row {
     const value = full[name];
     if (value === undefined) return [];
     const many = Array.isArray(value);
-    const refs = idsOf(field.refersTo ? value : null).map((id) => ({ id }));
+    const refs = idsOf(field.as ? value : null).map((id) => ({ id }));
     return [[field.as ?? name, field.as ? (many ? refs : refs[0]) : value] as const];
   });
   // What shows in another form than it is sent in has rows of its own.

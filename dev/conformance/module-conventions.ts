@@ -126,6 +126,12 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       later: [[put(address, { ...least, id: 'nonsense' }), invalid({ '/id': /in the path/ })]],
     },
     {
+      rule: `What is read of ${one} may be put back, which then changes nothing`,
+      given: { ...given, made: put(address, other), read: get(address) },
+      ask: put(address, '{read}'),
+      answer: { ...ok(otherShown), headers: { etag: '"2"' } },
+    },
+    {
       rule: `An unknown setting of ${one} is refused by name`,
       given,
       ask: put(address, { ...least, nonsense: 1 }),

@@ -22,6 +22,10 @@ prints which hold. The test also compares the rules with the [OpenAPI document](
 - no rule covers one of the values of an enum,
 - a rule calls an operation that is not documented.
 
+For every request of every rule it also checks what the rules do not repeat: a response to a valid API key has the three
+\`RateLimit-…\` headers, a 429 or 503 has \`Retry-After\`, and a write leaves exactly the events that follow from its path: one of the
+resource, and one of each resource that is deleted with it; none if nothing changed.
+
 These pages are generated from \`dev/conformance/rows\` by \`npm run generate\`; change the rows, not the pages.
 
 ## How to read a rule
@@ -37,6 +41,7 @@ user: GET /ip_policies/{policy.id}
 
 | | |
 |---|---|
+| \`server:\` | A setting of the server that differs from the default; such a rule has a server of its own. |
 | \`name =\` | A request that is made first and succeeds; with several names, once for each. |
 | \`user:\`, \`bot:\`, \`anonymous:\` | Who makes the request; by default an admin, or the owner of the key in \`authorization\`. |
 | indented lines | Headers, then the body. |

@@ -36,6 +36,10 @@ export interface Expected {
 export interface Row {
   /** In our own words. */
   readonly rule: string;
+  /** Settings of the server, as environment variables, that differ from the defaults; empty: not set. */
+  readonly settings?: Readonly<
+    Partial<Record<'RATE_LIMIT' | 'RATE_LIMIT_PER_OWNER' | 'RATE_LIMIT_UNAUTHENTICATED' | 'ENCRYPTION_KEY', string>>
+  >;
   /** Requests that come first and must succeed, by the name under which placeholders find their answers. */
   readonly given?: Readonly<Record<string, Step>>;
   readonly ask: Step;

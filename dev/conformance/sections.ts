@@ -25,6 +25,7 @@ import { idempotencyKeys } from './rows/idempotency.ts';
 import { idempotencyScopes } from './rows/idempotency-scopes.ts';
 import { ipPolicies } from './rows/ip-policies.ts';
 import { ipPolicyRules } from './rows/ip-policy-rules.ts';
+import { limits } from './rows/limits.ts';
 import { reservedDomains } from './rows/reserved-domains.ts';
 import { sshCertificateAuthorities } from './rows/ssh-certificate-authorities.ts';
 import { sshHostCertificates } from './rows/ssh-host-certificates.ts';
@@ -33,6 +34,7 @@ import { tlsEdgeModules } from './rows/tls-edge-modules.ts';
 import { tunnelGroupBackends } from './rows/tunnel-group-backends.ts';
 import { users } from './rows/users.ts';
 import { versioning } from './rows/versioning.ts';
+import { whoami } from './rows/whoami.ts';
 
 const OWN: readonly Section[] = [
   generalRules,
@@ -68,6 +70,8 @@ const OWN: readonly Section[] = [
   eventTypes,
   users,
   apiKeys,
+  whoami,
+  limits,
 ];
 
 /** A family without rows of its own has those of every family. */

@@ -5,9 +5,11 @@ import { type Expected, type Row, type Step, TIMESTAMP } from './row.ts';
 /** What a code block on GitHub has room for without scrolling. */
 const WIDTH = 100;
 
-export function transcript({ given = {}, ask, answer: first, later = [] }: Row): string {
+export function transcript({ settings = {}, given = {}, ask, answer: first, later = [] }: Row): string {
   const exchanges = [[ask, first], ...later] as const;
+  const differing = Object.entries(settings).map(([name, value]) => `server: ${name}=${value}`);
   return [
+    ...differing,
     ...preparations(given),
     exchanges.map(([asked, seen]) => `${request(asked)}\n${answer(seen)}`).join('\n\n'),
   ].join('\n');

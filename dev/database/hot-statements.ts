@@ -6,6 +6,7 @@ import { removeModules } from '../../src/api/crud/module-store.ts';
 import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/crud/references.ts';
 import type { Caller } from '../../src/api/http/authentication.ts';
 import type { Database } from '../../src/api/store/database.ts';
+import { pruning } from '../../src/api/store/event-retention.ts';
 import type { Statement } from '../../src/api/store/statement.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { statementsOf } from './explain.ts';
@@ -70,6 +71,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'idempotency: close a scope': await one((db) => scopes.closeScope(db, CALLER.id, PLACE.scope)),
     'idempotency: sweep empty scopes': emptyScopes,
     'idempotency: keep the other scopes': keptScopes,
+    'events: prune': pruning({ after: '', before: new Date(), batch: 1000, types: ['x'] }),
   };
 }
 

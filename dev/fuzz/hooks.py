@@ -37,6 +37,7 @@ BEYOND_SCHEMAS = [
         r"^applies only to private_key_type ecdsa",
         r"^is required with a client_",
         r"^is required with an (idempotency scope|Idempotency-)",
+        r"^must have exactly one of github, ",
         r"^may be set only with a client_id",
         r"^must be after ",
         r"^must be empty: a response with status \d+ has no content",

@@ -46,6 +46,7 @@ export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
       bootstrapApiKey: ADMIN_KEY,
       encryptionKey: [{ id: 'fuzz', bytes: Buffer.alloc(KEY_BYTES, 7) }],
       rateLimit: 0,
+      rateLimitPerOwner: 0,
       rateLimitUnauthenticated: 0,
       maxEventLoopDelayMs: 0,
     },

@@ -11,14 +11,22 @@ export interface ProgramOptions {
   readonly folder: string;
   /** Its whole environment, besides what any program needs to run. */
   readonly env: NodeJS.ProcessEnv;
+  /** Most files and sockets that it may have open. Default: as many as this process. */
+  readonly descriptors?: number | undefined;
 }
 
+/** Lowers the limit in a shell that then becomes the program. */
+const LIMITED = 'ulimit -n "$0" && exec "$@"';
+
 /** Starts `tunnel-operator` with these arguments. */
-export function startProgram(args: readonly string[], { name, folder, env }: ProgramOptions): Child {
+export function startProgram(args: readonly string[], { name, folder, env, descriptors }: ProgramOptions): Child {
+  const program = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, ...args];
+  const [command = '', ...rest] =
+    descriptors === undefined ? program : ['/bin/sh', '-c', LIMITED, String(descriptors), ...program];
   return startChild({
     name,
-    command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', MAIN, ...args],
+    command,
+    args: rest,
     logFile: join(folder, `${name}.log`),
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(folder, 'compiled'), ...env },
   });

@@ -29,12 +29,12 @@ export function createTable(family: Resource): string {
   return `create table ${family.table} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n);\n`;
 }
 
-function columnType({ view, storage, refersTo, unique, initial, onCreate }: Field): string {
+function columnType({ view, storage, as, refersTo, unique, initial, onCreate }: Field): string {
   const schema = json.parse(z.toJSONSchema(view, { io: 'output', unrepresentable: 'any' }));
   const isNullable = view instanceof z.ZodNullable || (initial === null && onCreate === 'optional');
   const end = isNullable ? '' : ' not null';
   if (storage === 'jsonb') return `jsonb${end}`;
-  if (refersTo) return `${schema.type === 'array' ? 'text[]' : 'text collate "C"'}${end}`;
+  if (refersTo || as) return `${schema.type === 'array' ? 'text[]' : 'text collate "C"'}${end}`;
   const [inner = schema] = (schema.anyOf ?? []).map((each) => json.parse(each));
   const type = typeof inner.type === 'string' ? inner.type : inner.type?.find((each) => each !== 'null');
   // Compared byte by byte, as the API compares.

@@ -1,9 +1,14 @@
 /** The management API as a Fastify instance: no process, no listening, no set-up. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import { NO_BASE } from './crud/view.ts';
 import { invalidRequest } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
+import { watchAnswers } from './http/answers.ts';
+import { readBody } from './http/body.ts';
+import { BYTES_IN_FLIGHT, type BytesInFlightLimits, type Charge, createBytesInFlight } from './http/bytes-in-flight.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, limitConnections, refuseSurplus } from './http/connections.ts';
 import {
   answerClientError,
   answerError,
@@ -12,17 +17,25 @@ import {
   unsupportedMediaType,
 } from './http/error-handler.ts';
 import { addHealth } from './http/health.ts';
+import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
-import { addMetrics } from './http/metrics.ts';
+import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
-import { addRateLimits, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
+import { addRateLimits, addressOf, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { addRoutes } from './http/route.ts';
+import { addShutdown, SHUTDOWN, type ShutdownTimes } from './http/shutdown.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { addDocs } from './openapi/page.ts';
 import { createSecrets, type Secrets } from './secrets/sealing.ts';
 import type { Database } from './store/database.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    metrics: Metrics;
+  }
+}
 
 export interface AppOptions {
   db: Database;
@@ -38,6 +51,11 @@ export interface AppOptions {
   timeouts?: Partial<Timeouts> | undefined;
   rateLimits?: Partial<RateLimits> | undefined;
   loadLimits?: Partial<LoadLimits> | undefined;
+  connectionLimits?: Partial<ConnectionLimits> | undefined;
+  shutdown?: Partial<ShutdownTimes> | undefined;
+  bytesInFlight?: Partial<BytesInFlightLimits> | undefined;
+  /** Whether `/metrics` is served by something else. Default: by this instance. */
+  metricsElsewhere?: boolean | undefined;
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: string[] | undefined;
 }
@@ -48,6 +66,8 @@ export interface Timeouts {
   request: number;
   /** From its headers to its answer. */
   handler: number;
+  /** From the answer until it is read to its end. */
+  send: number;
   /** Of a connection without traffic. */
   connection: number;
   /** Between requests of a connection. */
@@ -58,19 +78,26 @@ export interface Timeouts {
  * `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one.
  * `handler` is above that of one statement and the wait for a connection, whose answers say more.
  */
-const TIMEOUTS: Timeouts = { request: 30_000, handler: 25_000, connection: 60_000, keepAlive: 72_000 };
+export const TIMEOUTS: Timeouts = {
+  request: 30_000,
+  handler: 25_000,
+  send: 60_000,
+  connection: 60_000,
+  keepAlive: 72_000,
+};
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db, secrets = createSecrets(undefined) } = options;
   const platform = { ...DEFAULT_PLATFORM, ...options.platform };
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const bodyLimit = options.bodyLimit ?? 1024 * 1024;
   const app: FastifyInstance = Fastify({
     ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
     // Our line per request is in access-log.ts.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
     genReqId: (request) => requestId(request.headers['x-request-id']),
-    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    bodyLimit,
     requestTimeout: timeouts.request,
     trustProxy: options.trustedProxies ?? false,
     http: {
@@ -83,21 +110,27 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     connectionTimeout: timeouts.connection,
     keepAliveTimeout: timeouts.keepAlive,
-    // Requests that still arrive on open connections while stopping are served; the answer closes the connection.
+    // Requests that still arrive on open connections while stopping are served (shutdown.ts).
     return503OnClosing: false,
+    forceCloseConnections: false,
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
     clientErrorHandler: answerClientError,
   });
 
   // Node's own answer to an Expect that it does not know is a 417 without a body.
-  app.server.on('checkExpectation', app.routing);
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    done();
+    done(hasOneHost(request.raw) ? undefined : invalidRequest({ Host: 'must be given only once' }));
   });
-  closeWhenStopping(app);
+  const shutdown = addShutdown(app, { ...SHUTDOWN, ...options.shutdown });
+  const connections = limitConnections(
+    app,
+    { ...CONNECTION_LIMITS, ...options.connectionLimits },
+    options.trustedProxies ?? [],
+  );
   const answerMissing = answerUnrouted(methods);
   app.setNotFoundHandler(answerMissing);
   // For an unknown path, Fastify parses the body first; the 404 matters more than errors in the body.
@@ -105,43 +138,39 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
     else answerError(error, request, reply);
   });
-  readJson(app);
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
-  addMetrics(app, db);
-  addHealth(app, db);
+  const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
+  readJson(app, bodyLimit, (request) => bytes.ofAddress(addressOf(request)));
+  const metrics = collectMetrics(app, db, bytes);
+  app.decorate('metrics', metrics);
+  watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
+  const rateLimiter = await addRateLimits(app, db, { ...RATE_LIMITS, ...options.rateLimits });
+  if (!options.metricsElsewhere) serveMetrics(app, metrics, rateLimiter);
+  addHealth(app, db, shutdown);
 
   await app.register(async (scope) => {
-    await shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
-    const rateLimiter = await addRateLimits(scope, db, { ...RATE_LIMITS, ...options.rateLimits });
+    refuseSurplus(scope, connections);
+    shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
     const baseOf = baseUrl(options.baseUrl);
     addRoutes(scope, OPERATIONS, {
-      api: { db, secrets, platform },
+      api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE },
       rateLimiter,
+      bytes,
       handlerTimeoutMs: timeouts.handler,
       baseOf,
     });
   });
-  await addDocs(app, openApiDocument());
+  await addDocs(app, openApiDocument(), rateLimiter);
   return app;
 }
 
-/**
- * A connection whose request was under way when the stop began would stay open for its keep-alive time, and the stop
- * wait for it. Looking for those then costs nothing before; a hook would cost every request.
- */
-function closeWhenStopping(app: FastifyInstance): void {
-  app.addHook('preClose', async () => {
-    if (!app.server.listening) return;
-    const timer = setInterval(() => app.server.closeIdleConnections(), 20);
-    app.server.once('close', () => clearInterval(timer));
-  });
-}
-
 /** Reads bodies of one type only, and reads them strictly (json.ts). */
-function readJson(app: FastifyInstance): void {
+function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: FastifyRequest) => Charge): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    request.charge ??= chargeOf(request);
+    const body = await readBody(request, limit, request.charge);
     const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType();
     const { 'content-encoding': coding = 'identity' } = request.headers;

@@ -25,9 +25,15 @@ export interface Bootstrapped {
  * Makes sure that somebody can call the API. With `given`, that key exists, works and belongs to an admin; doing it
  * again changes nothing. Without, and without any key in the database, makes an admin and a key.
  *
+ * @param announce shows a new key, before it is committed: a key that nobody has seen would lock everybody out
  * @throws BadBootstrapKey when the given key is that of a bot
  */
-export function bootstrap(db: Database, given: string | undefined, base: string): Promise<Bootstrapped> {
+export function bootstrap(
+  db: Database,
+  given: string | undefined,
+  base: string,
+  announce: (key: string) => void = () => undefined,
+): Promise<Bootstrapped> {
   return db.transaction(async (tx) => {
     await lockUntilCommit(tx, LOCKS.bootstrap);
     if (given !== undefined) {
@@ -42,6 +48,7 @@ export function bootstrap(db: Database, given: string | undefined, base: string)
     if (any.length > 0) return {};
     const key = newToken(API_KEY_PREFIX);
     await addKey(tx, key, base);
+    announce(key);
     return { madeUp: key };
   });
 }

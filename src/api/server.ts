@@ -1,13 +1,21 @@
 /** The API as a running server: opens the database, migrates it, makes the first key, listens, and undoes all of it. */
+import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
-import type { FastifyBaseLogger } from 'fastify';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
-import { readSettings } from '../settings/settings.ts';
+import { CannotStart, cannotListen } from '../settings/cannot-start.ts';
+import { BadSettings, readSettings } from '../settings/settings.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
-import { sweep } from './crud/idempotency.ts';
+import { NO_BASE } from './crud/view.ts';
+import { startHousekeeping } from './housekeeping.ts';
+import { connectionCaps, descriptorLimit } from './http/descriptors.ts';
+import type { Metrics } from './http/metrics.ts';
+import { buildMetricsServer } from './http/metrics-server.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
+import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 
@@ -22,21 +30,32 @@ export interface RunningApi {
   dataDir: string | undefined;
   /** The first admin's API key, if this start generated it. It is stored nowhere else: show it once. */
   bootstrapKey: string | undefined;
-  /** Finishes the requests under way, then closes everything. */
+  /** Where `/metrics` is served, if on a port of its own. */
+  metricsUrl: string | undefined;
+  /** Finishes the requests under way, at most for the shutdown timeout, then closes everything. */
   stop(): Promise<void>;
 }
 
-const SWEEP_EVERY_MS = 10 * 60 * 1000;
-
 const DEFAULTS: ApiConfig = readSettings(apiSettings, {}, {});
+
+/** Part of the shutdown timeout that is kept for closing the database, when the requests under way take all they may. */
+const closingMs = (shutdownTimeoutMs: number) => Math.min(2_000, shutdownTimeoutMs / 5);
 
 /**
  * Starts the API. Throws what made it impossible, with everything stopped that had been started.
  * @param settings what is to differ from the defaults
+ * @param announceKey shows the first admin's API key, if this start makes it; it counts only once this has returned
+ * @throws CannotStart, BadSettings when a setting is to blame
  */
-export async function startApi(settings: Partial<ApiConfig> = {}, logger?: FastifyBaseLogger): Promise<RunningApi> {
+export async function startApi(
+  settings: Partial<ApiConfig> = {},
+  logger?: FastifyBaseLogger,
+  announceKey: (key: string) => void = () => undefined,
+): Promise<RunningApi> {
   const config = { ...DEFAULTS, ...settings };
-  const undo: (() => Promise<void>)[] = [];
+  const { host, port } = config;
+  const connectionLimits = limitsOf(config, logger);
+  const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
   };
@@ -44,25 +63,18 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
     let { databaseUrl } = config;
     let embedded: EmbeddedPostgres | undefined;
     if (databaseUrl === undefined) {
-      const log = (message: string) => logger?.info(message);
-      embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+      embedded = await startEmbedded(config.dataDir, logger);
       undo.push(embedded.stop);
       databaseUrl = embedded.url;
     }
     const { keys, source } = await keysFor(config, embedded);
     if (!keys)
       logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or a client secret cannot be created');
-    const applied = await migrate(databaseUrl);
-    if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
-
-    const db = openDatabase({
-      url: databaseUrl,
-      poolSize: config.poolSize,
-      statementTimeoutMs: config.statementTimeoutMs,
-      connectTimeoutMs: config.connectTimeoutMs,
-      onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
-    });
-    undo.push(db.close);
+    const db = await openMigrated(databaseUrl, config, logger);
+    // A statement that hangs must not hold up the end.
+    undo.push(() =>
+      Promise.race([db.close(), delay(closingMs(config.shutdownTimeoutMs) / 2, undefined, { ref: false })]),
+    );
     const secrets = await openSecrets(db, keys, source);
 
     const app = await buildApp({
@@ -72,23 +84,111 @@ export async function startApi(settings: Partial<ApiConfig> = {}, logger?: Fasti
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
-      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
-      rateLimits: { perKey: config.rateLimit, perAddress: config.rateLimitUnauthenticated },
+      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs, send: config.sendTimeoutMs },
+      rateLimits: {
+        perKey: config.rateLimit,
+        perOwner: config.rateLimitPerOwner,
+        perAddress: config.rateLimitUnauthenticated,
+      },
       loadLimits: { eventLoopDelayMs: config.maxEventLoopDelayMs, rssBytes: config.maxRssBytes },
+      bytesInFlight: {
+        perKey: config.bytesInFlightPerKey,
+        perOwner: config.bytesInFlightPerOwner,
+        inAll: config.bytesInFlight,
+      },
+      metricsElsewhere: config.metricsPort !== undefined,
+      connectionLimits,
+      shutdown: {
+        delayMs: config.shutdownDelayMs,
+        deadlineMs: config.shutdownTimeoutMs - closingMs(config.shutdownTimeoutMs),
+      },
       trustedProxies: config.trustedProxies,
     });
-    undo.push(async () => void (await app.close()));
-    undo.push(sweeping(db, logger));
-    // Before listening, so that no request meets a database without a key. Links in its events need no port.
-    const linkBase = config.baseUrl ?? `http://${config.host}`;
-    const { madeUp: bootstrapKey, repaired } = await bootstrap(db, config.bootstrapApiKey, linkBase);
-    if (repaired) logger?.warn(repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
-    await app.listen({ host: config.host, port: config.port });
+    undo.push(() => app.close());
+    undo.push(startHousekeeping(db, { eventRetentionMs: config.eventRetentionMs, logger }));
+    const makeKey = () => bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey);
+    // A given key works before the first request. A generated one exists only when nothing can go wrong any more: it is
+    // shown once, and who starts this again after a failure must get one.
+    const given = config.bootstrapApiKey === undefined ? undefined : await makeKey();
+    if (given?.repaired)
+      logger?.warn(given.repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
+    await listen(app, { host, port }, 'PORT');
+    const metricsUrl = await serveMetrics(app.metrics, config, undo);
+    const { madeUp: bootstrapKey } = given ?? (await makeKey());
     const listening = addressOf(app.server.address());
-    return { url: config.baseUrl ?? listening, listening, databaseUrl, dataDir: embedded?.dataDir, bootstrapKey, stop };
+    return {
+      url: config.baseUrl ?? listening,
+      listening,
+      metricsUrl,
+      databaseUrl,
+      dataDir: embedded?.dataDir,
+      bootstrapKey,
+      stop,
+    };
   } catch (error) {
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not clean up after a failed start'));
     throw error;
+  }
+}
+
+/** Checks what one setting alone does not show. */
+function limitsOf(config: ApiConfig, logger: FastifyBaseLogger | undefined) {
+  if (config.shutdownDelayMs >= config.shutdownTimeoutMs)
+    throw new BadSettings('SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT');
+  const descriptors = descriptorLimit();
+  const caps = connectionCaps(config.maxConnections, config.poolSize, descriptors);
+  if (caps.most < 1)
+    throw new CannotStart(
+      `DATABASE_POOL_SIZE: with ${config.poolSize} connections to the database, the ${descriptors} files that this process may open (ulimit -n) leave none for clients`,
+    );
+  if (caps.most < config.maxConnections)
+    logger?.warn(
+      { max_connections: caps.most, configured: config.maxConnections, open_files: descriptors },
+      'this process may open too few files for MAX_CONNECTIONS (ulimit -n); taking fewer connections',
+    );
+  return { ...caps, perAddress: config.maxConnectionsPerAddress ?? Math.ceil(caps.most / 2) };
+}
+
+async function startEmbedded(dataDir: string, logger: FastifyBaseLogger | undefined): Promise<EmbeddedPostgres> {
+  const log = (message: string) => logger?.info(message);
+  try {
+    return await startEmbeddedPostgres({
+      dataDir,
+      log,
+      warn: (error, message) => logger?.warn({ err: error }, message),
+    });
+  } catch (error) {
+    throw cannotKeepData(error, dataDir);
+  }
+}
+
+async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseLogger | undefined): Promise<Database> {
+  try {
+    const applied = await migrate(url);
+    if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
+  } catch (error) {
+    throw cannotUseDatabase(error, url);
+  }
+  return openDatabase({
+    url,
+    poolSize: config.poolSize,
+    statementTimeoutMs: config.statementTimeoutMs,
+    connectTimeoutMs: config.connectTimeoutMs,
+    onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
+  });
+}
+
+/** On one address: for the name localhost, Fastify would make a server of its own for each, past our limits. */
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+  portSetting: 'PORT' | 'METRICS_PORT',
+): Promise<void> {
+  try {
+    const { address } = await lookup(host);
+    await app.listen({ host: address, port });
+  } catch (error) {
+    throw cannotListen(error, { host, port, names: { host: 'HOST', port: portSetting } });
   }
 }
 
@@ -99,16 +199,17 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
   return { keys: await keyFromFile(file), source: file };
 }
 
-/** Periodically deletes expired records; returns a function that stops it. */
-function sweeping(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
-  let current = Promise.resolve();
-  const timer = setInterval(() => {
-    current = sweep(db).catch((error) => logger?.warn({ err: error }, 'could not delete expired idempotency keys'));
-  }, SWEEP_EVERY_MS).unref();
-  return () => {
-    clearInterval(timer);
-    return current;
-  };
+/** Starts the server of METRICS_PORT, if that is set. */
+async function serveMetrics(
+  metrics: Metrics,
+  { metricsPort: port, host }: ApiConfig,
+  undo: (() => Promise<unknown>)[],
+): Promise<string | undefined> {
+  if (port === undefined) return undefined;
+  const server = buildMetricsServer(metrics);
+  undo.push(() => server.close());
+  await listen(server, { host, port }, 'METRICS_PORT');
+  return `${addressOf(server.server.address())}/metrics`;
 }
 
 function addressOf(address: AddressInfo | string | null): string {

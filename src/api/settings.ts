@@ -3,6 +3,8 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { duration, httpUrl, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { BYTES_IN_FLIGHT } from './http/bytes-in-flight.ts';
+import { CONNECTION_LIMITS } from './http/connections.ts';
 import { LOAD_LIMITS } from './http/load-shedding.ts';
 import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
 import { RATE_LIMITS } from './http/rate-limit.ts';
@@ -133,11 +135,52 @@ export const apiSettings = {
     default: '25s',
     schema: duration('0s', '10m'),
   },
+  sendTimeoutMs: {
+    env: 'SEND_TIMEOUT',
+    flag: '--send-timeout <duration>',
+    description: 'maximum time for a client to read one response; 0s for no limit',
+    default: '1m',
+    schema: duration('0s', '1h'),
+  },
+  bytesInFlightPerKey: {
+    env: 'MAX_BYTES_IN_FLIGHT_PER_KEY',
+    flag: '--max-bytes-in-flight-per-key <bytes>',
+    description: 'bodies and unsent responses, in bytes, that one API key may have at once; 0 for no limit',
+    default: String(BYTES_IN_FLIGHT.perKey),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  bytesInFlightPerOwner: {
+    env: 'MAX_BYTES_IN_FLIGHT_PER_OWNER',
+    flag: '--max-bytes-in-flight-per-owner <bytes>',
+    description: 'the same for all API keys of one owner',
+    default: String(BYTES_IN_FLIGHT.perOwner),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  bytesInFlight: {
+    env: 'MAX_BYTES_IN_FLIGHT',
+    flag: '--max-bytes-in-flight <bytes>',
+    description: 'the same for all callers',
+    default: String(BYTES_IN_FLIGHT.inAll),
+    schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  metricsPort: {
+    env: 'METRICS_PORT',
+    flag: '--metrics-port <number>',
+    description: 'port that serves /metrics instead of the port of the API; 0 picks a free one',
+    schema: wholeNumber(0, 65_535).optional(),
+  },
   rateLimit: {
     env: 'RATE_LIMIT',
     flag: '--rate-limit <number>',
     description: 'maximum requests per second with one API key; 0 for no limit',
     default: String(RATE_LIMITS.perKey),
+    schema: wholeNumber(0, 1_000_000),
+  },
+  rateLimitPerOwner: {
+    env: 'RATE_LIMIT_PER_OWNER',
+    flag: '--rate-limit-per-owner <number>',
+    description: 'maximum requests per second with all API keys of one user or bot; 0 for no limit',
+    default: String(RATE_LIMITS.perOwner),
     schema: wholeNumber(0, 1_000_000),
   },
   rateLimitUnauthenticated: {
@@ -146,6 +189,27 @@ export const apiSettings = {
     description: 'maximum requests per second from one address without a valid API key; 0 for no limit',
     default: String(RATE_LIMITS.perAddress),
     schema: wholeNumber(0, 1_000_000),
+  },
+  eventRetentionMs: {
+    env: 'EVENT_RETENTION',
+    flag: '--event-retention <duration>',
+    description: 'how long events are kept after their delivery',
+    default: '720h',
+    schema: duration('1h', '87600h'),
+  },
+  maxConnections: {
+    env: 'MAX_CONNECTIONS',
+    flag: '--max-connections <number>',
+    description: 'maximum number of client connections; fewer if the process may not open that many files',
+    default: String(CONNECTION_LIMITS.most),
+    schema: wholeNumber(1, 1_000_000),
+  },
+  maxConnectionsPerAddress: {
+    env: 'MAX_CONNECTIONS_PER_ADDRESS',
+    flag: '--max-connections-per-address <number>',
+    description:
+      'maximum number of connections of one client address; 0 for no limit; default: half of all connections',
+    schema: wholeNumber(0, 1_000_000).optional(),
   },
   trustedProxies: {
     env: 'TRUST_PROXY',
@@ -166,6 +230,20 @@ export const apiSettings = {
     description: 'memory of the process, in bytes, above which requests are refused; 0 for no limit',
     default: String(LOAD_LIMITS.rssBytes),
     schema: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  shutdownDelayMs: {
+    env: 'SHUTDOWN_DELAY',
+    flag: '--shutdown-delay <duration>',
+    description: 'how long to go on serving after SIGTERM, while /readyz already fails; part of the shutdown timeout',
+    default: '0s',
+    schema: duration('0s', '10m'),
+  },
+  shutdownTimeoutMs: {
+    env: 'SHUTDOWN_TIMEOUT',
+    flag: '--shutdown-timeout <duration>',
+    description: 'maximum time from SIGTERM to the end of the process',
+    default: '25s',
+    schema: duration('1s', '10m'),
   },
 } as const satisfies Settings;
 

@@ -19,6 +19,7 @@ import { ipPolicyRule, type ruleSet } from '../resources/ip-policy-rule.ts';
 import { reservedDomain } from '../resources/reserved-domain.ts';
 import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
+import { whoami } from '../resources/whoami.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
 import { eventSourceClient } from './event-source-client.ts';
@@ -61,6 +62,11 @@ export function createClient(options: ClientOptions) {
     /** All types that a subscription may have as sources. */
     async eventTypes(call: CallOptions = {}) {
       return read(eventTypeList, await transport.send({ method: 'GET', path: '/event_types', ...call })).event_types;
+    },
+
+    /** Whose API key this client has, and when it expires. */
+    async whoami(call: CallOptions = {}) {
+      return read(whoami, await transport.send({ method: 'GET', path: '/whoami', ...call }));
     },
 
     /** Makes the rules of a policy exactly these, in one transaction. */

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import operatorLibrary, { type ResourceMeta } from '@dot-i/k8s-operator';
 import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
+import { cannotListen } from '../settings/cannot-start.ts';
 import { createApiClient } from './api-client.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
@@ -104,12 +105,15 @@ export class TunnelOperator extends operatorLibrary.default {
   /** Resolves when the caches are filled, this process leads (if leader election is on), and the controllers run. */
   override async start(): Promise<void> {
     await super.start();
+    const { host, port } = this.#config;
     this.#health = await startHealthServer({
-      host: this.#config.host,
-      port: this.#config.port,
+      host,
+      port,
       registry: this.#metrics.registry,
       beforeScrape: () => this.#readGauges(),
       problems: () => this.#problems(),
+    }).catch((error) => {
+      throw cannotListen(error, { host, port, names: { host: 'METRICS_HOST', port: 'METRICS_PORT' } });
     });
     this.#log.info({ url: this.#health.url }, 'serving metrics and probes');
     await Promise.all(this.#caches().map(({ cache }) => cache.start()));

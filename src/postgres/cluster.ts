@@ -117,8 +117,13 @@ async function isPostgres(pid: number): Promise<boolean> {
 const lockFile = (dataDir: string) => join(dataDir, 'postmaster.pid');
 
 async function lines(path: string): Promise<string[] | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  return text?.split('\n');
+  try {
+    return (await readFile(path, 'utf8')).split('\n');
+  } catch (error) {
+    // That it cannot be read (no permission, no descriptor left) does not mean that it is not there.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -11,7 +11,8 @@ export function isRunning(pid: number): boolean {
   try {
     // The state follows the name, which is in parentheses and may have any character in it.
     return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
+  } catch (error) {
+    // Gone. Anything else (no descriptor left to read it with) says nothing about the process.
+    return !(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH'));
   }
 }

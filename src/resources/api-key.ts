@@ -1,9 +1,10 @@
 /** API keys (extension): bearer tokens for this API, each owned by a user or a bot. */
 import { z } from 'zod';
 import { owner } from './credential.ts';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
-import { instant, timestamp } from './formats/text.ts';
+import { second, shownSecond, showSecond } from './formats/text.ts';
 
 export const apiKey = resource({
   name: 'api_key',
@@ -25,11 +26,11 @@ export const apiKey = resource({
       'none',
     ),
     owner_id: owner,
-    expires_at: field(timestamp().nullable(), instant().nullable(), 'optional', true, null),
+    expires_at: { ...field(shownSecond().nullable(), orNone(second()), 'optional', true, null), show: showSecond },
   },
   samples: {
     least: {},
-    full: { ...DESCRIBED, owner_id: '{bot_user.id}', expires_at: '2099-01-01T00:00:00.000Z' },
-    change: { ...CHANGED, expires_at: '2098-01-01T00:00:00.000Z' },
+    full: { ...DESCRIBED, owner_id: '{bot_user.id}', expires_at: '2099-01-01T00:00:00Z' },
+    change: { ...CHANGED, expires_at: '2098-01-01T00:00:00Z' },
   },
 });

@@ -22,9 +22,10 @@ export const certificateAuthority = resource({
     ...described('Whose certificates it signs.'),
     ca_pem: required(
       bytes(MAX_CA_PEM_BYTES).meta({
-        description: 'Exactly one certificate in PEM, whose basic constraints mark it as a CA.',
+        description:
+          'Exactly one certificate in PEM, whose basic constraints mark it as a CA; text may come before it.',
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
-        ...pattern(/^\s*-----BEGIN CERTIFICATE-----/),
+        ...pattern(/(?:^|\n)-----BEGIN CERTIFICATE-----/),
       }),
       { update: false },
     ),

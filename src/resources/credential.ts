@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { botUser } from './bot-user.ts';
 import { idOf } from './definition/id.ts';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { acl, bindTarget } from './formats/acl.ts';
@@ -14,9 +15,7 @@ const ownerId = idOf(user.prefix, botUser.prefix);
 /** The owner of a token; defaults to the caller if left out or null. */
 export const owner = field(
   ownerId.meta({ description: 'The user or bot that owns it.' }),
-  z.nullable(
-    ownerId.meta({ description: 'A user or bot. Defaults to the caller; only admins may name another owner.' }),
-  ),
+  orNone(ownerId.meta({ description: 'A user or bot. Defaults to the caller; only admins may name another owner.' })),
   'optional',
   false,
   null,

@@ -1,5 +1,6 @@
 /** Event destinations (extension): where events are sent. */
 import { z } from 'zod';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { httpsUrl } from './formats/https-url.ts';
@@ -54,7 +55,7 @@ export const eventDestination = resource({
   description: 'Where the events of subscriptions are sent.',
   fields: {
     ...described('What receives the events.'),
-    format: field(z.enum(['json']), z.nullable(z.enum(['json'])), 'optional', true, 'json'),
+    format: field(z.enum(['json']), orNone(z.enum(['json'])), 'optional', true, 'json'),
     target: { ...required(target, { storage: 'jsonb' }), view: shownTarget },
     signing_secret: field(
       shownSecret.view,
@@ -73,6 +74,6 @@ export const eventDestination = resource({
       target: { webhook: { url: 'https://hooks.example.com/tunnels' } },
       signing_secret: `${SIGNING_SECRET_PREFIX}${'A'.repeat(32)}`,
     },
-    change: CHANGED,
+    change: { ...CHANGED, target: { webhook: { url: 'https://hooks.example.com/others' } } },
   },
 });

@@ -69,7 +69,11 @@ export const eventSubscription = resource({
         examples: ['{"team":"platform"}'],
       }),
     ),
-    sources: { ...field(z.array(eventSource), z.nullable(sourcesInput), 'optional', true, []), show },
+    sources: {
+      ...field(z.array(eventSource), z.nullable(sourcesInput), 'optional', true, []),
+      show,
+      setInside: ['uri'],
+    },
     destination_ids: references([eventDestination], 'destinations', { max: MAX_DESTINATIONS }),
   },
   samples: {

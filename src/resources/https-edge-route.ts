@@ -1,8 +1,8 @@
 /** Routes of HTTPS edges (extension): which paths of an edge go where, and who may use them (its modules). */
 import { z } from 'zod';
 import { moduleNames } from './definition/module.ts';
-import { optionalReference } from './definition/reference.ts';
-import { derived, described, required, resource } from './definition/resource.ts';
+import { livesIn, optionalReference } from './definition/reference.ts';
+import { described, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { bytes, pattern } from './formats/text.ts';
 import { httpResponseBackend } from './http-response-backend.ts';
@@ -38,7 +38,7 @@ export const httpsEdgeRoute = resource({
   parent: { of: httpsEdge, parameter: 'edge_id' },
   fields: {
     ...described('What is served here.'),
-    edge_id: derived(httpsEdge.id),
+    edge_id: livesIn(httpsEdge, 'edge'),
     match: { ...required(match), unique: { within: ['edge_id', 'match_type'] } },
     match_type: required(z.enum(['exact_path', 'path_prefix'])),
     backend_id: optionalReference([tunnelGroupBackend, httpResponseBackend], 'backend'),

@@ -1,6 +1,6 @@
 /** IP policy rules (extension): one CIDR block that a policy allows or denies. */
 import { z } from 'zod';
-import { idOf } from './definition/id.ts';
+import { belongsTo } from './definition/reference.ts';
 import { described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { canonicalCidr } from './formats/cidr.ts';
@@ -44,7 +44,7 @@ export const ipPolicyRule = resource({
     ...described('What this block is.'),
     cidr: { ...field(canonical, cidr, 'required', true, null), unique: { within: ['ip_policy_id'] } },
     action: required(ruleAction),
-    ip_policy_id: required(idOf(ipPolicy.prefix), { update: false }),
+    ip_policy_id: belongsTo(ipPolicy, 'ip_policy'),
   },
   samples: {
     least: { ip_policy_id: '{ip_policy.id}', cidr: '2001:db8:{hex}::/48', action: 'allow' },
@@ -75,6 +75,6 @@ export const ruleSet = z
       }
     });
   })
-  .meta({ id: 'IPPolicyRuleSet' });
+  .meta({ id: 'IPPolicyRuleSetReplace' });
 
 export type RuleSetMember = z.output<typeof ruleSetMember>;

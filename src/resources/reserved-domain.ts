@@ -1,5 +1,6 @@
 /** Reserved domains: host names that endpoints may use, and the certificates with which they are served. */
 import { z } from 'zod';
+import { orNone } from './definition/none.ts';
 import { laterReference, optionalReference } from './definition/reference.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
@@ -44,7 +45,7 @@ export const certificatePolicy = z
 const certificatePolicyInput = z
   .strictObject({
     authority: text().max(64).meta(authorityAbout),
-    private_key_type: privateKeyType.nullish().meta({ description: 'Default `rsa`.' }),
+    private_key_type: orNone(privateKeyType).optional().meta({ description: 'Default `rsa`.' }),
   })
   .meta({ id: 'ReservedDomainCertPolicyInput', description: 'Automatic certificates to request.' })
   .transform(({ authority, private_key_type }) => ({ authority, private_key_type: private_key_type ?? 'rsa' }));
@@ -87,7 +88,7 @@ export const reservedDomain = resource({
   fields: {
     ...described('What is served on the domain.'),
     domain: { ...field(shownDomain, domainInput, 'required', false, null), unique: true },
-    region: field(region.nullable().meta(regionAbout), region.nullable().meta(regionAbout), 'optional', false, null),
+    region: field(region.nullable().meta(regionAbout), orNone(region).meta(regionAbout), 'optional', false, null),
     cname_target: cname('Target of the CNAME record that the domain needs; null below a service domain.'),
     certificate_id: optionalReference(
       [tlsCertificate],

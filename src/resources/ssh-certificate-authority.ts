@@ -1,5 +1,6 @@
 /** SSH certificate authorities (extension): key pairs that sign SSH host certificates; the private half stays here. */
 import { z } from 'zod';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { ellipticCurve, sshKeyType } from './formats/ssh-public-key.ts';
@@ -13,9 +14,7 @@ const keyTypeAsked = sshKeyType.meta({
   description: `Type of the key to generate: ed25519 (the default), ecdsa, or rsa with ${RSA_BITS} bits.`,
   examples: ['ecdsa'],
 });
-const curve = ellipticCurve
-  .nullable()
-  .meta({ description: `Curve of an ecdsa key, ${DEFAULT_CURVE} by default; null for other key types.` });
+const CURVE = { description: `Curve of an ecdsa key, ${DEFAULT_CURVE} by default; null for other key types.` };
 
 export const sshCertificateAuthority = resource({
   name: 'ssh_certificate_authority',
@@ -28,8 +27,14 @@ export const sshCertificateAuthority = resource({
   description: 'A key pair that signs SSH host certificates. The service generates it and never shows the private key.',
   fields: {
     ...described('Whose hosts it signs for.'),
-    private_key_type: field(keyTypeAsked, z.nullable(keyTypeAsked), 'optional', false, DEFAULT_KEY_TYPE),
-    elliptic_curve: field(curve, curve, 'optional', false, null),
+    private_key_type: field(keyTypeAsked, orNone(keyTypeAsked), 'optional', false, DEFAULT_KEY_TYPE),
+    elliptic_curve: field(
+      ellipticCurve.nullable().meta(CURVE),
+      orNone(ellipticCurve).meta(CURVE),
+      'optional',
+      false,
+      null,
+    ),
     public_key: derived(
       z.string().meta({
         description: 'For a `@cert-authority` line of a known_hosts file.',

@@ -1,17 +1,16 @@
 /** SSH host certificates: a host's public key, signed by an SSH certificate authority. */
 import { z } from 'zod';
 import { idOf } from './definition/id.ts';
+import { orNone } from './definition/none.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { principals } from './formats/ssh-principal.ts';
 import { sshKeyType, sshPublicKey } from './formats/ssh-public-key.ts';
-import { instant, timestamp } from './formats/text.ts';
+import { second, shownSecond, showSecond } from './formats/text.ts';
 import { sshCertificateAuthority } from './ssh-certificate-authority.ts';
 
-/** Certificates count whole seconds from 1970 on, so the rest of a second is dropped. */
-const second = instant()
-  .refine((value) => Date.parse(value) >= 0, 'must not be before 1970, when SSH time begins')
-  .transform((value) => new Date(Math.floor(Date.parse(value) / 1000) * 1000).toISOString());
+/** Certificates count whole seconds from 1970 on. */
+const sshTime = second().refine((value) => Date.parse(value) >= 0, 'must not be before 1970, when SSH time begins');
 
 const PUBLIC_KEY = {
   examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFWZRGX/Vo6hXNXeSwNYyEOzmVz/4PmjvCNMJ/R6NYEU root@web-1'],
@@ -20,10 +19,10 @@ const PRINCIPALS = {
   description: 'Host names and addresses that the certificate is valid for; empty means any.',
   examples: [['web-1.example.com', '192.0.2.1']],
 };
-const FROM = { description: 'Start of the validity period; defaults to now.', examples: ['2026-11-21T10:00:00.000Z'] };
+const FROM = { description: 'Start of the validity period; defaults to now.', examples: ['2026-11-21T10:00:00Z'] };
 const UNTIL = {
   description: 'End of the validity period; defaults to one year from now, or from the start if that is later.',
-  examples: ['2027-11-21T10:00:00.000Z'],
+  examples: ['2027-11-21T10:00:00Z'],
 };
 
 export const sshHostCertificate = resource({
@@ -37,7 +36,7 @@ export const sshHostCertificate = resource({
   fields: {
     ...described('Which host it is for.'),
     public_key: field(
-      z.string().meta({ description: 'The signed key, as in an authorized_keys file.', ...PUBLIC_KEY }),
+      z.string().meta({ description: 'The signed key, byte for byte as it was sent.', ...PUBLIC_KEY }),
       sshPublicKey.meta({
         description: 'Public key of the host, as in its .pub file: rsa from 2048 bits, ecdsa or ed25519.',
         ...PUBLIC_KEY,
@@ -58,8 +57,14 @@ export const sshHostCertificate = resource({
       false,
       [],
     ),
-    valid_after: field(timestamp().meta(FROM), z.nullable(second).meta(FROM), 'optional', false, null),
-    valid_until: field(timestamp().meta(UNTIL), z.nullable(second).meta(UNTIL), 'optional', false, null),
+    valid_after: {
+      ...field(shownSecond().meta(FROM), orNone(sshTime).meta(FROM), 'optional', false, null),
+      show: showSecond,
+    },
+    valid_until: {
+      ...field(shownSecond().meta(UNTIL), orNone(sshTime).meta(UNTIL), 'optional', false, null),
+      show: showSecond,
+    },
     certificate: derived(
       z.string().meta({
         description: 'Contents of the file that HostCertificate in sshd_config names.',
@@ -74,8 +79,8 @@ export const sshHostCertificate = resource({
       ssh_certificate_authority_id: '{ssh_certificate_authority.id}',
       public_key: '{ssh.ed25519}',
       principals: ['web-{n}.example.com'],
-      valid_after: '2026-11-21T10:00:00.000Z',
-      valid_until: '2099-11-21T10:00:00.000Z',
+      valid_after: '2026-11-21T10:00:00Z',
+      valid_until: '2099-11-21T10:00:00Z',
     },
     change: CHANGED,
   },

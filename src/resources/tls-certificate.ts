@@ -31,9 +31,9 @@ export const tlsCertificate = resource({
     ...described('What the certificate is for.'),
     certificate_pem: required(
       bytes(MAX_CHAIN_BYTES).meta({
-        description: `The chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next.`,
+        description: `The chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next. Text may come before each.`,
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
-        ...pattern(/^\s*-----BEGIN CERTIFICATE-----/),
+        ...pattern(/(?:^|\n)-----BEGIN CERTIFICATE-----/),
       }),
       { update: false },
     ),

@@ -28,7 +28,7 @@ const ENCRYPTION_KEY = { id: 'tests', bytes: Buffer.alloc(32, 7) };
 /** Tests may block this process, and others the machine, for as long as they like. */
 const NO_LOAD_LIMITS = { eventLoopDelayMs: 0 };
 /** Suites over all operations send more in a second with one key than that key may; rate-limit.test.ts sets its own. */
-const NO_RATE_LIMITS = { perKey: 0, perAddress: 0 };
+const NO_RATE_LIMITS = { perKey: 0, perOwner: 0, perAddress: 0 };
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
 

@@ -8,6 +8,8 @@ import type { ApiConfig } from '../../src/api/settings.ts';
 import { openDatabase } from '../../src/api/store/database.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
+import { errorBody } from '../../src/resources/definition/errors.ts';
+import { firstIdAt } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
 import { createTestDatabase } from '../harness.ts';
@@ -32,6 +34,29 @@ function open(url: string) {
   atEnd(() => db.close());
   return db;
 }
+
+describe('events', () => {
+  test('that have been kept for long enough are deleted, which is logged and counted', async () => {
+    const databaseUrl = await createTestDatabase();
+    await (await start({ databaseUrl, bootstrapApiKey: KEY })).stop();
+    const db = open(databaseUrl);
+    const rows = async () =>
+      (await db.query({ text: 'select id from events order by id', values: [] })).map(({ id }) => id);
+    const kept = await rows();
+    const insert = (hours: number) => {
+      const at = new Date(Date.now() - hours * 3_600_000);
+      const text = `insert into events (id, type, occurred_at, actor, resource_id, payload) values ($1, 'user_created.v0', $2, 'x', 'x', '{}')`;
+      return db.query({ text, values: [firstIdAt('ev', at), at.toISOString()] });
+    };
+    await insert(3);
+    await insert(1);
+    expect(await rows()).toHaveLength(kept.length + 2);
+    const api = await start({ databaseUrl, bootstrapApiKey: KEY, eventRetentionMs: 2 * 3_600_000 });
+    await expect.poll(rows).toHaveLength(kept.length + 1);
+    await expect.poll(() => api.logs.filter((line) => line.includes('"deleted":1'))).toHaveLength(1);
+    expect(await (await api.send('/metrics')).text()).toMatch(/^events_pruned_total [1-9]\d*$/m);
+  });
+});
 
 describe('a start', () => {
   test('on an empty database migrates it and makes an admin whose key it returns, once', async () => {
@@ -142,6 +167,26 @@ describe('a start', () => {
     );
     const plain = await start({ databaseUrl });
     expect(list.parse(await (await plain.send('/ip_policies')).json()).uri).toBe(`${plain.url}/ip_policies`);
+  });
+
+  test('with METRICS_PORT serves the metrics there, and there alone', async () => {
+    const databaseUrl = await createTestDatabase();
+    const api = await start({ databaseUrl, metricsPort: 0 });
+    expect((await api.send('/metrics')).status).toBe(404);
+    const url = z.string().parse(api.metricsUrl);
+    expect(new URL(url).port).not.toBe(new URL(api.listening).port);
+    const metrics = await fetch(url);
+    expect(metrics.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await metrics.text()).toMatch(
+      /request_duration_seconds_count\{method="GET",route="unmatched",status_code="404"\} 1/,
+    );
+    const missing = await fetch(new URL('/ip_policies', url));
+    expect(errorBody.parse(await missing.json())).toMatchObject({ error_code: 'NOT_FOUND' });
+    await api.stop();
+    await expect(fetch(url)).rejects.toThrow();
+    const plain = await start({ databaseUrl });
+    expect(plain.metricsUrl).toBeUndefined();
+    expect((await plain.send('/metrics')).status).toBe(200);
   });
 
   test('that fails leaves nothing running', async () => {

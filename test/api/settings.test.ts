@@ -23,11 +23,22 @@ describe('the settings of the API', () => {
       bodyLimit: 1024 * 1024,
       requestTimeoutMs: 30_000,
       handlerTimeoutMs: 25_000,
+      sendTimeoutMs: 60_000,
+      bytesInFlightPerKey: 32 * 1024 * 1024,
+      bytesInFlightPerOwner: 64 * 1024 * 1024,
+      bytesInFlight: 128 * 1024 * 1024,
+      metricsPort: undefined,
       rateLimit: 1000,
+      rateLimitPerOwner: 2000,
       rateLimitUnauthenticated: 100,
+      eventRetentionMs: 30 * 24 * 3_600_000,
+      maxConnections: 10_000,
+      maxConnectionsPerAddress: undefined,
       trustedProxies: undefined,
       maxEventLoopDelayMs: 1000,
       maxRssBytes: 0,
+      shutdownDelayMs: 0,
+      shutdownTimeoutMs: 25_000,
     });
   });
 
@@ -58,10 +69,15 @@ describe('the settings of the API', () => {
       BODY_LIMIT: 'many',
       HANDLER_TIMEOUT: '-1s',
       RATE_LIMIT: '-1',
+      RATE_LIMIT_PER_OWNER: '2.5',
       RATE_LIMIT_UNAUTHENTICATED: 'few',
+      MAX_CONNECTIONS: '0',
+      MAX_CONNECTIONS_PER_ADDRESS: '-1',
       TRUST_PROXY: '10.0.0.0/33',
       MAX_EVENT_LOOP_DELAY: '1e9ms',
       MAX_RSS_BYTES: '1GiB',
+      SHUTDOWN_DELAY: '5',
+      SHUTDOWN_TIMEOUT: '0s',
     };
     const named = problems(wrong).map((line) => /^[A-Z_]+/.exec(line)?.[0]);
     expect(named).toEqual(Object.keys(wrong));

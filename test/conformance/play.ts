@@ -3,24 +3,28 @@ import { expect } from 'vitest';
 import type { Expected, Role, Row, Step } from '../../dev/conformance/row.ts';
 import { DROPPED, fill, mapLeaves, type Values } from '../../dev/fixtures/placeholders.ts';
 import type { Caller, Reply } from '../api/harness.ts';
+import { type Ask, plainly } from './witness.ts';
+
+type Callers = Readonly<Record<Role, Caller>>;
 
 /** Plays a row; fails the test where an answer differs. */
-export async function play(row: Row, callers: Readonly<Record<Role, Caller>>, values: Values): Promise<void> {
-  const known = await prepare(row, callers, values);
+export async function play(row: Row, callers: Callers, values: Values, ask: Ask = plainly): Promise<void> {
+  const known = await prepare(row, callers, values, ask);
   for (const [step, answer] of [[row.ask, row.answer] as const, ...(row.later ?? [])]) {
-    compare(await send(step, callers, known), answer, known);
+    compare(await send(step, callers, known, ask), answer, known);
   }
 }
 
 /** Plays what comes first; returns the values that placeholders may name from then on. */
 export async function prepare(
   { given = {} }: Pick<Row, 'given'>,
-  callers: Readonly<Record<Role, Caller>>,
+  callers: Callers,
   values: Values,
+  ask: Ask = plainly,
 ): Promise<Values> {
   const known: Record<string, unknown> = { ...values };
   for (const [name, step] of Object.entries(given)) {
-    const reply = await send(step, callers, known);
+    const reply = await send(step, callers, known, ask);
     if (reply.status >= 300) {
       throw new Error(`${step.method} ${step.path} for "${name}" answered ${reply.status}: ${reply.text}`);
     }
@@ -29,9 +33,9 @@ export async function prepare(
   return known;
 }
 
-export function send(step: Step, callers: Readonly<Record<Role, Caller>>, values: Values): Promise<Reply> {
-  const { method, path, body, headers, as = 'admin' } = fill(step, values);
-  return callers[as].send(method, path, { body, ...(headers ? { headers: { ...headers } } : {}) });
+export function send(step: Step, callers: Callers, values: Values, ask: Ask = plainly): Promise<Reply> {
+  const request = fill(step, values);
+  return ask(request, callers[request.as ?? 'admin']);
 }
 
 function compare(reply: Reply, wanted: Expected, values: Values): void {

@@ -1,11 +1,14 @@
 /** What the rows are played on: an API with its callers, and the values that placeholders of every row may name. */
 
 import { certificates } from '../../dev/conformance/certificates.ts';
-import type { Role } from '../../dev/conformance/row.ts';
+import type { Role, Row } from '../../dev/conformance/row.ts';
 import { SSH_KEYS } from '../../dev/conformance/ssh-keys.ts';
 import { times } from '../../dev/conformance/times.ts';
 import type { Values } from '../../dev/fixtures/placeholders.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
+import type { AppOptions } from '../../src/api/app.ts';
+import type { RateLimits } from '../../src/api/http/rate-limit.ts';
+import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
 
 export interface World {
@@ -15,8 +18,24 @@ export interface World {
   values(): Values;
 }
 
-export async function createWorld(options: { bodyLimit?: number } = {}): Promise<World> {
-  const api = await startTestApi(options);
+/** Counted, but never refused. */
+const LIMITS: RateLimits = { perKey: 1_000_000, perOwner: 1_000_000, perAddress: 1_000_000, windowMs: 3_600_000 };
+
+/** The server of a row with settings of its own. No window of its limits ends while a test runs. */
+export function worldWith(settings: NonNullable<Row['settings']>): Promise<World> {
+  const { RATE_LIMIT, RATE_LIMIT_PER_OWNER, RATE_LIMIT_UNAUTHENTICATED, ENCRYPTION_KEY } = settings;
+  return createWorld({
+    rateLimits: {
+      perKey: Number(RATE_LIMIT ?? LIMITS.perKey),
+      perOwner: Number(RATE_LIMIT_PER_OWNER ?? LIMITS.perOwner),
+      perAddress: Number(RATE_LIMIT_UNAUTHENTICATED ?? LIMITS.perAddress),
+    },
+    ...(ENCRYPTION_KEY === '' ? { secrets: createSecrets(undefined) } : {}),
+  });
+}
+
+export async function createWorld(options: Partial<AppOptions> = {}): Promise<World> {
+  const api = await startTestApi({ ...options, rateLimits: { ...LIMITS, ...options.rateLimits } });
   const [user, bot] = await Promise.all([api.newUser(), api.newBot()]);
   const constant = {
     base: BASE,

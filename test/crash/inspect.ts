@@ -94,8 +94,8 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     if (!secretsOf.has(metadata.name) && !isGarbage) problems.push(`Secret ${metadata.name} is left over`);
   }
   for (const { id } of remotes) if (!claimed.has(id)) problems.push(`${id} is an orphan`);
-  for (const { id, ip_policy_id } of rules) {
-    if (!claimed.has(ip_policy_id)) problems.push(`${id} is an orphan of ${ip_policy_id}`);
+  for (const { id, ip_policy } of rules) {
+    if (!claimed.has(ip_policy.id)) problems.push(`${id} is an orphan of ${ip_policy.id}`);
   }
   return { problems, outline };
 }
@@ -194,7 +194,7 @@ async function checkSecret(stage: Stage, key: string, secret: KubeObject, owner:
 }
 
 function rulesOf(rules: readonly Rule[], id: string): Rule[] {
-  return rules.filter(({ ip_policy_id }) => ip_policy_id === id);
+  return rules.filter(({ ip_policy }) => ip_policy.id === id);
 }
 
 function sketch(object: KubeObject): Outline[string] {

@@ -4,10 +4,15 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { waitFor } from '../../dev/processes/wait.ts';
+import { startApi } from '../../src/api/server.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
 import { atEnd } from '../api/harness.ts';
 
+const KEY = 'tnl_ak_given_0123456789012345678901234';
 const root = await mkdtemp(join(tmpdir(), 'embedded-'));
 // As root, the server runs as another user, who must get there.
 await chmod(root, 0o755);
@@ -85,4 +90,31 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
     await second.stop();
   });
+});
+
+test('a server that dies under the API is started again, and the API recovers', async () => {
+  const logs: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  const api = await startApi({ dataDir: join(root, 'dying', 'postgres'), port: 0, bootstrapApiKey: KEY }, logger);
+  atEnd(api.stop);
+  const call = (method: string) =>
+    fetch(`${api.listening}/ip_policies`, { method, headers: { authorization: `Bearer ${KEY}` } });
+  for (let round = 1; round <= 2; round++) {
+    expect((await call('POST')).status).toBe(201);
+    const pid = Number((await readFile(join(api.dataDir ?? '', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+    process.kill(pid, 'SIGKILL');
+    const seen = new Set<number>();
+    await waitFor('the database', async () => {
+      const { status } = await call('GET');
+      seen.add(status);
+      const restarts = logs.filter((line) => line.includes('PostgreSQL is running again'));
+      return status === 200 && restarts.length === round;
+    });
+    expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  }
+  const list = z.object({ ip_policies: z.array(z.unknown()) }).parse(await (await call('GET')).json());
+  expect(list.ip_policies).toHaveLength(2);
+  await api.stop();
+  expect(logs.join()).toMatch(/PostgreSQL has died; starting it again/);
+  await expect(query(api.databaseUrl, 'select 1')).rejects.toThrow(/ECONNREFUSED/);
 });

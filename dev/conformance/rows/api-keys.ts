@@ -18,7 +18,10 @@ import {
 const path = '/api_keys';
 const TOKEN = /^tnl_ak_[0-9A-Za-z]{43}$/;
 const bot = { owner: post('/bot_users', { name: 'a bot' }) };
-const FAR = '2999-01-01T00:00:00.000Z';
+const FAR = '2999-01-01T00:00:00Z';
+const END = '2998-01-01T00:00:00Z';
+const ending = { key: post(path, { expires_at: END }) };
+const tooLate = invalid({ '/expires_at': `must be at most ${END}, when the API key in use expires` });
 
 const refusedExpiry = (expires_at: unknown, why: string, message = /as in 2026-11-21T10:00:00Z/): Row => ({
   rule: `${JSON.stringify(expires_at)} is refused as the expiry of an API key: ${why}`,
@@ -83,7 +86,7 @@ export const apiKeys: Section = {
       rule: 'Neither an API key nor its owner can be changed',
       given: { made: post(path, {}) },
       ask: patch(`${path}/{made.id}`, { owner_id: '{bot.id}', token: 'mine' }),
-      answer: invalid({ '/owner_id': 'unknown field', '/token': 'unknown field' }),
+      answer: invalid({ '/owner_id': 'cannot be changed', '/token': 'is set by the service' }),
     },
     {
       rule: 'An API key is visible to its owner and to admins; for anyone else it does not exist',
@@ -123,11 +126,34 @@ export const apiKeys: Section = {
       rule: 'The expiry of an API key can be changed, even to the past, and removed',
       given: { ...bot, key: post(path, { owner_id: '{owner.id}', expires_at: FAR }) },
       ask: patch(`${path}/{key.id}`, { expires_at: '2001-01-01T00:00:00Z' }),
-      answer: ok({ expires_at: '2001-01-01T00:00:00.000Z' }),
+      answer: ok({ expires_at: '2001-01-01T00:00:00Z' }),
       later: [
         [get('/ip_policies', by('key')), refused('UNAUTHENTICATED')],
         [patch(`${path}/{key.id}`, { expires_at: null }), ok({ expires_at: null })],
         [get('/ip_policies', by('key')), ok()],
+      ],
+    },
+    {
+      rule: 'An API key that expires makes only keys that expire no later, whoever they are for',
+      given: ending,
+      ask: post(path, { expires_at: END }, by('key')),
+      answer: created({ owner_id: '{admin.id}', expires_at: END }),
+      later: [
+        [post(path, {}, by('key')), tooLate],
+        [post(path, { expires_at: null }, by('key')), tooLate],
+        [post(path, { expires_at: FAR, owner_id: '{user.id}' }, by('key')), tooLate],
+      ],
+    },
+    {
+      rule: 'An API key that expires extends neither itself nor another beyond its own expiry',
+      given: { ...ending, other: post(path, { expires_at: END }) },
+      ask: patch(`${path}/{key.id}`, { expires_at: null }, by('key')),
+      answer: tooLate,
+      later: [
+        [patch(`${path}/{other.id}`, { expires_at: FAR }, by('key')), tooLate],
+        [patch(`${path}/{other.id}`, { expires_at: '2001-01-01T00:00:00Z' }, by('key')), ok()],
+        [patch(`${path}/{other.id}`, { expires_at: END }, by('key')), ok({ expires_at: END })],
+        [get(`${path}/{key.id}`), ok({ expires_at: END })],
       ],
     },
     refusedExpiry('tomorrow', 'that is no time'),

@@ -125,10 +125,14 @@ export const botUsers: Section = {
       later: [[patch(`${path}/{made.id}`, { name: null }), invalid({ '/name': /must be a string/ })]],
     },
     {
-      rule: 'Whether a bot is active must be true or false',
+      rule: 'Whether a bot is active must be true or false, and is true in a create that has null',
+      given: made,
       ask: post(path, { name: 'a bot', active: 'yes' }),
       answer: invalid({ '/active': 'must be a boolean, not a string' }),
-      later: [[post(path, { name: 'a bot', active: null }), invalid({ '/active': 'must be a boolean, not null' })]],
+      later: [
+        [post(path, { name: 'a bot', active: null }), created({ active: true })],
+        [patch(`${path}/{made.id}`, { active: null }), invalid({ '/active': 'must be a boolean, not null' })],
+      ],
     },
     {
       rule: 'Two bots may have the same name',

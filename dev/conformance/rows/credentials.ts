@@ -52,8 +52,8 @@ const tokens: readonly Row[] = [
     rule: 'The service generates an authtoken, and it never changes',
     given: { made: post(path, {}) },
     ask: post(path, { token: 'mine' }),
-    answer: invalid({ '/token': 'unknown field' }),
-    later: [[patch(`${path}/{made.id}`, { token: 'mine' }), invalid({ '/token': 'unknown field' })]],
+    answer: invalid({ '/token': 'is set by the service' }),
+    later: [[patch(`${path}/{made.id}`, { token: 'mine' }), invalid({ '/token': 'is set by the service' })]],
   },
   {
     rule: 'A tunnel agent is identified by its authtoken',
@@ -118,7 +118,7 @@ const owners: readonly Row[] = [
     rule: 'The owner of a credential cannot be changed',
     given: { made: post(path, {}) },
     ask: patch(`${path}/{made.id}`, { owner_id: '{bot.id}' }),
-    answer: invalid({ '/owner_id': 'unknown field' }),
+    answer: invalid({ '/owner_id': 'cannot be changed' }),
   },
   {
     rule: 'The owner of a credential may read, change and delete it; only admins may do so, too',

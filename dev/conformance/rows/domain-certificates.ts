@@ -70,6 +70,13 @@ const automatic: readonly Row[] = [
         }),
         created(rsa),
       ],
+      [
+        post(path, {
+          domain: 'third-{unique}.example.com',
+          certificate_management_policy: { authority: 'letsencrypt', private_key_type: '' },
+        }),
+        created(rsa),
+      ],
     ],
   },
   ofType('rsa'),
@@ -112,7 +119,7 @@ const automatic: readonly Row[] = [
     rule: 'The status of automatic certificates is set by the service',
     given: made(ecdsa),
     ask: patch(one, { certificate_management_status: null }),
-    answer: invalid({ '/certificate_management_status': 'unknown field' }),
+    answer: invalid({ '/certificate_management_status': 'is set by the service' }),
   },
   {
     rule: 'An error of the job that issues certificates is documented as INTERNAL_ERROR or DNS_ERROR',

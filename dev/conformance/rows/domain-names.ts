@@ -90,7 +90,8 @@ export const domainNames: readonly Row[] = [
     rule: 'The domain of a reserved domain cannot be changed',
     given: { made: named('{unique}.example.com') },
     ask: patch(`${path}/{made.id}`, { domain: 'other-{unique}.example.com' }),
-    answer: invalid({ '/domain': 'unknown field' }),
+    answer: invalid({ '/domain': 'cannot be changed' }),
+    later: [[patch(`${path}/{made.id}`, { domain: '{unique}.EXAMPLE.com' }), ok({ domain: '{unique}.example.com' })]],
   },
   targets('A custom domain has a CNAME target at the service', 'app.{unique}.example.com', CNAME, null),
   targets(
@@ -116,7 +117,10 @@ export const domainNames: readonly Row[] = [
   {
     rule: 'CNAME targets are set by the service',
     ask: post(path, { domain: '{unique}.example.com', cname_target: 'a.example', acme_challenge_cname_target: 'b' }),
-    answer: invalid({ '/cname_target': 'unknown field', '/acme_challenge_cname_target': 'unknown field' }),
+    answer: invalid({
+      '/cname_target': 'is set by the service',
+      '/acme_challenge_cname_target': 'is set by the service',
+    }),
   },
   malformed('A domain of the service cannot be reserved', 'Tunnels.internal', /belongs to the service/),
   malformed('Nor can the wildcard of a domain of the service', '*.tunnels.internal', /belongs to the service/),

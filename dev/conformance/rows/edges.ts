@@ -48,7 +48,7 @@ export const tlsEdges: Section = {
       rule: 'A TLS edge starts without modules, and a request cannot set their names',
       ask: post(tls, {}),
       answer: created({ modules: [] }),
-      later: [[post(tls, { modules: ['backend'] }), invalid({ '/modules': 'unknown field' })]],
+      later: [[post(tls, { modules: ['backend'] }), invalid({ '/modules': 'is set by the service' })]],
     },
     {
       rule: 'Deleting a TLS edge deletes its modules and their references',

@@ -30,7 +30,7 @@ export const endpointConfigurations: Section = {
       rule: 'The type of an endpoint configuration cannot be changed',
       given: { made: post(path, least) },
       ask: patch(`${path}/{made.id}`, { type: 'https' }),
-      answer: invalid({ '/type': 'unknown field' }),
+      answer: invalid({ '/type': 'cannot be changed' }),
     },
     {
       rule: 'An endpoint configuration has no IP policies by default',

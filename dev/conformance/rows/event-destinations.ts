@@ -93,7 +93,7 @@ const secrets: Row[] = [
     rule: 'The signing secret of a destination cannot be changed',
     given: { made: post(path, least) },
     ask: patch(address, { signing_secret: secretOf(32) }),
-    answer: invalid({ '/signing_secret': 'unknown field' }),
+    answer: invalid({ '/signing_secret': 'cannot be changed' }),
   },
   wrong('A signing secret has at least 24 bytes', { signing_secret: secretOf(23) }, { '/signing_secret': /24 to 64/ }),
   wrong('A signing secret has at most 64 bytes', { signing_secret: secretOf(65) }, { '/signing_secret': /24 to 64/ }),

@@ -128,7 +128,7 @@ const rules: Row[] = [
     rule: 'A new source has a type and nothing else',
     given,
     ask: post(path, { type: UPDATED, uri: 'mine' }),
-    answer: invalid({ '/uri': 'unknown field' }),
+    answer: invalid({ '/uri': 'is set by the service' }),
   },
   {
     rule: 'A type that was not added is not a source: it cannot be read, updated or deleted',

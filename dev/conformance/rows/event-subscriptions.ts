@@ -95,7 +95,10 @@ const sources: Row[] = [
     later: [
       [post(path, { sources: [{}] }), invalid({ '/sources/0/type': /./ })],
       [post(path, { sources: CREATED }), invalid({ '/sources': /array/ })],
-      [post(path, { sources: [{ type: CREATED, uri: 'mine' }] }), invalid({ '/sources/0/uri': 'unknown field' })],
+      [
+        post(path, { sources: [{ type: CREATED, uri: 'mine' }] }),
+        invalid({ '/sources/0/uri': 'is set by the service' }),
+      ],
     ],
   },
 ];

@@ -53,7 +53,12 @@ export const generalRules: Section = {
     {
       rule: 'The service sets ids, addresses and creation times: a request may not contain them',
       ask: post('/ip_policies', { id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd', uri: 'x', created_at: '2026-01-01T00:00:00Z' }),
-      answer: invalid({ '/id': 'unknown field', '/uri': 'unknown field', '/created_at': 'unknown field' }),
+      answer: invalid({
+        '/id': 'is set by the service',
+        '/uri': 'is set by the service',
+        '/created_at': 'is set by the service',
+      }),
+      later: [[post('/ip_policies', { id: null, uri: '', created_at: null }), created({ id: idOf('ipp') })]],
     },
     {
       rule: 'Id, address and creation time never change',

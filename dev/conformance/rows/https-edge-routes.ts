@@ -20,6 +20,7 @@ const path = `${edges}/{edge.id}/routes`;
 const given = { edge: post(edges, {}) };
 const least = { match: '/{unique}', match_type: 'path_prefix' };
 const address = `${path}/{made.id}`;
+const shownEdge = refTo(edges, 'edge');
 const made = { ...given, made: post(path, least) };
 
 const tunnelGroups = '/backends/tunnel_group';
@@ -86,7 +87,7 @@ const paths: Row[] = [
     rule: 'Two edges may have the same route',
     given: { ...made, other: post(edges, {}) },
     ask: post(`${edges}/{other.id}/routes`, least),
-    answer: created({ edge_id: '{other.id}', match: least.match }),
+    answer: created({ edge: { id: '{other.id}', uri: '{other.uri}' }, match: least.match }),
   },
 ];
 
@@ -140,7 +141,7 @@ const belonging: Row[] = [
     rule: 'A route shows its edge; the body may repeat the id of the edge, but not name another',
     given: { ...given, other: post(edges, {}) },
     ask: post(path, { ...least, edge_id: '{edge.id}' }),
-    answer: created({ edge_id: '{edge.id}' }),
+    answer: created({ edge: shownEdge }),
     later: [[post(path, { ...least, edge_id: '{other.id}' }), invalid({ '/edge_id': /./ })]],
   },
   {
@@ -152,7 +153,7 @@ const belonging: Row[] = [
       [patch(`${edges}/{other.id}/routes/{made.id}`, {}), refused('NOT_FOUND')],
       [del(`${edges}/{other.id}/routes/{made.id}`), refused('NOT_FOUND')],
       [get(`${edges}/{other.id}/routes`), ok({ routes: [] })],
-      [get(address), ok({ id: '{made.id}', edge_id: '{edge.id}' })],
+      [get(address), ok({ id: '{made.id}', edge: shownEdge })],
     ],
   },
   {

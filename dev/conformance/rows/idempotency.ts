@@ -21,7 +21,7 @@ const under = (key: string) => ({ headers: { 'idempotency-key': key } });
 const policy = (key: string, body: Body = {}): Step => post('/ip_policies', body, under(key));
 const closing = (key: string): Step => put(`/idempotency_keys/${idempotencyDigest(key)}/closed`);
 const replay = (body: Body) => ({ ...created(body), headers: { 'idempotency-replayed': 'true' } });
-const nothing = ok({ closed: true, resource_id: null, resource_uri: null });
+const nothing = ok({ closed: true, resource: null });
 const closed = refused('CONFLICT', { idempotency_key: 'closed' });
 
 /** A bot with two API keys; the first of them creates. */
@@ -170,9 +170,9 @@ export const idempotencyKeys: Section = {
       rule: 'Closing a key names what was created under it and still exists',
       given: { made: policy('closed-later') },
       ask: closing('closed-later'),
-      answer: ok({ closed: true, resource_id: '{made.id}', resource_uri: '{made.uri}' }),
+      answer: ok({ closed: true, resource: { id: '{made.id}', uri: '{made.uri}' } }),
       later: [
-        [closing('closed-later'), ok({ closed: true, resource_id: '{made.id}', resource_uri: '{made.uri}' })],
+        [closing('closed-later'), ok({ closed: true, resource: { id: '{made.id}', uri: '{made.uri}' } })],
         [policy('closed-later'), refused('CONFLICT', { idempotency_key: 'closed', resource_id: '{made.id}' })],
         [get('/ip_policies/{made.id}'), ok({ id: '{made.id}' })],
       ],

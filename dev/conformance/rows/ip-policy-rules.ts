@@ -12,12 +12,14 @@ import {
   post,
   put,
   type Row,
+  refTo,
   refused,
   type Section,
 } from '../row.ts';
 
 const path = '/ip_policy_rules';
 const policy = { policy: post('/ip_policies', {}) };
+const shownPolicy = refTo('/ip_policies', 'policy');
 const least = { ip_policy_id: '{policy.id}', cidr: '10.0.0.0/8', action: 'allow' };
 const make = (more: Readonly<Record<string, unknown>>) => post(path, { ...least, ...more });
 const set = '/ip_policies/{policy.id}/rules';
@@ -44,7 +46,7 @@ const single: readonly Row[] = [
     rule: 'An IP policy rule has a block, an action and the policy that it belongs to',
     given: policy,
     ask: make({ action: 'deny', description: 'd', metadata: 'm' }),
-    answer: created({ ...least, action: 'deny', description: 'd', metadata: 'm' }),
+    answer: created({ cidr: least.cidr, action: 'deny', ip_policy: shownPolicy, description: 'd', metadata: 'm' }),
   },
   shown('192.0.2.1', '192.0.2.1/32'),
   shown('2001:db8::1', '2001:db8::1/128'),
@@ -69,14 +71,14 @@ const single: readonly Row[] = [
     rule: 'Block and action of a rule can be changed',
     given: { ...policy, made: make({}) },
     ask: patch(`${path}/{made.id}`, { cidr: '10.1.0.0/16', action: 'deny' }),
-    answer: ok({ cidr: '10.1.0.0/16', action: 'deny', ip_policy_id: '{policy.id}' }),
+    answer: ok({ cidr: '10.1.0.0/16', action: 'deny', ip_policy: shownPolicy }),
     later: [[patch(`${path}/{made.id}`, { action: 'allow' }), ok({ cidr: '10.1.0.0/16', action: 'allow' })]],
   },
   {
     rule: 'A rule cannot move to another policy',
     given: { ...policy, made: make({}) },
-    ask: patch(`${path}/{made.id}`, { ip_policy_id: '{policy.id}' }),
-    answer: invalid({ '/ip_policy_id': 'unknown field' }),
+    ask: patch(`${path}/{made.id}`, { ip_policy_id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+    answer: invalid({ '/ip_policy_id': 'cannot be changed' }),
   },
   {
     rule: 'A policy has at most one rule for a block, however the block is written',
@@ -89,7 +91,7 @@ const single: readonly Row[] = [
     rule: 'Two policies may have rules for the same block',
     given: { ...policy, made: make({}), other: post('/ip_policies', {}) },
     ask: make({ ip_policy_id: '{other.id}' }),
-    answer: created({ id: not('{made.id}'), ip_policy_id: '{other.id}' }),
+    answer: created({ id: not('{made.id}'), ip_policy: { id: '{other.id}', uri: '{other.uri}' } }),
   },
   {
     rule: 'Rules are deleted with their policy',
@@ -113,7 +115,7 @@ const whole: readonly Row[] = [
           created_at: '{v4.created_at}',
           cidr: '10.0.0.0/8',
           action: 'deny',
-          ip_policy_id: '{policy.id}',
+          ip_policy: shownPolicy,
           description: 'd',
           metadata: null,
         },

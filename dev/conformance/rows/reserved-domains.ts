@@ -78,7 +78,7 @@ function bound(type: 'http' | 'https'): Row[] {
       rule: `An endpoint configuration for ${type} cannot be bound by a create`,
       given,
       ask: post(path, { domain: 'other-{unique}.example.com', [`${field}_id`]: '{configuration.id}' }),
-      answer: invalid({ [`/${field}_id`]: 'unknown field' }),
+      answer: invalid({ [`/${field}_id`]: 'cannot be set on create; set it by PATCH' }),
     },
     {
       rule: `An endpoint configuration that is bound for ${type} cannot be deleted until it is unbound`,
@@ -152,7 +152,7 @@ export const reservedDomains: Section = {
       rule: 'The region of a domain cannot be changed',
       given: made,
       ask: patch(one, { region: 'us' }),
-      answer: invalid({ '/region': 'unknown field' }),
+      answer: invalid({ '/region': 'cannot be changed' }),
     },
     ...domainCertificates,
     ...bound('http'),

@@ -58,7 +58,7 @@ const keys: Row[] = [
   wrong(
     'A key pair cannot be uploaded',
     { private_key: 'mine', public_key: '{ssh.ed25519}', key_type: 'ed25519' },
-    { '/private_key': 'unknown field', '/public_key': 'unknown field', '/key_type': 'unknown field' },
+    { '/private_key': 'unknown field', '/public_key': 'is set by the service', '/key_type': 'is set by the service' },
   ),
 ];
 
@@ -77,7 +77,7 @@ export const sshCertificateAuthorities: Section = {
       rule: 'The key of an SSH certificate authority cannot be changed',
       given: { made: post(path, {}) },
       ask: patch(`${path}/{made.id}`, { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' }),
-      answer: invalid({ '/private_key_type': 'unknown field', '/elliptic_curve': 'unknown field' }),
+      answer: invalid({ '/private_key_type': 'cannot be changed', '/elliptic_curve': 'cannot be changed' }),
       later: [[patch(`${path}/{made.id}`, { description: 'changed' }), ok({ public_key: '{made.public_key}' })]],
     },
     ...['ecdsa', 'rsa'].map(

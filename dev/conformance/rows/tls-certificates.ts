@@ -103,8 +103,8 @@ const derived: Row[] = [
   {
     rule: 'Certificate and key cannot be changed: a renewal is a new TLS certificate',
     given: { made: post(path, least) },
-    ask: patch(`${path}/{made.id}`, least),
-    answer: invalid({ '/certificate_pem': 'unknown field', '/private_key_pem': 'unknown field' }),
+    ask: patch(`${path}/{made.id}`, { ...least, certificate_pem: '{pem.ca}' }),
+    answer: invalid({ '/certificate_pem': 'cannot be changed', '/private_key_pem': 'cannot be changed' }),
   },
 ];
 

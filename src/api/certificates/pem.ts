@@ -1,4 +1,4 @@
-/** PEM (RFC 7468), read strictly: blocks and white space, nothing else. */
+/** PEM (RFC 7468), read strictly: blocks and white space, and nothing else but what its reader allows. */
 
 export interface PemBlock {
   label: string;
@@ -11,21 +11,28 @@ export type Read<T> = { value: T } | { reason: string };
 const LINE_END = /[ \t]*(?:\r?\n|$)/y;
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/y;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const NOT_PEM = 'is not PEM: it must have a line "-----BEGIN …-----"';
 const OUTSIDE = 'has text outside its PEM blocks';
 const OWN_LINES = 'must have each -----BEGIN and -----END on its own line, without leading white space';
+
+export interface PemRules {
+  /** Text before blocks, as `openssl x509 -text` writes it (section 2: parsers should ignore it). */
+  explained: boolean;
+}
 
 /**
  * The blocks of a text, of which there is at least one, or why it has none. The reason never shows its contents. Lines
  * may have any length, but what stands on a line is what OpenSSL wants there, since others will read the same text.
  */
-export function readPem(text: string): Read<PemBlock[]> {
+export function readPem(text: string, { explained }: PemRules = { explained: false }): Read<PemBlock[]> {
   const blocks: PemBlock[] = [];
-  let at = skipSpace(text, 0);
+  const next = explained ? skipExplanation : skipSpace;
+  let at = next(text, 0);
   while (at < text.length) {
     BEGIN.lastIndex = at;
     const [begin = '', label = ''] = BEGIN.exec(text) ?? [];
     if (begin === '') {
-      return { reason: blocks.length === 0 ? 'is not PEM: it must start with "-----BEGIN"' : OUTSIDE };
+      return { reason: blocks.length === 0 ? NOT_PEM : OUTSIDE };
     }
     const end = `-----END ${label}-----`;
     const from = at + begin.length;
@@ -41,7 +48,7 @@ export function readPem(text: string): Read<PemBlock[]> {
     }
     if (/\n[ \t]*\r?\n/.test(content)) return { reason: `has a block (${label}) with a blank line in it` };
     blocks.push({ label, der: Buffer.from(base64, 'base64') });
-    at = skipSpace(text, after);
+    at = next(text, after);
   }
   return blocks.length === 0 ? { reason: 'is empty' } : { value: blocks };
 }
@@ -59,6 +66,14 @@ function skipSpace(text: string, at: number): number {
   const space = /\s*/y;
   space.lastIndex = at;
   return at + (space.exec(text)?.[0].length ?? 0);
+}
+
+/** Any other line with dashes is one that others may take for the beginning of a block: it stays. */
+function skipExplanation(text: string, from: number): number {
+  const at = skipSpace(text, from);
+  const dashes = text.indexOf('-----', at);
+  if (dashes === -1) return at;
+  return startsLine(text, dashes) ? dashes : at;
 }
 
 export const isPrivateKey = ({ label }: PemBlock) => label.endsWith('PRIVATE KEY');

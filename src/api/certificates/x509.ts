@@ -29,7 +29,7 @@ export interface Certificate {
 
 /** The certificates of a PEM text, in order. */
 export function readCertificates(pem: string): Read<Certificate[]> {
-  const read = readPem(pem);
+  const read = readPem(pem, { explained: true });
   if ('reason' in read) return read;
   const certificates: Certificate[] = [];
   for (const [index, block] of read.value.entries()) {

@@ -7,9 +7,9 @@ import type { Api, Call, Operation, OperationResult, PathParameter } from '../ht
 import type { Executor } from '../store/database.ts';
 import { changeEvent } from '../store/outbox.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
-import type { Hooks, WriteContext } from './hooks.ts';
+import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
 import { dropReferences, referringFields } from './references.ts';
-import { type ViewOfRow, viewer } from './view.ts';
+import { linker, type ViewOfRow, viewer } from './view.ts';
 
 /** The path parameter that names a resource of this family. */
 export function idParameter(resource: Pick<Resource, 'id' | 'name'>): PathParameter {
@@ -44,6 +44,8 @@ export interface Family<R extends Resource = Resource> {
   /** The field that only the creation response shows, if there is one. */
   shownOnce: string | undefined;
   show(row: Row, base: string): ViewOfRow;
+  /** A view without a base, as it is stored, with its links completed. */
+  linked(stored: Readonly<Record<string, unknown>>, base: string): object;
   /** The view as the hooks see it, with the types of the definition. */
   typed(view: ViewOfRow): View<R>;
   /** The column values that a row must have to be visible to this call: its owner, and its parent. */
@@ -84,6 +86,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     initial: initialFields(resource.fields),
     shownOnce: Object.entries(resource.fields).find(([, field]) => field.storage === 'none' && isShown(field))?.[0],
     show: viewer(resource),
+    linked: linker(resource),
     // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
     typed: (view) => resource.view.parse(view) as View<R>,
     scope,
@@ -121,22 +124,31 @@ export async function writeLockedIn<R extends Resource>(
   work: (context: WriteContext, row: Row) => Promise<OperationResult>,
 ): Promise<OperationResult> {
   const { id } = call.params;
-  const context = { api, tx, caller: call.caller, base: call.base };
+  const context = { api, tx, caller: call.caller };
   await family.hooks.lockFirst?.(context, id);
   const row = family.require(await family.rows.lock(tx, id), id, call);
   checkIfMatch(call.ifMatch, row.revision);
   return work(context, row);
 }
 
-/** Writes a locked row with its event; returns the new revision. */
-export function writeRow<R extends Resource>({ tx, caller, base }: WriteContext, family: Family<R>, next: Row) {
-  const event = changeEvent(family.resource.name, 'updated', caller.id, family.show(next, base));
+/**
+ * Writes a locked row with its event; returns the new revision.
+ * @param told what the event says besides the resource
+ */
+export function writeRow<R extends Resource>(
+  { api, tx, caller }: WriteContext,
+  family: Family<R>,
+  next: Row,
+  told: EventDetails = {},
+) {
+  const view = { ...family.show(next, api.eventBase), ...told };
+  const event = changeEvent(family.resource.name, 'updated', caller.id, view);
   return family.rows.update(tx, next, event);
 }
 
 /** Deletes all resources with this value in one column, with what belongs to them and an event for each. */
 export async function removeWhere<R extends Resource>(
-  { tx, caller, base }: WriteContext,
+  { api, tx, caller }: WriteContext,
   { resource, rows, show, detach }: Family<R>,
   column: string,
   value: string,
@@ -153,6 +165,6 @@ export async function removeWhere<R extends Resource>(
   await rows.removeMany(
     tx,
     ids,
-    gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, base))),
+    gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, api.eventBase))),
   );
 }

@@ -8,12 +8,11 @@ import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
-/** A write under way: its transaction, who asked for it, and what `uri` members start with. */
+/** A write under way: its transaction, and who asked for it. */
 export interface WriteContext {
   api: Api;
   tx: Executor;
   caller: Caller;
-  base: string;
 }
 
 /** What a family sets on a new resource. */
@@ -25,6 +24,9 @@ export interface Draft {
   /** Shown once, in the creation response, as the field that is not stored (`token`). */
   token?: string;
 }
+
+/** Members of an event's payload besides those of the resource. */
+export type EventDetails = Readonly<Record<string, unknown>>;
 
 export interface Hooks<R extends Resource = Resource> {
   /** Columns besides those of the fields, which no response shows. */
@@ -44,10 +46,13 @@ export interface Hooks<R extends Resource = Resource> {
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
   lockFirst?(context: WriteContext, id: string): Promise<void>;
+  /** Whether this is the secret of a resource that only its creation response has shown. */
+  isSecret?(context: WriteContext, id: string, sent: string): Promise<boolean>;
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
-  beforeDelete?(context: WriteContext, deleted: View<R>): Promise<void>;
+  /** May return what the event says besides the resource. */
+  beforeDelete?(context: WriteContext, deleted: View<R>): Promise<EventDetails | undefined>;
   /** The error for a schema rule that a write broke. Fields that are `unique` need none. */
   explain?(broken: Violation, written: Row): ApiError | undefined;
 }

@@ -34,8 +34,8 @@ export interface StoredResponse {
   /** From the root of the API. */
   path: string;
   status: number;
-  /** Without its token. */
-  body: object;
+  /** Without its token; the links in it are paths. */
+  body: Readonly<Record<string, unknown>>;
   token: string | null;
 }
 

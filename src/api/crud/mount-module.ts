@@ -5,11 +5,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Module } from '../../resources/definition/module.ts';
+import { readOnlyInModule } from '../../resources/definition/read-only.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { operation } from '../http/operation.ts';
+import { refuseUnlessShown } from '../http/sent-back.ts';
 import type { Row } from '../store/repository.ts';
 import { accessOf, type Family, initialFields, singleParameters, writeLocked, writeRow } from './family.ts';
 import type { WriteContext } from './hooks.ts';
@@ -67,14 +69,17 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       operationId: nameOf('replace'),
       summary: `Replace ${said}`,
       description:
-        'Replaces the whole module: settings that are left out get their default. The ETag is the resource’s.',
+        'Replaces the whole module: settings that are left out get their default. What GET shows may be sent back. The ' +
+        'ETag is the resource’s.',
       body: module.input as z.ZodType<Record<string, unknown>>,
+      readOnly: readOnlyInModule(module.fields),
       success,
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
         writeLocked(api, family, call, async (context, row) => {
           const settings = { ...initial, ...given(module.fields, call.body) };
           const before = await getModule(api.secrets, context.tx, row.id, module);
+          refuseUnlessShown(call.sentBack, before && show(before, call.base));
           const body = show(settings, call.base);
           if (isDeepStrictEqual(before, settings)) return { body, revision: row.revision };
           await refer(context, row, settings);

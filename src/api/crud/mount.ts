@@ -1,5 +1,6 @@
 /** The five operations of a family, from its definition: create, list, get, update, delete. */
 import type { z } from 'zod';
+import { readOnlyInCreate, readOnlyInUpdate } from '../../resources/definition/read-only.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
 import { operation, type PathParameter } from '../http/operation.ts';
@@ -30,6 +31,7 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       operationId: camel(`create_${resource.name}`),
       summary: `Create ${withArticle(resource.name)}`,
       body: resource.create as z.ZodType<Record<string, unknown>>,
+      readOnly: readOnlyInCreate(resource.fields),
       success: { status: 201, description: `The new ${one}.`, schema: resource.view },
       creates: true,
       tagged: true,
@@ -48,6 +50,7 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       description: 'Newest first. Follow `next_page_uri` until it is null.',
       query: pageQuery(resource),
       success: { status: 200, description: `A page of ${many}.`, schema: listView(resource) },
+      large: true,
       handle: (call, api) => list(api, family, call),
     }),
   );
@@ -68,8 +71,11 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       method: 'PATCH',
       operationId: camel(`update_${resource.name}`),
       summary: `Update ${withArticle(resource.name)}`,
-      description: 'Changes only the fields in the body. Null resets an optional field to its default.',
+      description:
+        'Changes only the fields in the body. Null resets an optional field to its default. What GET shows may be sent ' +
+        'back with them: a member that cannot be set is accepted with the value that it has.',
       body: resource.update as z.ZodType<Record<string, unknown>>,
+      readOnly: readOnlyInUpdate(resource.fields),
       success: shown,
       errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED'],
       handle: (call, api) => update(api, family, call),

@@ -7,6 +7,7 @@ import { idsOf } from '../../resources/definition/reference.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
+import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import type { Api, Call, OperationResult } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
@@ -15,10 +16,11 @@ import { changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 import { type Family, type SingleCall, writeLocked } from './family.ts';
 import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
-import { MAX_LIMIT, pageOf } from './paging.ts';
+import { MAX_LIMIT, pageJson } from './paging.ts';
+import { refuseOtherValues } from './read-only.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
 import { explainUniqueness } from './uniqueness.ts';
-import { fillPath } from './view.ts';
+import { fillPath, NO_BASE } from './view.ts';
 
 type CreateCall = Call<string, unknown, Record<string, unknown>>;
 
@@ -36,7 +38,7 @@ export async function create<R extends Resource>(
     return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
   };
   const replayed = ({ status, body, token }: Replay) =>
-    answer(status, body, token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+    answer(status, family.linked(body, base), token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
 
   if (tried && hooks.prepare) {
     const earlier = await recall(api.db, tried);
@@ -45,14 +47,14 @@ export async function create<R extends Resource>(
   const id = newId(resource.prefix);
   const { row, token } = await drafted(api, family, call, id);
   const view = family.show(row, base);
-  const event = changeEvent(resource.name, 'created', caller.id, view);
+  const event = changeEvent(resource.name, 'created', caller.id, family.show(row, api.eventBase));
   // A new resource has no references to forget.
   const referring = family.referring.filter((name) => idsOf(row[name]).length > 0);
 
   const insert = async (tx: Executor) => {
     await requireParent(tx, family, call.params, 'for key share');
     await setFieldReferences(tx, family, row, referring);
-    await hooks.beforeCreate?.({ api, tx, caller, base }, family.typed(view));
+    await hooks.beforeCreate?.({ api, tx, caller }, family.typed(view));
     await rows.insert(tx, row, event);
   };
 
@@ -69,7 +71,7 @@ export async function create<R extends Resource>(
       if (replay) return replay;
       await insert(tx);
       const path = `${fillPath(resource.path, row)}/${id}`;
-      await complete(tx, tried, { resourceId: id, path, status: 201, body: view, token });
+      await complete(tx, tried, { resourceId: id, path, status: 201, body: family.show(row, NO_BASE), token });
       return undefined;
     });
     return earlier ? replayed(earlier) : answer(201, view, token);
@@ -112,9 +114,9 @@ export async function list<R extends Resource>(
   const { limit = MAX_LIMIT, before_id: before } = call.query;
   const { resource, rows, show } = family;
   await requireParent(api.db, family, call.params);
-  const found = await rows.page(api.db, { before, limit: limit + 1, only: family.scope(call) });
-  const { items, uri, next_page_uri } = pageOf(found, limit, call.base + fillPath(resource.path, call.params));
-  return { body: { [resource.collection]: items.map((row) => show(row, call.base)), uri, next_page_uri } };
+  const found = await rows.page(api.db, { before, limit, maxBytes: MAX_PAGE_BYTES, only: family.scope(call) });
+  const uri = call.base + fillPath(resource.path, call.params);
+  return { json: pageJson(found, (row) => show(row, call.base), { name: resource.collection, limit, uri }) };
 }
 
 export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<OperationResult> {
@@ -138,6 +140,7 @@ export async function update<R extends Resource>(
       const asked: Row = { ...row, ...given(resource.fields, call.body) };
       const next: Row = { ...asked, ...hooks.derive?.(asked, row, api) };
       const after = family.show(next, call.base);
+      await refuseOtherValues(context, family, call.sentBack, { row, before: family.show(row, call.base), after });
       written = next;
       if (isDeepStrictEqual(next, row)) return { body: after, revision: row.revision };
       const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
@@ -146,7 +149,7 @@ export async function update<R extends Resource>(
       const revision = await rows.update(
         context.tx,
         next,
-        changeEvent(resource.name, 'updated', call.caller.id, after),
+        changeEvent(resource.name, 'updated', call.caller.id, family.show(next, api.eventBase)),
       );
       return { body: after, revision };
     });
@@ -160,9 +163,10 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   return writeLocked(api, family, call, async (context, row) => {
     const view = family.show(row, call.base);
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
-    await hooks.beforeDelete?.(context, family.typed(view));
+    const told = await hooks.beforeDelete?.(context, family.typed(view));
     await family.detach(context.tx, [row.id]);
-    await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, view));
+    const shown = { ...family.show(row, api.eventBase), ...told };
+    await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, shown));
     return {};
   });
 }

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { idOf } from '../../resources/definition/id.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
+import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
+import type { Page, Row } from '../store/repository.ts';
 
 export const MAX_LIMIT = 100;
 
@@ -20,12 +22,31 @@ export function pageQuery(resource: Resource) {
   });
 }
 
-/** A page, from up to one row more than `limit`; the extra row only shows that there is a next page. */
-export function pageOf<T extends { id: string }>(rows: readonly T[], limit: number, address: string) {
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return { items, uri: address, next_page_uri: more ? `${address}?before_id=${last.id}&limit=${limit}` : null };
+interface List {
+  /** What the items are called. */
+  name: string;
+  /** What was asked for. */
+  limit: number;
+  uri: string;
+}
+
+/**
+ * A page as JSON: as many of the rows as it may have bytes, and at least one. By itself, since the length of an item is
+ * known only when it is written, and to write it twice would take as long again.
+ */
+export function pageJson({ rows, more }: Page, show: (row: Row) => object, { name, limit, uri }: List): string {
+  const items: string[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const item = JSON.stringify(show(row));
+    bytes += Buffer.byteLength(item) + 1;
+    if (bytes > MAX_PAGE_BYTES && items.length > 0) break;
+    items.push(item);
+  }
+  const last = rows[items.length - 1];
+  const goesOn = last !== undefined && (more || items.length < rows.length);
+  const next = goesOn ? `${uri}?before_id=${last.id}&limit=${limit}` : null;
+  return `{${JSON.stringify(name)}:[${items.join()}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
 }
 
 /** The envelope of a family's list. */

@@ -15,6 +15,9 @@ export function fillPath(path: string, values: Readonly<Record<string, unknown>>
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }
 
+/** For views that are stored: the links in them are paths. Whoever asked may have sent any Host. */
+export const NO_BASE = '';
+
 /** The function that makes views of one family. */
 export function viewer(resource: Resource): (row: Row, base: string) => ViewOfRow {
   const { path, parent } = resource;
@@ -26,6 +29,24 @@ export function viewer(resource: Resource): (row: Row, base: string) => ViewOfRo
     show(row, { base, uri }, view);
     return view;
   };
+}
+
+/** The function that completes the links of a stored view: where they are is known from the fields, not from names alone. */
+export function linker(resource: Resource): (stored: Readonly<Record<string, unknown>>, base: string) => object {
+  const linked = new Set(['uri']);
+  for (const [name, { as = name, show }] of Object.entries(resource.fields)) if (show) linked.add(as);
+  return (stored, base) =>
+    Object.fromEntries(
+      Object.entries(stored).map(([name, value]) => [name, linked.has(name) ? completed(name, value, base) : value]),
+    );
+}
+
+function completed(name: string, value: unknown, base: string): unknown {
+  // Absolute in what an earlier release stored.
+  if (typeof value === 'string') return name === 'uri' && value.startsWith('/') ? base + value : value;
+  if (Array.isArray(value)) return value.map((each) => completed(name, each, base));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([inner, each]) => [inner, completed(inner, each, base)]));
 }
 
 type Values = Readonly<Record<string, unknown>>;

@@ -38,9 +38,9 @@ const RETRY_AFTER = '1';
 export const unavailable = (message: string) =>
   new ApiError('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });
 
-/** @param seconds after which the limit counts anew */
-export const rateLimited = (seconds: number) =>
-  new ApiError('RATE_LIMITED', 'Too many requests; try again later.', {}, { 'retry-after': String(seconds) });
+/** @param seconds after which to try again */
+export const rateLimited = (seconds: number, message = 'Too many requests; try again later.') =>
+  new ApiError('RATE_LIMITED', message, {}, { 'retry-after': String(seconds) });
 
 export const internalError = () =>
   new ApiError('INTERNAL_ERROR', 'Internal error; the request id identifies it in the logs of the service.');

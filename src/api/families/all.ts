@@ -27,6 +27,7 @@ import { sshHostCertificates } from './ssh-host-certificate.ts';
 import { tlsCertificates } from './tls-certificate.ts';
 import { tlsEdges } from './tls-edge.ts';
 import { users } from './user.ts';
+import { getWhoami } from './whoami.ts';
 
 /** Families with hooks or further operations; every other one has just the five operations. */
 const SPECIAL = [
@@ -62,6 +63,7 @@ export const MOUNTED: readonly Mounted[] = FAMILIES.map(
 export const OPERATIONS: readonly Operation[] = [
   ...MOUNTED.flatMap(({ operations }) => operations),
   listEventTypes,
+  getWhoami,
   closeIdempotencyKey,
   getIdempotencyScope,
   closeIdempotencyScope,

@@ -1,7 +1,34 @@
-/** API keys: their tokens, and whose they are. */
+/** API keys: their tokens, whose they are, and that none outlives the key that made it. */
 import { apiKey } from '../../resources/api-key.ts';
+import { showSecond } from '../../resources/formats/text.ts';
+import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
+import { invalidRequest, unauthenticated } from '../errors/errors.ts';
 import { API_KEY_PREFIX } from '../secrets/tokens.ts';
 import { tokenHooks } from './one-time-token.ts';
 
-export const apiKeys = mount(apiKey, tokenHooks(API_KEY_PREFIX));
+export const apiKeys = mount(apiKey, {
+  ...tokenHooks(apiKey, API_KEY_PREFIX),
+  beforeCreate: (context, { expires_at }) => refuseOutliving(context, expires_at),
+  async beforeUpdate(context, before, after) {
+    if (timeOf(after.expires_at) > timeOf(before.expires_at)) await refuseOutliving(context, after.expires_at);
+  },
+});
+
+type End = string | null;
+
+const timeOf = (end: End) => (end === null ? Number.POSITIVE_INFINITY : Date.parse(end));
+
+/**
+ * Whoever finds a key with an end must not be able to keep access beyond it. What counts is the end that the caller's key
+ * has now, which may have been brought forward since the request was authenticated.
+ */
+async function refuseOutliving({ tx, caller }: WriteContext, end: End): Promise<void> {
+  const text = 'select expires_at from api_keys where id = $1';
+  const [own] = await tx.query({ name: 'api_keys.end', text, values: [caller.keyId] });
+  if (!own) throw unauthenticated('The API key is unknown.');
+  if (own.expires_at === null || timeOf(end) <= timeOf(String(own.expires_at))) return;
+  throw invalidRequest({
+    '/expires_at': `must be at most ${showSecond(own.expires_at)}, when the API key in use expires`,
+  });
+}

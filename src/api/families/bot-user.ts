@@ -3,4 +3,8 @@ import { botUser } from '../../resources/bot-user.ts';
 import { mount } from '../crud/mount.ts';
 import { refuseIfOwning } from './owned-resources.ts';
 
-export const botUsers = mount(botUser, { beforeDelete: ({ tx }, { id }) => refuseIfOwning(tx, id) });
+export const botUsers = mount(botUser, {
+  async beforeDelete({ tx }, { id }) {
+    await refuseIfOwning(tx, id);
+  },
+});

@@ -10,7 +10,7 @@ import { tokenHooks } from './one-time-token.ts';
 
 type Decision = z.output<typeof authentication>;
 
-export const credentials = mount(credential, tokenHooks(AUTHTOKEN_PREFIX));
+export const credentials = mount(credential, tokenHooks(credential, AUTHTOKEN_PREFIX));
 
 credentials.add(
   operation({

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
+import { setByService } from '../../resources/definition/read-only.ts';
 import {
   eventSource,
   eventSourceCreate,
@@ -18,6 +19,7 @@ import { conflict, invalidRequest, notFound } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Api, type Call, type OperationResult, operation } from '../http/operation.ts';
+import { refuseUnlessShown } from '../http/sent-back.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -32,9 +34,11 @@ const types = z.array(z.string());
 export const typesOf = (row: Row) => types.parse(row.sources);
 
 /** The answer to a create as its record keeps it: with the revision that it made, which is not always the first. */
-const kept = eventSource.extend({ revision: z.number().optional() });
+const kept = z.object({ type: eventSource.shape.type, revision: z.number().optional() });
 
 const PARAMETER = 'subscription_id';
+
+const SOURCE_READ_ONLY = { members: setByService(['uri']), inside: {} };
 
 /** A call about a subscription as the operations of its family see it. */
 const ofSubscription = <C extends Call<typeof PARAMETER>>(call: C) => ({
@@ -86,6 +90,7 @@ export function addSources(subscriptions: Subscriptions): void {
       summary: 'Add a source to an event subscription',
       description: 'Appends the source to the list. The ETag is the subscription’s.',
       body: eventSourceCreate,
+      readOnly: SOURCE_READ_ONLY,
       success: { status: 201, description: 'The new source.', schema: eventSource },
       creates: true,
       errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_FAILED'],
@@ -98,7 +103,8 @@ export function addSources(subscriptions: Subscriptions): void {
         return api.db.transaction(async (tx) => {
           const earlier = await claim(tx, tried);
           if (earlier) {
-            const { revision, ...body } = kept.parse(earlier.body);
+            const { revision, type } = kept.parse(earlier.body);
+            const body = showSource(type, addressOf({ id: call.params[PARAMETER] }, call.base));
             const headers = { [IDEMPOTENCY_REPLAYED_HEADER]: 'true', location: body.uri };
             return { status: earlier.status, body, ...(revision === undefined ? {} : { revision }), headers };
           }
@@ -107,7 +113,7 @@ export function addSources(subscriptions: Subscriptions): void {
             resourceId: sourceId(call.params[PARAMETER], call.body.type),
             path: `${call.path}/${call.body.type}`,
           };
-          const body = { ...eventSource.parse(answer.body), revision: answer.revision };
+          const body = { type: call.body.type, revision: answer.revision };
           await complete(tx, tried, { ...made, status: 201, body, token: null });
           return answer;
         });
@@ -152,14 +158,17 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'PATCH',
       operationId: 'updateEventSource',
       summary: 'Update a source of an event subscription',
-      description: 'A source has nothing to context, so the body is an empty object.',
+      description: 'A source has nothing to change, so the body is an empty object, or the source as it was read.',
       body: eventSourceUpdate,
+      readOnly: SOURCE_READ_ONLY,
       success: { status: 200, description: 'The unchanged source.', schema: eventSource },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
         writeLocked(api, subscriptions, ofSubscription(call), async (_, row) => {
           requireSource(row, call.params.type);
-          return { body: showSource(call.params.type, addressOf(row, call.base)), revision: row.revision };
+          const body = showSource(call.params.type, addressOf(row, call.base));
+          refuseUnlessShown(call.sentBack, body);
+          return { body, revision: row.revision };
         }),
     }),
   );

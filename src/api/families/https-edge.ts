@@ -7,6 +7,8 @@ import { httpsEdgeRoutes } from './https-edge-route.ts';
 
 export const httpsEdges = mount(httpsEdge, {
   ...listening(httpsEdge),
-  beforeDelete: (context, { id }) => removeWhere(context, httpsEdgeRoutes, 'edge_id', id),
+  async beforeDelete(context, { id }) {
+    await removeWhere(context, httpsEdgeRoutes, 'edge_id', id);
+  },
 });
 httpsEdges.onRemoval(freeHostports);

@@ -20,12 +20,9 @@ export const closeIdempotencyKey = operation({
   async handle({ caller, params: { digest }, base }, { db }) {
     const made = await close(db, caller.id, digest);
     const exists = made !== undefined && (await stillExists(db, made.id));
-    const found = exists ? { resource_id: made.id, resource_uri: base + made.path } : NOTHING;
-    return { body: { closed: true, ...found } };
+    return { body: { closed: true, resource: exists ? { id: made.id, uri: base + made.path } : null } };
   },
 });
-
-const NOTHING = { resource_id: null, resource_uri: null };
 
 /** Tables by the prefix of the ids in them. */
 const TABLES: ReadonlyMap<string, string> = new Map(FAMILIES.map(({ prefix, table }) => [prefix, table]));

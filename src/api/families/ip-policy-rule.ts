@@ -9,13 +9,13 @@ import { invalidRequest } from '../errors/errors.ts';
 
 export const ipPolicyRules = mount(ipPolicyRule, {
   lockFirst: async ({ tx }, id) => void (await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] })),
-  async beforeCreate({ tx }, { ip_policy_id }) {
-    if (!(await touch(tx, ip_policy_id))) {
-      throw invalidRequest({ '/ip_policy_id': `IP policy ${ip_policy_id} does not exist` });
+  async beforeCreate({ tx }, { ip_policy: { id } }) {
+    if (!(await touch(tx, id))) {
+      throw invalidRequest({ '/ip_policy_id': `IP policy ${id} does not exist` });
     }
     const [counted] = await tx.query({
       text: 'select count(*) as rules from ip_policy_rules where ip_policy_id = $1',
-      values: [ip_policy_id],
+      values: [id],
     });
     if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
       throw invalidRequest({
@@ -23,8 +23,8 @@ export const ipPolicyRules = mount(ipPolicyRule, {
       });
     }
   },
-  beforeUpdate: async ({ tx }, { ip_policy_id }) => void (await touch(tx, ip_policy_id)),
-  beforeDelete: async ({ tx }, { ip_policy_id }) => void (await touch(tx, ip_policy_id)),
+  beforeUpdate: async ({ tx }, { ip_policy }) => void (await touch(tx, ip_policy.id)),
+  beforeDelete: async ({ tx }, { ip_policy }) => void (await touch(tx, ip_policy.id)),
 });
 
 const LOCK_POLICY_OF_RULE = `

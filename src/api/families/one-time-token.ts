@@ -1,5 +1,6 @@
 /** What API keys and tunnel credentials share: an owner, and a token that is shown once. */
-import type { Draft } from '../crud/hooks.ts';
+import type { Resource } from '../../resources/definition/resource.ts';
+import type { Draft, WriteContext } from '../crud/hooks.ts';
 import { invalidRequest, permissionDenied } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { newToken, tokenHash } from '../secrets/tokens.ts';
@@ -7,7 +8,7 @@ import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
 /** Hooks of a family whose members are tokens with this prefix. */
-export function tokenHooks(prefix: string) {
+export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
   return {
     columns: ['token_hash'],
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {
@@ -17,6 +18,10 @@ export function tokenHooks(prefix: string) {
       }
       const token = newToken(prefix);
       return { fields: { owner_id }, columns: { token_hash: tokenHash(token) }, token };
+    },
+    async isSecret({ tx }: WriteContext, id: string, sent: string) {
+      const text = `select 1 from ${table} where id = $1 and token_hash = $2`;
+      return (await tx.query({ name: `${table}.is_token`, text, values: [id, tokenHash(sent)] })).length > 0;
     },
     explain(broken: Violation, { owner_id }: Row) {
       return broken.kind === 'missing'

@@ -15,9 +15,9 @@ const OWNED = [credential, apiKey].map((family) => ({ collection: family.collect
 export async function refuseIfOwning(tx: WriteContext['tx'], owner: string): Promise<void> {
   const details: Record<string, string> = {};
   for (const { collection, rows } of OWNED) {
-    const ids = (await rows.page(tx, { limit: NAMED + 1, only: { owner_id: owner } })).map(({ id }) => id);
-    if (ids.length > NAMED) ids.splice(NAMED, 1, '…');
-    if (ids.length > 0) details[collection] = ids.join(', ');
+    const { rows: owned, more } = await rows.page(tx, { limit: NAMED, only: { owner_id: owner } });
+    const named = [...owned.map(({ id }) => id), ...(more ? ['…'] : [])];
+    if (named.length > 0) details[collection] = named.join(', ');
   }
   const owned = Object.keys(details).map(words);
   if (owned.length > 0) throw resourceInUse(`It still owns ${owned.join(' and ')}; delete those first.`, details);

@@ -2,13 +2,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
+import { setByService, showing } from '../../resources/definition/read-only.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
-import { ipPolicyRule, type RuleSetMember, ruleSet } from '../../resources/ip-policy-rule.ts';
-import { accessOf, type Family, idParameter, writeLocked } from '../crud/family.ts';
+import { ipPolicyRule, type RuleSetMember, ruleSet, ruleSetMember } from '../../resources/ip-policy-rule.ts';
+import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { type Operation, type OperationResult, operation } from '../http/operation.ts';
-import { type ChangeKind, changeEvent } from '../store/outbox.ts';
+import { type Call, type Operation, operation } from '../http/operation.ts';
+import { isNone, isSame, memberOf, refuseUnless } from '../http/sent-back.ts';
 import type { Row } from '../store/repository.ts';
+import { ruleChanges } from './rule-changes.ts';
 
 type Policies = Family<typeof ipPolicy>;
 type Rules = Family<typeof ipPolicyRule>;
@@ -18,7 +20,16 @@ const ruleSetView = z
     ip_policy_rules: z.array(ipPolicyRule.view),
     uri: z.url().meta({ description: 'Address of the rule set.' }),
   })
-  .meta({ id: 'IPPolicyRules' });
+  .meta({ id: 'IPPolicyRuleSet' });
+
+const settable = Object.keys(ruleSetMember.shape);
+const shownInRules = [...Object.keys(ipPolicyRule.view.shape), ...Object.keys(ipPolicyRule.fields)];
+
+/** What GET shows: `ip_policy_rules`, whose members are rules with all that they show. */
+const RULE_SET_READ_ONLY = {
+  members: { ...setByService(['uri']), ip_policy_rules: showing('rules') },
+  inside: { rules: setByService(shownInRules.filter((name) => !settable.includes(name))) },
+};
 
 const common = {
   path: `${ipPolicy.path}/{id}/rules`,
@@ -28,12 +39,7 @@ const common = {
   tagged: true,
 } as const;
 
-function answer(
-  { show }: Rules,
-  policy: Pick<Row, 'id' | 'revision'>,
-  rows: readonly Row[],
-  base: string,
-): OperationResult {
+function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: readonly Row[], base: string) {
   const shown = rows.toSorted((a, b) => (String(a.cidr) < String(b.cidr) ? -1 : 1)).map((row) => show(row, base));
   const uri = `${base}${ipPolicy.path}/${policy.id}/rules`;
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
@@ -47,6 +53,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     summary: 'Get all rules of an IP policy',
     description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
+    large: true,
     errors: ['NOT_FOUND'],
     async handle(call, { db }) {
       const { params, base, ifNoneMatch } = call;
@@ -63,33 +70,54 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'PUT',
     operationId: 'replaceIpPolicyRuleSet',
     summary: 'Replace all rules of an IP policy',
-    description: 'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written.',
+    description:
+      'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written. All changes ' +
+      'are one event of the policy.',
     body: ruleSet,
+    readOnly: RULE_SET_READ_ONLY,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     handle: (call, api) =>
-      writeLocked(api, policies, call, async ({ tx, caller, base }, policy) => {
-        const { created, updated, deleted, kept } = plan(
-          await rules.rows.where(tx, 'ip_policy_id', policy.id),
-          call.body.rules,
-          policy.id,
-        );
+      writeLocked(api, policies, call, async (context, policy) => {
+        const { tx } = context;
+        const { base } = call;
+        const current = await rules.rows.where(tx, 'ip_policy_id', policy.id);
+        const { created, updated, deleted, kept } = plan(current, call.body.rules, policy.id);
         const rows = [...kept, ...updated, ...created];
+        if (call.sentBack.length > 0) {
+          const shown = answer(rules, policy, current, base).body;
+          refuseOtherValues(call, shown, new Map(rows.map((row) => [row.cidr, rules.show(row, base)])));
+        }
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
-        const events = (kind: ChangeKind, changedRows: readonly Row[]) =>
-          changedRows.map((row) => changeEvent(rules.resource.name, kind, caller.id, rules.show(row, base)));
         await rules.rows.removeMany(
           tx,
           deleted.map(({ id }) => id),
-          events('deleted', deleted),
         );
-        await rules.rows.updateMany(tx, updated, events('updated', updated));
-        await rules.rows.insertMany(tx, created, events('created', created));
-        const text = 'update ip_policies set revision = revision + 1 where id = $1';
-        await tx.query({ text, values: [policy.id] });
-        return answer(rules, { id: policy.id, revision: policy.revision + 1 }, rows, base);
+        await rules.rows.updateMany(tx, updated);
+        await rules.rows.insertMany(tx, created);
+        const told = ruleChanges({ added: created, changed: updated, removed: deleted });
+        const revision = await writeRow(context, policies, policy, told);
+        return answer(rules, { id: policy.id, revision }, rows, base);
       }),
   });
+
+/**
+ * Throws INVALID_REQUEST naming every member that was sent back with another value than is shown.
+ * @param shown the rule set as it is
+ * @param next the rules as they will be, by CIDR block; a new one has an id that nobody can have sent
+ */
+function refuseOtherValues(
+  { body, sentBack }: Pick<Call<'id', unknown, { rules: readonly RuleSetMember[] }>, 'body' | 'sentBack'>,
+  shown: object,
+  next: ReadonlyMap<unknown, object>,
+): void {
+  refuseUnless(sentBack, ({ path, value }) => {
+    const [name, index, inner] = path;
+    if (index === undefined) return isSame(value, memberOf(shown, String(name)));
+    const rule = next.get(body.rules[Number(index)]?.cidr);
+    return isNone(value) || isSame(value, memberOf(rule, String(inner)));
+  });
+}
 
 /** What makes the rule set `wanted`: the CIDR block says which rule is which. */
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {

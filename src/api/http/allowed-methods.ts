@@ -15,6 +15,8 @@ export function collectMethods(app: FastifyInstance): KnownMethods {
     const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
     const route = routes.get(url) ?? { pattern, methods: new Set() };
     for (const each of [method].flat()) route.methods.add(each);
+    // Of the second form of a path (`/docs/`), Fastify announces only the HEAD that it adds to every GET.
+    if (route.methods.has('HEAD')) route.methods.add('GET');
     routes.set(url, route);
   });
   return {

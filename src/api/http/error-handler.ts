@@ -12,22 +12,31 @@ import {
   resourceInUse,
   unavailable,
 } from '../errors/errors.ts';
-import { isTransient, violation } from '../store/database-errors.ts';
+import { transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
+import { ABORTED, RequestAborted } from './body.ts';
 import { newRequestId } from './request-id.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof RequestAborted) {
+    // Nobody is there to read it, but the reply must end.
+    reply.code(ABORTED).send();
+    return;
+  }
   const answer = toApiError(error);
   // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError || isHandlerTimeout(error);
-  if (answer.status >= 500) request.log[isKnown ? 'warn' : 'error']({ err: error }, answer.message);
+  if (answer.status >= 500) {
+    request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
+  }
   sendError(answer, request, reply);
 }
 
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
   const { id } = request;
+  if (error.code === 'INVALID_REQUEST') request.reasons = error.details;
   reply
     .code(error.status)
     .headers({ 'x-request-id': id, [SERVICE_VERSION_HEADER]: SERVICE_VERSION, ...error.headers })
@@ -39,7 +48,8 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isFastifyError(error)) return fromFastify(error) ?? internalError();
-  if (isTransient(error)) return unavailable('The database is not available at the moment; try again.');
+  if (transientCondition(error) !== undefined)
+    return unavailable('The database is not available at the moment; try again.');
   const broken = violation(error);
   // Rules that an operation checks itself have better messages; these are for changes that raced past the check.
   if (broken?.kind === 'referenced') {
@@ -107,7 +117,8 @@ export function answerUnrouted(known: KnownMethods) {
  */
 export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (!socket.writable || isAnswering(socket)) {
+  // Silence is not a request, and whoever sends the first one later would take this for its answer (RFC 9110, 15.5.9).
+  if (socket.bytesRead === 0 || !socket.writable || isAnswering(socket)) {
     socket.destroy(error);
     return;
   }

@@ -3,10 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import { unavailable } from '../errors/errors.ts';
 import type { Database } from '../store/database.ts';
 import { type Migration, migrations } from '../store/migrate.ts';
+import type { Shutdown } from './shutdown.ts';
 
 const APPLIED = { name: 'ready', text: 'select version from schema_migrations', values: [] };
 
-export function addHealth(app: FastifyInstance, db: Database): void {
+export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown): void {
   let wanted: Migration[] | undefined;
   app.get('/healthz', async (request) => {
     request.documentedPath = '/healthz';
@@ -14,6 +15,7 @@ export function addHealth(app: FastifyInstance, db: Database): void {
   });
   app.get('/readyz', async (request) => {
     request.documentedPath = '/readyz';
+    if (shutdown.hasBegun()) throw unavailable('The service is stopping.');
     wanted ??= await migrations();
     const applied = new Set((await db.query(APPLIED)).map(({ version }) => Number(version)));
     const missing = wanted.filter(({ version }) => !applied.has(version));

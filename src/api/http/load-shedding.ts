@@ -1,5 +1,8 @@
-/** Refuses requests while the process is overloaded, so that those it has accepted are answered. */
-import underPressure from '@fastify/under-pressure';
+/**
+ * Refuses requests while the process is overloaded, so that those it has accepted are answered. Why not with
+ * `@fastify/under-pressure`: docs/decisions/0009.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
 import { unavailable } from '../errors/errors.ts';
 
@@ -18,15 +21,37 @@ export interface LoadLimits {
  */
 export const LOAD_LIMITS: LoadLimits = { eventLoopDelayMs: 1000, rssBytes: 0, sampleMs: 5000 };
 
+/** How often the delay is measured, in milliseconds; the histogram counts this pause as part of it. */
+const RESOLUTION_MS = 10;
+
 /** Applies to the routes of this instance, not to probes and metrics: the kubelet would kill a process that is merely busy. */
-export async function shedLoad(app: FastifyInstance, limits: LoadLimits): Promise<void> {
-  await app.register(underPressure, {
-    maxEventLoopDelay: limits.eventLoopDelayMs,
-    maxRssBytes: limits.rssBytes,
-    sampleInterval: limits.sampleMs,
-    pressureHandler: async (request) => {
-      request.documentedPath = request.routeOptions.config.documentedPath ?? request.documentedPath;
-      throw unavailable('The service is overloaded; try again.');
-    },
+export function shedLoad(app: FastifyInstance, { eventLoopDelayMs, rssBytes, sampleMs }: LoadLimits): void {
+  if (eventLoopDelayMs === 0 && rssBytes === 0) return;
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  let isOverloaded = false;
+  const timer = setInterval(() => {
+    // Not a number: the loop did not turn at all.
+    const isLate = eventLoopDelayMs > 0 && !(delay.mean / 1e6 - RESOLUTION_MS <= eventLoopDelayMs);
+    delay.reset();
+    isOverloaded = isLate || (rssBytes > 0 && residentBytes() > rssBytes);
+  }, sampleMs).unref();
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    delay.disable();
   });
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!isOverloaded) return done();
+    request.documentedPath = request.routeOptions.config.documentedPath ?? request.documentedPath;
+    done(unavailable('The service is overloaded; try again.'));
+  });
+}
+
+/** Unknown (0) when there is no descriptor for the file that tells (EMFILE). */
+function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return 0;
+  }
 }

@@ -1,20 +1,42 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
-import type { FastifyInstance } from 'fastify';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../store/database.ts';
+import type { BytesInFlight } from './bytes-in-flight.ts';
+import type { RateLimiter } from './rate-limit.ts';
+
+export interface Metrics {
+  /** A client went away before it had its answer. */
+  aborted(request: Pick<FastifyRequest, 'method' | 'documentedPath'>): void;
+  /** A client did not read its answer in time. */
+  cut(): void;
+  /** What Prometheus reads. */
+  readonly contentType: string;
+  text(): Promise<string>;
+}
 
 /** One per process, however many servers it runs (tests run many): its collectors watch the process, not a server. */
 let ofProcess: Registry | undefined;
+
+const eventsPruned = new Counter({
+  name: 'events_pruned_total',
+  help: 'Events that were deleted because they had been kept for long enough.',
+  registers: [],
+});
+
+export const countPrunedEvents = (count: number): void => eventsPruned.inc(count);
 
 function processMetrics(): Registry {
   if (!ofProcess) {
     ofProcess = new Registry();
     collectDefaultMetrics({ register: ofProcess });
+    ofProcess.registerMetric(eventsPruned);
   }
   return ofProcess;
 }
 
-export function addMetrics(app: FastifyInstance, db: Database): void {
+/** Observes the requests to routes that are added from now on. */
+export function collectMetrics(app: FastifyInstance, db: Database, bytes: BytesInFlight): Metrics {
   const register = new Registry();
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
@@ -35,6 +57,25 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
       this.set({ state: 'waiting' }, waiting);
     },
   });
+  new Gauge({
+    name: 'http_bytes_in_flight',
+    help: 'Bytes of request bodies being received or handled and of answers not yet sent.',
+    registers: [register],
+    collect() {
+      this.set(bytes.total());
+    },
+  });
+  const aborted = new Counter({
+    name: 'http_requests_aborted_total',
+    help: 'Requests whose client went away before it had its answer.',
+    labelNames: ['method', 'route'] as const,
+    registers: [register],
+  });
+  const cut = new Counter({
+    name: 'http_answers_cut_total',
+    help: 'Answers that were not read in time, so that their connection was cut.',
+    registers: [register],
+  });
 
   // Resolving labels costs more than observing a value (docs/decisions/0023), so each combination is resolved once.
   const observers = new Map<string, ReturnType<typeof duration.labels>>();
@@ -49,9 +90,19 @@ export function addMetrics(app: FastifyInstance, db: Database): void {
     done();
   });
 
+  return {
+    aborted: ({ method, documentedPath: route }) => aborted.inc({ method, route }),
+    cut: () => cut.inc(),
+    contentType: register.contentType,
+    text: () => Registry.merge([processMetrics(), register]).metrics(),
+  };
+}
+
+/** Serves them to whoever asks, within the limit for strangers. */
+export function serveMetrics(app: FastifyInstance, metrics: Metrics, rateLimiter: RateLimiter): void {
   app.get('/metrics', async (request, reply) => {
     request.documentedPath = '/metrics';
-    const merged = Registry.merge([processMetrics(), register]);
-    return reply.type(merged.contentType).send(await merged.metrics());
+    await rateLimiter.countStranger(request, reply);
+    return reply.type(metrics.contentType).send(await metrics.text());
   });
 }

@@ -2,11 +2,13 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/definition/errors.ts';
 import type { IdempotencyPlace } from '../../resources/definition/idempotency.ts';
+import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
 import type { Caller } from './authentication.ts';
 import type { Tags } from './entity-tags.ts';
 import type { Platform } from './platform.ts';
+import type { SentBack } from './sent-back.ts';
 
 export interface PathParameter {
   /** A value that does not match gives 404, with the schema's message. */
@@ -22,6 +24,8 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   body: Body;
   /** The body as it came, before defaults and normalisation. */
   sent: unknown;
+  /** Read-only members that the body had, which the operation must hold against what is stored. */
+  sentBack: readonly SentBack[];
   ifMatch: Tags | undefined;
   ifNoneMatch: Tags | undefined;
   idempotencyKey: string | undefined;
@@ -38,6 +42,8 @@ export interface OperationResult {
   /** Default: the operation's own status. */
   status?: number;
   body?: unknown;
+  /** The body where it is JSON already. */
+  json?: string;
   /** Shown as the ETag. */
   revision?: number;
   headers?: Record<string, string>;
@@ -56,9 +62,13 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   params: Readonly<Record<P, PathParameter>>;
   query?: Query;
   body?: Body;
+  /** Members that the body may have besides, if they are as they were read. */
+  readOnly?: ReadOnlyMembers;
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key, and with it an Idempotency-Scope and Idempotency-Sequence. */
   creates?: boolean;
+  /** Its answer may be as large as a page or larger: for one API key, few are made at once. */
+  large?: boolean;
   /** Answers with an ETag. */
   tagged?: boolean;
   /** In addition to those that every operation may return. */
@@ -82,6 +92,8 @@ export interface Api {
   readonly platform: Platform;
   /** Seals what the database must not reveal. */
   readonly secrets: Secrets;
+  /** What `uri` members of events start with: BASE_URL or nothing, never what a request calls this server. */
+  readonly eventBase: string;
 }
 
 /** The header that makes an operation conditional: a GET that has an ETag, and what may fail because of another one. */

@@ -1,4 +1,4 @@
-/** Rate limits for each API key, and for each address that has no valid one. */
+/** Rate limits for each API key, for all keys of an owner, and for each address that has no valid one. */
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, rateLimited } from '../errors/errors.ts';
@@ -8,13 +8,18 @@ import type { Caller, Credentials } from './authentication.ts';
 export interface RateLimits {
   /** Requests of one API key in a window; 0 for no limit. */
   perKey: number;
+  /** Requests of all API keys of one owner in a window; 0 for no limit. */
+  perOwner: number;
   /** Requests without a valid API key of one address in a window; 0 for no limit. */
   perAddress: number;
   windowMs: number;
 }
 
-/** Above what an operator with thousands of objects sends. The window is short, so that refused clients wait briefly. */
-export const RATE_LIMITS: RateLimits = { perKey: 1000, perAddress: 100, windowMs: 1000 };
+/**
+ * Above what an operator with thousands of objects sends, and for an owner above that of a key, so that one runaway key
+ * leaves something to the others. The window is short, so that refused clients wait briefly.
+ */
+export const RATE_LIMITS: RateLimits = { perKey: 1000, perOwner: 2000, perAddress: 100, windowMs: 1000 };
 
 export interface RateLimiter {
   /**
@@ -22,31 +27,38 @@ export interface RateLimiter {
    * last seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
    */
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
-  /** Counts a request of this caller's key. @throws RATE_LIMITED */
+  /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
+  countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
+
+/** By which strangers are told apart. Once the connection is gone there is none, which the type of `ip` does not say. */
+export const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
 
 /** Beyond this number the oldest key is forgotten. */
 const KNOWN_KEYS = 5000;
 
 /** The counters are in memory: every process has its own. */
 export async function addRateLimits(app: FastifyInstance, db: Executor, limits: RateLimits): Promise<RateLimiter> {
-  const { perKey, perAddress, windowMs } = limits;
+  const { perKey, perOwner, perAddress, windowMs } = limits;
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
-  const ofKey = app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' });
-  // Once the connection is gone there is no address, which the type does not say.
-  const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
-  const failuresOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
+  // The key comes first: what it is refused must not use up what its owner's other keys may send.
+  const counters = [
+    ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' })]),
+    ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ caller }) => caller?.id ?? '' })]),
+  ];
+  const strangerOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   const known = new Set<string>();
-  /** Skips the lookup if nobody has failed recently, which is nearly always. */
-  let lastFailure = Number.NEGATIVE_INFINITY;
+  /** Skips the lookup if there was no stranger recently, which is nearly always. */
+  let lastStranger = Number.NEGATIVE_INFINITY;
 
   return {
     async authenticate(request, reply, { fingerprint = '', caller }) {
       if (perAddress === 0) return caller(db);
-      if (performance.now() - lastFailure <= windowMs && !known.has(fingerprint)) {
-        const failures = await failuresOf(request, { increment: false });
+      if (performance.now() - lastStranger <= windowMs && !known.has(fingerprint)) {
+        const failures = await strangerOf(request, { increment: false });
         if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
       }
       try {
@@ -57,19 +69,29 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
           known.delete(fingerprint);
-          lastFailure = performance.now();
-          await failuresOf(request);
+          lastStranger = performance.now();
+          await strangerOf(request);
         }
         throw error;
       }
     },
 
+    async countStranger(request, reply) {
+      if (perAddress === 0) return;
+      lastStranger = performance.now();
+      const requests = await strangerOf(request);
+      if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
+    },
+
     async count(request, reply) {
-      if (perKey === 0) return;
-      const requests = await ofKey(request);
-      if (requests.isAllowed) return;
-      if (requests.isExceeded) refuse(reply, requests);
-      show(reply, requests);
+      let tightest: Usage | undefined;
+      for (const counter of counters) {
+        const usage = await counter(request);
+        if (usage.isAllowed) continue;
+        if (usage.isExceeded) refuse(reply, usage);
+        if (tightest === undefined || usage.remaining < tightest.remaining) tightest = usage;
+      }
+      if (tightest) show(reply, tightest);
     },
   };
 }

@@ -1,9 +1,12 @@
 /** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and answered. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
 import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
+import { RequestAborted } from './body.ts';
+import type { BytesInFlight } from './bytes-in-flight.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import { parseIdempotency } from './idempotency-headers.ts';
 import {
@@ -16,6 +19,7 @@ import {
 } from './operation.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
+import { createTurns, type Turns } from './turns.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 
 declare module 'fastify' {
@@ -33,6 +37,7 @@ declare module 'fastify' {
 export interface RouteOptions {
   api: Api;
   rateLimiter: RateLimiter;
+  bytes: BytesInFlight;
   /** After that a request is answered 503, whatever its handler does; 0 for no limit. */
   handlerTimeoutMs: number;
   /** What `uri` members of an answer to this request start with. */
@@ -42,7 +47,8 @@ export interface RouteOptions {
 /** Adds a route for each operation. */
 export function addRoutes(app: FastifyInstance, operations: readonly Operation[], options: RouteOptions): void {
   app.decorateRequest('caller', null);
-  for (const operation of operations) addRoute(app, operation, options);
+  const turns = createTurns(LARGE_AT_ONCE);
+  for (const operation of operations) addRoute(app, operation, options, turns);
 }
 
 /** The router gives every parameter as text. */
@@ -57,10 +63,12 @@ const NO_IDEMPOTENCY = { idempotencyKey: undefined, idempotencyPlace: undefined 
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, rateLimiter, handlerTimeoutMs, baseOf }: RouteOptions,
+  { api, rateLimiter, bytes, handlerTimeoutMs, baseOf }: RouteOptions,
+  turns: Turns,
 ): void {
   const { success } = operation;
-  const { query = NO_QUERY, body = NO_BODY } = operation;
+  const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
+  const body = { schema: operation.body ?? NO_BODY, readOnly, creates };
   const takesBody = operation.method !== 'GET';
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);
@@ -73,6 +81,8 @@ function addRoute(
     const credentials = credentialsOf(header(request, 'authorization'));
     request.caller = await rateLimiter.authenticate(request, reply, credentials);
     await rateLimiter.count(request, reply);
+    request.charge = bytes.ofCaller(request.caller);
+    request.charge.check();
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
@@ -84,7 +94,7 @@ function addRoute(
       caller: request.caller,
       params,
       query: parse(query, request.query, 'query'),
-      body: takesBody ? parseBody(body, request.body, params) : {},
+      ...(takesBody ? parseBody(body, request.body, params) : { body: {}, sentBack: [] }),
       sent: request.body,
       ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
@@ -95,6 +105,12 @@ function addRoute(
     };
   }
 
+  async function answer(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
+    const result = await operation.handle(read(request), api);
+    // A request that took too long has been answered already.
+    return reply.sent ? undefined : send(reply, success.status, result);
+  }
+
   // Without a response schema, on purpose: for our views fast-json-stringify takes twice the time of JSON.stringify.
   app.route<PathParams>({
     method: operation.method,
@@ -102,20 +118,37 @@ function addRoute(
     config: { documentedPath: operation.path },
     ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
-    handler: async (request, reply) => {
-      const answer = await operation.handle(read(request), api);
-      // A request that took too long has been answered already.
-      return reply.sent ? undefined : send(reply, success.status, answer);
-    },
+    handler: operation.large ? inTurn(answer, turns) : answer,
   });
+}
+
+/** How many large answers are made for one API key at once: they are in memory before they count as in flight. */
+const LARGE_AT_ONCE = 8;
+
+function inTurn<R extends FastifyRequest>(answer: (request: R, reply: FastifyReply) => Promise<unknown>, turns: Turns) {
+  return async (request: R, reply: FastifyReply) => {
+    const end = await turns.take(request.caller?.keyId ?? '');
+    try {
+      // It took too long, and has been answered already.
+      if (reply.sent) return undefined;
+      if (reply.isOver) throw new RequestAborted();
+      // While it waited, others may have used up the room that there was.
+      request.charge?.check();
+      return await answer(request, reply);
+    } finally {
+      end();
+    }
+  };
 }
 
 function send(reply: FastifyReply, defaultStatus: number, answer: OperationResult): FastifyReply {
   reply.code(answer.status ?? defaultStatus);
   if (answer.revision !== undefined) reply.header('etag', etagOf(answer.revision));
   if (answer.headers) reply.headers(answer.headers);
-  return reply.send(answer.body);
+  return answer.json === undefined ? reply.send(answer.body) : reply.type(JSON_TYPE).send(answer.json);
 }
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 function checkVersion(version: string | undefined): void {
   if (version !== undefined && version !== SERVICE_VERSION) {

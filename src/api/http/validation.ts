@@ -1,6 +1,9 @@
 /** From zod's issues to `details`: each problem under the pointer, parameter or header that has it. */
 import type { z } from 'zod';
+import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
 import { type Details, invalidRequest } from '../errors/errors.ts';
+import { pointerTo } from './json-pointer.ts';
+import { differing, isNone, memberOf, type SentBack, takeOut } from './sent-back.ts';
 
 /** A client that sends garbage gets at most this many reasons, so that the response cannot grow with the request. */
 const MAX_PROBLEMS = 50;
@@ -15,27 +18,66 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown, part: Requ
   throw invalidRequest(problems(result.error.issues, part));
 }
 
-/**
- * The parsed body of a request whose path has `params`. A body may repeat them; a different value is refused, since one
- * of the two would be ignored.
- */
+interface Taken<T extends z.ZodType> {
+  body: z.output<T>;
+  /** What the operation has to hold against what is stored. */
+  sentBack: readonly SentBack[];
+}
+
+/** What an operation takes as a body. */
+export interface BodyOf<T extends z.ZodType> {
+  schema: T;
+  readOnly: ReadOnlyMembers;
+  /** Nothing is stored yet: read-only members must be none. */
+  creates: boolean;
+}
+
+/** The parsed body of a request whose path has `params`. Throws INVALID_REQUEST naming every bad field. */
 export function parseBody<T extends z.ZodType>(
-  schema: T,
+  { schema, readOnly, creates }: BodyOf<T>,
   body: unknown,
   params: Readonly<Record<string, string>>,
-): z.output<T> {
+): Taken<T> {
+  const { own, standIns } = withStandIns(withoutParams(body, params), readOnly);
+  const first = schema.safeParse(own, IN_OUR_WORDS);
+  if (first.success) return { body: first.data, sentBack: [] };
+  const { rest, sentBack } = takeOut(own, first.error.issues, readOnly);
+  const read = sentBack.length === 0 ? first : schema.safeParse(rest, IN_OUR_WORDS);
+  const refused = creates ? differing(sentBack, ({ value }) => isNone(value)) : {};
+  if (read.success && Object.keys(refused).length === 0) return { body: read.data, sentBack: creates ? [] : sentBack };
+  const issues = (read.error?.issues ?? []).map((issue) => standIns.get(String(issue.path[0])) ?? issue);
+  throw invalidRequest({ ...problems(issues, 'body'), ...refused });
+}
+
+/** A body may repeat ids of the path, or have none; another one is refused, since one of the two would be ignored. */
+function withoutParams(body: unknown, params: Readonly<Record<string, string>>): object {
   const own = body === undefined ? {} : body;
   if (own === null || typeof own !== 'object' || Array.isArray(own)) {
     throw invalidRequest({ body: `must be a JSON object, not ${kindOf(own)}` });
   }
   const repeated = Object.entries(params).filter(([name]) => Object.hasOwn(own, name));
-  if (repeated.length === 0) return parse(schema, own, 'body');
+  if (repeated.length === 0) return own;
   const members = new Map<string, unknown>(Object.entries(own));
   for (const [name, value] of repeated) {
-    if (members.get(name) !== value) throw invalidRequest({ [`/${name}`]: `must equal the "${name}" in the path` });
+    const sent = members.get(name);
+    if (sent !== value && !isNone(sent)) throw invalidRequest({ [`/${name}`]: `must equal the "${name}" in the path` });
     members.delete(name);
   }
-  return parse(schema, Object.fromEntries(members), 'body');
+  return Object.fromEntries(members);
+}
+
+/** The body with the members that others stand for; and what is to be said of those if they are bad. */
+function withStandIns(body: object, { members }: ReadOnlyMembers) {
+  const standIns = new Map<string, z.core.$ZodIssue>();
+  const added: Record<string, unknown> = {};
+  for (const [name, { reason, standsFor }] of Object.entries(members)) {
+    const sent = memberOf(body, name);
+    if (!standsFor || isNone(sent) || memberOf(body, standsFor.member) !== undefined) continue;
+    // A copy: what is taken out of one is not taken out of the other.
+    added[standsFor.member] = structuredClone(standsFor.read(sent));
+    standIns.set(standsFor.member, { code: 'custom', path: [name], message: reason, input: sent });
+  }
+  return { own: standIns.size === 0 ? body : { ...body, ...added }, standIns };
 }
 
 function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): Details {
@@ -57,8 +99,7 @@ const unknown = { body: 'unknown field', query: 'unknown query parameter' } as c
 function nameOf(path: readonly PropertyKey[], part: RequestPart): string {
   if (part === 'query') return `?${path.map(String).join('.')}`;
   if (path.length === 0) return 'body';
-  // RFC 6901, section 3
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return pointerTo(path);
 }
 
 /** Parse options that replace zod's own messages; messages of our schemas take precedence. */

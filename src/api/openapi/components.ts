@@ -15,7 +15,7 @@ const MEANING: Record<ErrorCode, string> = {
   PAYLOAD_TOO_LARGE: 'The body is too large.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON in UTF-8, or is compressed.',
   IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for a different request, which created `details.resource_id`.',
-  RATE_LIMITED: 'Too many requests; retry after the time in Retry-After.',
+  RATE_LIMITED: 'Too many requests, or too many bytes in flight; retry after the time in Retry-After.',
   INTERNAL_ERROR: 'Internal error; `details.request_id` identifies it in the logs.',
   UNAVAILABLE: 'Temporarily unavailable; retry after the time in Retry-After.',
 };
@@ -125,7 +125,8 @@ export const HEADERS = {
     schema: { type: 'string', enum: ['true'] },
   },
   RateLimitLimit: {
-    description: 'Requests that one API key may make per second; absent if there is no limit.',
+    description:
+      'Requests per second, of the API key or of all API keys of its owner, whichever has fewer left; absent if there is no limit.',
     schema: { type: 'integer', minimum: 1 },
   },
   RateLimitRemaining: { description: 'Requests left in the current window.', schema: { type: 'integer', minimum: 0 } },

@@ -57,7 +57,8 @@ function documentOf(operations: readonly Operation[], version: string): Json {
       summary: 'Manages tunnels, edges and domains, and who may use them.',
       description:
         'Requests carry `Authorization: Bearer <API key>`. Lists are newest first and paged by `before_id`. ' +
-        'Every error has the same form; its `details` say what is wrong.',
+        'Every error has the same form; its `details` say what is wrong. Fields that may be null may be left out of a create; ' +
+        'for ids, enums and times, `""` is null, too.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from.' }],

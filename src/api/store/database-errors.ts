@@ -15,16 +15,36 @@ const FOREIGN_KEY_VIOLATION = '23503';
 /** Chosen as a deadlock's victim, or not serialisable: the same transaction may well succeed now. */
 const RETRY = new Set(['40001', '40P01']);
 
-/** Beside class 08 (connection), 53 (resources), 57P (shutdown): conditions that pass by themselves. */
-const TRANSIENT = new Set([
-  ...RETRY,
-  '25P03', // idle in transaction for too long
-  '25006', // read-only, as during a failover
-  '55P03', // lock not available
-  '57014', // statement timeout
-  '28000', // refused by pg_hba.conf or a password while the operator of the database changes them
-  '28P01',
-  '3D000', // the database does not exist (yet)
+/**
+ * Conditions that pass by themselves, by the names of PostgreSQL (Appendix A of its manual). Of classes 08, 53 and 57 also
+ * those that have no line here, under the name of their class.
+ */
+const CONDITIONS: ReadonlyMap<string, string> = new Map([
+  ['08', 'connection_exception'],
+  ['25006', 'read_only_sql_transaction'], // as during a failover
+  ['25P03', 'idle_in_transaction_session_timeout'],
+  ['28000', 'invalid_authorization_specification'], // while the operator of the database changes pg_hba.conf
+  ['28P01', 'invalid_password'],
+  ['3D000', 'invalid_catalog_name'], // the database does not exist (yet)
+  ['40001', 'serialization_failure'],
+  ['40P01', 'deadlock_detected'],
+  ['53', 'insufficient_resources'],
+  ['53100', 'disk_full'],
+  ['53200', 'out_of_memory'],
+  ['53300', 'too_many_connections'],
+  ['53400', 'configuration_limit_exceeded'],
+  ['55P03', 'lock_not_available'],
+  ['57', 'operator_intervention'],
+  ['57014', 'query_canceled'], // by the statement timeout, for one
+  ['57P01', 'admin_shutdown'],
+  ['57P02', 'crash_shutdown'],
+  ['57P03', 'cannot_connect_now'],
+  ['57P04', 'database_dropped'],
+  ['57P05', 'idle_session_timeout'],
+]);
+
+/** Of the connection to the database, by the name of the operating system. */
+const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -33,6 +53,8 @@ const TRANSIENT = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'EMFILE', // no descriptor for a connection
+  'ENFILE',
   'ENOENT', // a Unix socket that is not there
 ]);
 
@@ -45,13 +67,18 @@ export function mustRetry(error: unknown): boolean {
   return code !== undefined && RETRY.has(code);
 }
 
-/** Whether the database is out of reach or overloaded, so that the same request may succeed later. */
-export function isTransient(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(isTransient);
+/**
+ * Why the database is out of reach or overloaded, so that the same request may succeed later; undefined for any other
+ * failure.
+ */
+export function transientCondition(error: unknown): string | undefined {
+  if (error instanceof AggregateError) return error.errors.map(transientCondition).find((name) => name !== undefined);
   const { code, message } = read(error);
-  if (code !== undefined) return TRANSIENT.has(code) || /^(08|53|57P)/.test(code);
-  return message !== undefined && TRANSIENT_MESSAGE.test(message);
+  if (code !== undefined) return CONDITIONS.get(code) ?? CONDITIONS.get(code.slice(0, 2)) ?? unreachable(code);
+  return message !== undefined && TRANSIENT_MESSAGE.test(message) ? 'connection_lost' : undefined;
 }
+
+const unreachable = (code: string) => (UNREACHABLE.has(code) ? code : undefined);
 
 export type Violation =
   | { kind: 'unique'; constraint: string }

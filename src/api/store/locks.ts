@@ -11,6 +11,8 @@ export const LOCKS = {
   users: 7_211_004_327,
   /** Processes that start at the same moment must not make up an API key each. */
   bootstrap: 7_211_004_328,
+  /** Processes that share a database must not all look for events that have been kept long enough. */
+  eventRetention: 7_211_004_329,
 } as const;
 
 /**
@@ -22,4 +24,10 @@ export const HOSTPORT_LOCKS = 1_211_004_328;
 /** Waits for a lock, which the transaction then holds until it ends. */
 export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users' | 'bootstrap']): Promise<void> {
   await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [lock] });
+}
+
+/** Takes a lock until the transaction ends, unless another one has it. */
+export async function tryLockUntilCommit(tx: Executor, lock: (typeof LOCKS)['eventRetention']): Promise<boolean> {
+  const [row] = await tx.query({ text: 'select pg_try_advisory_xact_lock($1) as taken', values: [lock] });
+  return row?.taken === true;
 }

@@ -1,8 +1,8 @@
 /**
  * One repository for every family, built from its definition: a column per field, under the field's name.
  *
- * Each write is one statement that also writes its event, so that neither exists without the other, and so that a
- * change that needs nothing else needs no BEGIN and COMMIT.
+ * Each write of one resource is one statement that also writes its event, so that neither exists without the other, and
+ * so that a change that needs nothing else needs no BEGIN and COMMIT.
  */
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import type { Executor } from './database.ts';
@@ -22,8 +22,16 @@ export interface PageQuery {
   /** Only rows with a smaller id: what comes after it in the list. */
   before?: string | undefined;
   limit: number;
+  /** How large the rows may be together, as they are stored; there is always one, however large. Default: no limit. */
+  maxBytes?: number;
   /** Only rows with these values in these columns. */
   only?: Readonly<Record<string, string>>;
+}
+
+export interface Page {
+  rows: Row[];
+  /** Whether there are rows after these. */
+  more: boolean;
 }
 
 export interface Repository {
@@ -31,7 +39,7 @@ export interface Repository {
   /** The row, locked until the transaction ends. */
   lock(tx: Executor, id: string): Promise<Row | undefined>;
   /** Newest first. */
-  page(db: Executor, query: PageQuery): Promise<Row[]>;
+  page(db: Executor, query: PageQuery): Promise<Page>;
   /** All rows with this value in one column, by id. */
   where(db: Executor, column: string, value: string): Promise<Row[]>;
   insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
@@ -39,9 +47,12 @@ export interface Repository {
   update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
   /** Deletes a locked row, and the records of the idempotency keys that made it. */
   remove(tx: Executor, id: string, event: OutboxEvent): Promise<void>;
-  insertMany(tx: Executor, rows: readonly Row[], events: readonly OutboxEvent[]): Promise<void>;
-  updateMany(tx: Executor, rows: readonly Row[], events: readonly OutboxEvent[]): Promise<void>;
-  removeMany(tx: Executor, ids: readonly string[], events: readonly OutboxEvent[]): Promise<void>;
+  /** Parts of a resource, whose own event tells of them. */
+  insertMany(tx: Executor, rows: readonly Row[]): Promise<void>;
+  /** Likewise. */
+  updateMany(tx: Executor, rows: readonly Row[]): Promise<void>;
+  /** @param events none for parts of a resource, whose own event tells of them */
+  removeMany(tx: Executor, ids: readonly string[], events?: readonly OutboxEvent[]): Promise<void>;
 }
 
 /** Sorts behind every id. */
@@ -82,14 +93,12 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   const remove = prepared('remove', `with ${eventCte(2)}, ${forget('= $1')} delete from ${table} where id = $1`);
   const insertMany = prepared(
     'insert_many',
-    `with ${eventsCte(2)}
-     insert into ${table} (${written.join(', ')})
+    `insert into ${table} (${written.join(', ')})
      select ${written.join(', ')} from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
   );
   const updateMany = prepared(
     'update_many',
-    `with ${eventsCte(2)}
-     update ${table} t set ${assignments((column) => `s.${column}`)}, updated_at = $3
+    `update ${table} t set ${assignments((column) => `s.${column}`)}, updated_at = $2
        from jsonb_populate_recordset(null::${table}, $1::jsonb) s where t.id = s.id`,
   );
   const removeMany = prepared(
@@ -116,7 +125,8 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
       statement = prepared(name, text);
       pages.set(name, statement);
     }
-    return statement(limit, ...Object.values(only), before);
+    // The extra row only shows that there is more.
+    return statement(limit + 1, ...Object.values(only), before);
   }
 
   const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);
@@ -130,7 +140,18 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   return {
     get: (db, id) => row(db, get(id)),
     lock: (tx, id) => row(tx, lock(id)),
-    page: (db, query) => rows(db, page(query)),
+    async page(db, query) {
+      const { limit, maxBytes = Number.POSITIVE_INFINITY } = query;
+      let read = 0;
+      let more = false;
+      const keeps = (bytes: number) => {
+        more ||= read > 0 && read + bytes > maxBytes;
+        read += bytes;
+        return !more;
+      };
+      const found = await rows(db, { ...page(query), keeps });
+      return { rows: found.slice(0, limit), more: more || found.length > limit };
+    },
     where: (db, column, value) =>
       rows(db, prepared(`by_${column}`, `select ${shown} from ${table} where ${column} = $1 order by id`)(value)),
     async insert(db, row, event) {
@@ -145,16 +166,16 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     async remove(tx, id, event) {
       await tx.query(remove(id, ...eventValues(event)));
     },
-    async insertMany(tx, many, events) {
+    async insertMany(tx, many) {
       if (many.length === 0) return;
       const records = many.map((row) => ({ ...row, updated_at: row.created_at }));
-      await tx.query(insertMany(JSON.stringify(records), JSON.stringify(events)));
+      await tx.query(insertMany(JSON.stringify(records)));
     },
-    async updateMany(tx, many, events) {
+    async updateMany(tx, many) {
       if (many.length === 0) return;
-      await tx.query(updateMany(JSON.stringify(many), JSON.stringify(events), now()));
+      await tx.query(updateMany(JSON.stringify(many), now()));
     },
-    async removeMany(tx, ids, events) {
+    async removeMany(tx, ids, events = []) {
       if (ids.length === 0) return;
       await tx.query(removeMany(ids, JSON.stringify(events)));
     },

@@ -6,6 +6,11 @@ export interface Statement {
   name?: string;
   text: string;
   values: unknown[];
+  /**
+   * Whether to keep a row of that many bytes, asked for each in turn. What is not kept goes as it comes, so that a result
+   * never is in memory as a whole.
+   */
+  keeps?: (bytes: number) => boolean;
 }
 
 export type ResultRow = Record<string, unknown>;
@@ -37,12 +42,14 @@ export class StatementRun extends pg.Query {
   /** A value that could not be read. */
   unreadable: Error | undefined;
   readonly #shapes: Shapes;
+  readonly #keeps: Statement['keeps'];
   #shape: Shape | undefined;
 
-  constructor({ name, text, values }: Statement, shapes: Shapes) {
+  constructor({ name, text, values, keeps }: Statement, shapes: Shapes) {
     super(text, values);
     if (name !== undefined) this.name = name;
     this.#shapes = shapes;
+    this.#keeps = keeps;
   }
 
   /** Called by pg, as is the next one. */
@@ -57,7 +64,8 @@ export class StatementRun extends pg.Query {
     if (this.name !== undefined) this.#shapes.set(this.name, this.#shape);
   }
 
-  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+  handleDataRow({ fields, length }: { fields: readonly (string | null)[]; length: number }): void {
+    if (this.#keeps?.(length) === false) return;
     try {
       if (this.#shape) this.found.push(read(this.#shape, fields));
     } catch (error) {

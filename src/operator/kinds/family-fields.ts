@@ -1,5 +1,6 @@
 /** The fields of a family as a kind names them, and which of them a kind can use without code of its own. */
 import { z } from 'zod';
+import { takesNull, withoutNone } from '../../resources/definition/none.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
 
@@ -26,13 +27,10 @@ export function familyFields({ fields }: Pick<Family, 'fields'>, omit: readonly 
 /** Whether a spec may set the field; if not, only the service does. */
 export const isDeclarable = ({ field }: FamilyField) => field.onCreate !== 'derived' || field.onUpdate;
 
-export const isNullable = ({ field }: FamilyField) => field.input instanceof z.ZodNullable;
+export const isNullable = ({ field }: FamilyField) => takesNull(field.input);
 
 /** The schema of the field in a request, without null. */
-export function inputOf({ field }: FamilyField): z.ZodType {
-  // unwrap() is typed as a schema of zod's core; every schema here is of the classic API.
-  return field.input instanceof z.ZodNullable ? (field.input.unwrap() as z.ZodType) : field.input;
-}
+export const inputOf = ({ field }: FamilyField): z.ZodType => withoutNone(field.input);
 
 /** Why a spec cannot use the field as the family declares it; undefined if it can. */
 export function specialty(given: FamilyField): string | undefined {

@@ -73,9 +73,10 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
     async *all() {
       const rules = new Map<string, Rule[]>();
       for await (const rule of client.ipPolicyRules.list()) {
-        const siblings = rules.get(rule.ip_policy_id);
+        const { id } = rule.ip_policy;
+        const siblings = rules.get(id);
         if (siblings) siblings.push(rule);
-        else rules.set(rule.ip_policy_id, [rule]);
+        else rules.set(id, [rule]);
       }
       for await (const policy of plain.all()) yield { ...policy, rules: rules.get(policy.id) ?? [] };
     },

@@ -9,5 +9,9 @@ const eventType = z.object({
 export type EventType = z.output<typeof eventType>;
 
 export const eventTypeList = z
-  .object({ event_types: z.array(eventType), uri: z.url(), next_page_uri: z.null() })
+  .object({
+    event_types: z.array(eventType),
+    uri: z.url(),
+    next_page_uri: z.url().nullable().meta({ description: 'Always null: there is one page.' }),
+  })
   .meta({ id: 'EventTypeList' });

@@ -2,7 +2,7 @@
  * Resource ids are TypeIDs: a type prefix, an underscore and a UUIDv7 in 26 characters of Crockford base32.
  * They sort by creation time as plain strings, which is what keyset paging relies on.
  */
-import { typeid } from 'typeid-js';
+import { fromUUID, typeid } from 'typeid-js';
 import { z } from 'zod';
 
 const SUFFIX = '[0-7][0-9a-hjkmnp-tv-z]{25}';
@@ -10,6 +10,13 @@ const SUFFIX = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 /** A new id with the given prefix, e.g. `ipp_01k9…`. */
 export function newId(prefix: string): string {
   return typeid(prefix).toString();
+}
+
+/** The smallest id that can be made at this moment: every id made before it sorts before it. */
+export function firstIdAt(prefix: string, moment: Date): string {
+  const ms = moment.getTime().toString(16).padStart(12, '0');
+  // A UUIDv7 (RFC 9562, section 5.7) without its random bits.
+  return fromUUID(`${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`, prefix).toString();
 }
 
 /** Schema of the id of one family; its message says what such an id looks like. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../formats/sha256.ts';
 import { text } from '../formats/text.ts';
+import { ref } from './resource.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
 export const IDEMPOTENCY_SCOPE_HEADER = 'idempotency-scope';
@@ -44,10 +45,10 @@ export const idempotencyScopeDigestSchema = z
 
 /**
  * Answer of `PUT /idempotency_keys/{digest}/closed`: from now on no create under that key takes effect, also not one
- * that is still on its way; `resource_id` is what was created under it and still exists.
+ * that is still on its way; `resource` is what was created under it and still exists.
  */
 export const closedIdempotencyKey = z
-  .object({ closed: z.literal(true), resource_id: z.string().nullable(), resource_uri: z.url().nullable() })
+  .object({ closed: z.literal(true), resource: ref.nullable() })
   .meta({ id: 'ClosedIdempotencyKey' });
 
 /** What is known of a scope. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { distinct } from '../formats/distinct.ts';
 import { idOf } from './id.ts';
+import { type OrNone, orNone } from './none.ts';
 import { type Address, type Field, field, type Presence, type ReferencedFamily, ref } from './resource.ts';
 
 type Ref = z.output<typeof ref>;
@@ -22,7 +23,7 @@ type Pointing<F extends Field, As extends string> = F & {
 const about = (targets: readonly ReferencedFamily[]) =>
   `Id with the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
 
-type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, z.ZodNullable<z.ZodString>, C, true>;
+type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, OrNone<z.ZodString>, C, true>;
 
 /** An id that may be left out; shows as a Ref or null. */
 export function optionalReference<const As extends string>(
@@ -46,7 +47,7 @@ function nullableRef<As extends string>(refersTo: readonly ReferencedFamily[], a
   const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
   const show = (stored: unknown, { base }: Address) =>
     typeof stored === 'string' ? refOf(refersTo, stored, base) : null;
-  return { ...field(z.nullable(ref), z.nullable(id), 'optional', true, null), as, refersTo, show };
+  return { ...field(z.nullable(ref), orNone(id), 'optional', true, null), as, refersTo, show };
 }
 
 /** An id that must be given; shows as a Ref. */
@@ -56,7 +57,28 @@ export function requiredReference<const As extends string>(
 ): Pointing<Field<typeof ref, z.ZodString, 'required', true>, As> {
   const id = idOf(...refersTo.map(({ prefix }) => prefix));
   const spec = field(ref, id, 'required', true, null);
-  return { ...spec, as, refersTo, show: (stored, { base }) => refOf(refersTo, String(stored), base) };
+  return { ...spec, as, refersTo, show: showOne(refersTo) };
+}
+
+type Owned<F extends Field, As extends string> = F & { readonly as: As; readonly show: NonNullable<Field['show']> };
+
+/**
+ * The id of the resource that this one is a part of: it must be given and stays; shows as a Ref. It keeps nothing from
+ * being deleted, since a part goes with its whole.
+ */
+export function belongsTo<const As extends string>(
+  whole: ReferencedFamily,
+  as: As,
+): Owned<Field<typeof ref, z.ZodString, 'required', false>, As> {
+  return { ...field(ref, idOf(whole.prefix), 'required', false, null), as, show: showOne([whole]) };
+}
+
+/** The same for a family whose path has the id (its `parent`), so that no body needs it. */
+export function livesIn<const As extends string>(
+  whole: ReferencedFamily,
+  as: As,
+): Owned<Field<typeof ref, z.ZodNever, 'derived', false>, As> {
+  return { ...field(ref, z.never(), 'derived', false, null), as, show: showOne([whole]) };
 }
 
 type Ids = z.ZodArray<z.ZodString>;
@@ -94,6 +116,11 @@ function idList(refersTo: readonly ReferencedFamily[], { min = 0, max }: Bounds)
     .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
     .meta({ description: about(refersTo) });
 }
+
+const showOne =
+  (refersTo: readonly ReferencedFamily[]) =>
+  (value: unknown, { base }: Address) =>
+    refOf(refersTo, String(value), base);
 
 const showAll =
   (refersTo: readonly ReferencedFamily[]) =>

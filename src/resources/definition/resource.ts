@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { bytes, timestamp } from '../formats/text.ts';
 import { idOf } from './id.ts';
+import { nullable } from './none.ts';
 import type { Samples } from './samples.ts';
 
 /** Whether a create request must, may or must not carry the field. */
@@ -41,6 +42,8 @@ export interface Field<
   readonly as?: string;
   /** How the stored value is shown; by default as it is. */
   readonly show?: (stored: unknown, at: Address) => unknown;
+  /** Of a list of objects: the members of each that the service sets. */
+  readonly setInside?: readonly string[];
   /** Kept sealed; for fields of modules. */
   readonly sealed?: true;
   /** The families of the stored id or ids. */
@@ -72,7 +75,7 @@ export function required<T extends z.ZodType, U extends boolean = true>(
   return field(schema, schema, 'required', (options.update ?? true) as U, null, options.storage ?? 'column');
 }
 
-/** A field that the service sets; a request that carries it is refused. */
+/** A field that the service sets; a request that carries another value is refused. */
 export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'column') {
   return field(schema, z.never(), 'derived', false, null, storage);
 }
@@ -99,7 +102,7 @@ export function field<V extends z.ZodType, I extends z.ZodType, C extends Presen
 
 export type CreateShape<F extends Fields> = {
   [K in keyof F as F[K]['onCreate'] extends 'derived' ? never : K]: F[K]['onCreate'] extends 'optional'
-    ? z.ZodOptional<F[K]['input']>
+    ? z.ZodOptional<z.ZodNullable<F[K]['input']>>
     : F[K]['input'];
 };
 
@@ -197,7 +200,8 @@ export function membersOf(fields: Fields) {
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.onCreate !== 'derived') {
       const input = spec.onUpdate ? spec.input : immutable(spec.input);
-      create[name] = spec.onCreate === 'optional' ? input.optional() : input;
+      // On create, null is the same as leaving the field out, also where an update does not take it.
+      create[name] = spec.onCreate === 'optional' ? nullable(input).optional() : input;
     }
     if (spec.onUpdate) update[name] = spec.input.optional();
     if (isShown(spec)) view[spec.as ?? name] = spec.view;

@@ -39,8 +39,9 @@ const SUPPORTED = 'ssh-ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, ecdsa-
 const CONTROL = /(?!\t)\p{Cc}/u;
 const FORM = 'must be one line like "ssh-ed25519 AAAA… comment"';
 
-/** The key of a line, or why it is refused. The reason shows nothing of the line, which may be a private key. */
-export function parseSshPublicKey(line: string): { key: SshPublicKey } | { reason: string } {
+/** The key of a line, perhaps with white space around it, or why it is refused. The reason shows nothing of the line, which may be a private key. */
+export function parseSshPublicKey(text: string): { key: SshPublicKey } | { reason: string } {
+  const line = text.replaceAll(AROUND, '');
   if (line.includes('PRIVATE KEY')) return { reason: 'is a private key; send the public one (the .pub file)' };
   if (/^(-----|---- )BEGIN/.test(line)) return { reason: `${FORM}; "ssh-keygen -i" converts other formats` };
   if (/[\r\n]/.test(line)) return { reason: `${FORM}; it has several lines` };
@@ -125,15 +126,17 @@ function importJwk(key: { kty: string } & Record<string, string>): void {
   }
 }
 
+/** The .pub file ends with a newline. */
+const AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g;
+
 /** What a schema can say of it: the type, base64, and a comment without control characters. */
 const LINE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a comment may not have
-  /^\s*(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa)[ \t]+[A-Za-z0-9+/]+=*(?:[ \t]+[^\u0000-\u0008\u000a-\u001f\u007f-\u009f]*)?\s*$/;
+  /^[ \t\r\n]*(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa)[ \t]+[A-Za-z0-9+/]+=*(?:[ \t]+[^\u0000-\u0008\u000a-\u001f\u007f-\u009f]*)?[ \t\r\n]*$/;
 
-/** A line as requests carry it, without white space around (the .pub file ends with a newline). */
+/** A line as requests carry it; kept as it is. */
 export const sshPublicKey = text()
   .max(MAX_PUBLIC_KEY_LENGTH, `must be at most ${MAX_PUBLIC_KEY_LENGTH} characters`)
-  .transform((line) => line.trim())
   .superRefine((line, context) => {
     const parsed = parseSshPublicKey(line);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });

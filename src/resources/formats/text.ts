@@ -66,7 +66,7 @@ const noInstant = (input: unknown) =>
     ? 'must not be a leap second, which the service cannot store: give second 59, or 00 of the next minute'
     : 'must be a valid date and time with an offset from UTC, as in 2026-11-21T10:00:00Z (RFC 3339)';
 
-/** A timestamp as requests carry it, with any offset; stored and shown like every other. */
+/** A timestamp as requests carry it, with any offset; stored like every other. */
 export function instant() {
   return z
     .string()
@@ -75,3 +75,23 @@ export function instant() {
     .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be between the years 0001 and 9999 UTC')
     .meta({ examples: ['2026-11-21T10:00:00Z'], ...form({ format: 'date-time' }) });
 }
+
+/** Milliseconds since 1970; undefined for a text that is no timestamp. */
+export function timeOf(value: string): number | undefined {
+  return INSTANT.test(value) ? Date.parse(value.toUpperCase()) : undefined;
+}
+
+/** A timestamp in whole seconds as requests carry it: the rest of a second is dropped. */
+export function second() {
+  const examples = ['2026-11-21T10:00:00Z'];
+  return instant()
+    .transform((value) => new Date(Math.floor(Date.parse(value) / 1000) * 1000).toISOString())
+    .meta({ examples, ...form({ format: 'date-time' }) });
+}
+
+/** The same in responses: without a fraction, as most clients send it. */
+export const shownSecond = () =>
+  z.iso.datetime({ offset: true, precision: 0 }).meta({ examples: ['2026-11-21T10:00:00Z'] });
+
+/** The stored form of such a time has milliseconds, like that of every other. */
+export const showSecond = (stored: unknown) => (typeof stored === 'string' ? stored.replace(/\.\d+(?=Z$)/, '') : null);

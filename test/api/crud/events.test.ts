@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
 import { createSample } from '../../../dev/fixtures/samples.ts';
+import type { View } from '../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
@@ -60,18 +61,69 @@ describe('every change', () => {
     expect((await eventsOf(id)).map(({ actor }) => actor)).toEqual([bot.id]);
   });
 
-  test('of a policy with rules leaves an event for each rule that goes with it', async () => {
+  test('of many rules at once is one event of their policy', async () => {
+    const policy = (await admin.post('/ip_policies', { description: 'a' })).as(ipPolicy.view);
+    const path = `/ip_policies/${policy.id}`;
+    const put = async (rules: object[]) =>
+      (await admin.put(`${path}/rules`, { rules })).as(z.object({ ip_policy_rules: z.array(ipPolicyRule.view) }))
+        .ip_policy_rules;
+    const named = (rules: readonly View<typeof ipPolicyRule>[]) => ({
+      count: rules.length,
+      rules: rules.map(({ id, cidr, action }) => ({ id, cidr, action })),
+    });
+    const none = named([]);
+    const before = await total();
+    const first = await put(['10.0.0.0/8', '192.0.2.0/24'].map((cidr) => ({ cidr, action: 'allow', metadata: 'm' })));
+    const second = await put([
+      { cidr: '10.0.0.0/8', action: 'deny' },
+      { cidr: '203.0.113.0/24', action: 'allow' },
+    ]);
+    await admin.delete(path);
+    expect(await total()).toBe(before + 3);
+    const events = (await eventsOf(policy.id)).slice(1);
+    expect(events.map(({ type }) => type)).toEqual([
+      'ip_policy_updated.v0',
+      'ip_policy_updated.v0',
+      'ip_policy_deleted.v0',
+    ]);
+    expect(events.map(({ payload }) => payload)).toEqual([
+      { ...policy, rule_changes: { added: named(first), changed: none, removed: none } },
+      {
+        ...policy,
+        rule_changes: {
+          added: named(second.slice(1)),
+          changed: named(second.slice(0, 1)),
+          removed: named(first.slice(1)),
+        },
+      },
+      { ...policy, rule_changes: { added: none, changed: none, removed: named(second) } },
+    ]);
+  });
+
+  test('of very many rules at once is an event of bounded size', async () => {
     const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
-    const rules = ['10.0.0.0/8', '192.0.2.0/24'].map((cidr) => ({ cidr, action: 'allow' }));
-    const set = (await admin.put(`/ip_policies/${id}/rules`, { rules })).as(
-      z.object({ ip_policy_rules: z.array(ipPolicyRule.view) }),
-    );
-    await admin.delete(`/ip_policies/${id}`);
-    for (const rule of set.ip_policy_rules) {
-      const events = await eventsOf(rule.id);
-      expect(events.map(({ type }) => type)).toEqual(['ip_policy_rule_created.v0', 'ip_policy_rule_deleted.v0']);
-      expect(events[1]?.payload).toEqual(rule);
+    const put = (action: string, n: number) => {
+      const cidrs = Array.from({ length: 1000 }, (_, k) => `2001:db8:1234:5678:9abc:def0:${n}:${k.toString(16)}`);
+      const large = { metadata: 'm'.repeat(500), action };
+      return admin.put(`/ip_policies/${id}/rules`, { rules: cidrs.map((cidr) => ({ cidr, ...large })) });
+    };
+    for (const reply of [await put('allow', 1), await put('deny', 1), await put('deny', 2)]) {
+      expect(reply.status).toBe(200);
     }
+    await admin.delete(`/ip_policies/${id}`);
+    const [, ...events] = await eventsOf(id);
+    const counts = events.map(({ payload: { rule_changes } }) =>
+      Object.values(z.record(z.string(), z.object({ count: z.number() })).parse(rule_changes)).map(
+        ({ count }) => count,
+      ),
+    );
+    expect(counts).toEqual([
+      [1000, 0, 0],
+      [0, 1000, 0],
+      [1000, 0, 1000],
+      [0, 0, 1000],
+    ]);
+    for (const { payload } of events) expect(JSON.stringify(payload).length).toBeLessThan(20_000);
   });
 });
 

@@ -205,22 +205,22 @@ describe('an idempotency key', () => {
 describe('a closed idempotency key', () => {
   test('makes nothing ever after', async () => {
     const key = newKey();
-    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+    expect(await close(admin, key)).toEqual({ closed: true, resource: null });
     const { error } = await admin.post('/ip_policies', {}, under(key));
     expect(error).toMatchObject({ error_code: 'CONFLICT', details: { idempotency_key: 'closed' } });
-    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+    expect(await close(admin, key)).toEqual({ closed: true, resource: null });
   });
 
   test('names what it made while that exists, and refuses a replay', async () => {
     const key = newKey();
     const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
-    const found = { closed: true, resource_id: id, resource_uri: `${BASE}/ip_policies/${id}` };
+    const found = { closed: true, resource: { id, uri: `${BASE}/ip_policies/${id}` } };
     expect(await close(admin, key)).toEqual(found);
     expect(await close(admin, key)).toEqual(found);
     const { error } = await admin.post('/ip_policies', {}, under(key));
     expect(error).toMatchObject({ error_code: 'CONFLICT', details: { idempotency_key: 'closed', resource_id: id } });
     await admin.delete(`/ip_policies/${id}`);
-    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+    expect(await close(admin, key)).toEqual({ closed: true, resource: null });
     expect((await admin.post('/ip_policies', {}, under(key))).status).toBe(409);
   });
 
@@ -233,17 +233,17 @@ describe('a closed idempotency key', () => {
     const { id } = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view);
     const at = `/event_subscriptions/${id}`;
     expect((await admin.post(`${at}/sources`, { type: TYPE }, under(key))).status).toBe(201);
-    const found = { resource_id: `${id}/${TYPE}`, resource_uri: `${BASE}${at}/sources/${TYPE}` };
-    expect(await close(admin, key)).toEqual({ closed: true, ...found });
+    const resource = { id: `${id}/${TYPE}`, uri: `${BASE}${at}/sources/${TYPE}` };
+    expect(await close(admin, key)).toEqual({ closed: true, resource });
     expect((await remove(at)).status).toBeLessThan(300);
-    expect(await close(admin, key)).toEqual({ closed: true, resource_id: null, resource_uri: null });
+    expect(await close(admin, key)).toEqual({ closed: true, resource: null });
   });
 
   test('knows nothing of a resource that was deleted before', async () => {
     const key = newKey();
     const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
     await admin.delete(`/ip_policies/${id}`);
-    expect((await close(admin, key)).resource_id).toBeNull();
+    expect((await close(admin, key)).resource).toBeNull();
   });
 
   test('is closed for its own user or bot alone', async () => {
@@ -278,7 +278,7 @@ describe('closing a key while a create under it is on its way', () => {
     const { key, held, body, creating, closing } = await race();
     await held.commit();
     const { id } = (await creating).as(ipPolicyRule.view);
-    expect((await closing).resource_id).toBe(id);
+    expect((await closing).resource?.id).toBe(id);
     expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
   });
 
@@ -287,7 +287,7 @@ describe('closing a key while a create under it is on its way', () => {
     await held.query('delete from ip_policies where id = $1', [policy.id]);
     await held.commit();
     expect((await creating).error.details['/ip_policy_id']).toMatch(/does not exist/);
-    expect((await closing).resource_id).toBeNull();
+    expect((await closing).resource).toBeNull();
     expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
   });
 
@@ -312,10 +312,10 @@ describe('closing a key while a create under it is on its way', () => {
     for (let round = 0; round < 30; round++) {
       const key = newKey();
       const [created, closed] = await Promise.all([admin.post('/credentials', {}, under(key)), close(admin, key)]);
-      if (created.status === 201) expect(closed.resource_id).toBe(created.as(credential.view).id);
+      if (created.status === 201) expect(closed.resource?.id).toBe(created.as(credential.view).id);
       else {
         expect(created.error.details.idempotency_key).toBe('closed');
-        expect(closed.resource_id).toBeNull();
+        expect(closed.resource).toBeNull();
       }
     }
   });
@@ -325,7 +325,7 @@ describe('closing a key while a create under it is on its way', () => {
       const key = newKey();
       const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
       await Promise.all([admin.delete(`/ip_policies/${id}`), close(admin, key)]);
-      expect((await close(admin, key)).resource_id).toBeNull();
+      expect((await close(admin, key)).resource).toBeNull();
       expect((await admin.post('/ip_policies', {}, under(key))).status).toBe(409);
     }
   });

@@ -3,10 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buffersOf, explain, statementsOf } from '../../../dev/database/explain.ts';
 import { fillTable, idOfRow } from '../../../dev/database/fill.ts';
+import { MAX_PAGE_BYTES } from '../../../src/api/http/bytes-in-flight.ts';
+import type { Executor } from '../../../src/api/store/database.ts';
 import { repository } from '../../../src/api/store/repository.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import type { Resource } from '../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
+import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { BASE, emptyDatabase, heldTransaction, startTestApi } from '../harness.ts';
 
@@ -169,7 +172,7 @@ describe.each(FAMILIES.map((family) => ({ family, scope: scopeOf(family) })))('$
       await fillTable(held.query, family, ROWS, scope === undefined ? {} : { [scope]: owner });
       for (const only of within) {
         for (const before of [undefined, idOfRow(family.prefix, 120)]) {
-          const [statement] = await statementsOf((db) => rows.page(db, { before, limit: 101, only }));
+          const [statement] = await statementsOf((db) => rows.page(db, { before, limit: 100, only }));
           for (const plan of ['generic', 'custom'] as const) {
             const lines = await explain(held.query, statement, { plan, analyze: true });
             const text = lines.join('\n');
@@ -183,5 +186,57 @@ describe.each(FAMILIES.map((family) => ({ family, scope: scopeOf(family) })))('$
     } finally {
       await held.rollback();
     }
+  });
+});
+
+describe('a page is bounded by its bytes', () => {
+  const list = z.object({
+    backends: z.array(httpResponseBackend.view),
+    next_page_uri: z.string().nullable(),
+  });
+
+  test.each([
+    ['as they are stored', 'x'.repeat(65_536)],
+    ['as they are written in JSON', '\u0001'.repeat(65_536)],
+    ['in UTF-8', '€'.repeat(21_845)],
+  ])('%s, which following the links does not feel', async (_, body) => {
+    await api.rows('delete from http_response_backends');
+    const ids: string[] = [];
+    for (let n = 0; n < 40; n++) {
+      ids.unshift((await admin.post('/backends/http_response', { body })).as(httpResponseBackend.view).id);
+    }
+    const seen: string[] = [];
+    for (let next: string | null = '/backends/http_response?limit=60'; next !== null; ) {
+      const reply = await admin.get(next.replace(BASE, ''));
+      const page = reply.as(list);
+      expect(Buffer.byteLength(reply.text)).toBeLessThan(MAX_PAGE_BYTES + 1024);
+      // As many as there is room for.
+      if (page.next_page_uri !== null) {
+        expect(page.next_page_uri).toMatch(/&limit=60$/);
+        const item = Buffer.byteLength(JSON.stringify(page.backends[0]));
+        expect(Buffer.byteLength(reply.text)).toBeGreaterThan(MAX_PAGE_BYTES - 2 * item);
+      }
+      seen.push(...page.backends.map(({ id }) => id));
+      next = page.next_page_uri;
+    }
+    expect(seen).toEqual(ids);
+  });
+
+  test('already when it is read, so that the process never holds more', async () => {
+    const rows = repository(httpResponseBackend);
+    let kept = 0;
+    const counting: Executor = {
+      async query(statement) {
+        const found = await api.db.query(statement);
+        kept = found.length;
+        return found;
+      },
+    };
+    const page = await rows.page(counting, { limit: 40, maxBytes: 300_000 });
+    expect(page.more).toBe(true);
+    expect(page.rows.length).toBe(kept);
+    expect(kept).toBe(4);
+    // One row is always there, however large.
+    expect(await rows.page(api.db, { limit: 40, maxBytes: 1 })).toMatchObject({ rows: [{}], more: true });
   });
 });

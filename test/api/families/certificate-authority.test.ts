@@ -91,6 +91,13 @@ describe('a certificate authority', () => {
     expect(await refused(pem)).toMatch(/does not verify with its own key/);
   });
 
+  test('is kept as it was sent, with what `openssl x509 -text` writes before it', async () => {
+    const { pem } = await makeCertificate({});
+    const text = 'Certificate:\n    Data:\n        Version: 3 (0x2)\n        Subject: CN=Test CA\n\n        04:d2:f1\n';
+    expect((await create(text + pem)).ca_pem).toBe(text + pem);
+    expect(await refused(`${text}${pem}${text}`)).toMatch(/text outside/);
+  });
+
   test('is kept as it was sent, with any white space around and Windows line ends', async () => {
     const { pem } = await makeCertificate({});
     const sent = `\r\n${pem.replaceAll('\n', '\r\n')}\n\n`;
@@ -103,7 +110,7 @@ describe('a certificate authority', () => {
     expect(changed.as(certificateAuthority.view)).toEqual({ ...authority, description: 'new', metadata: 'm' });
     const { pem } = await makeCertificate({});
     const { error } = await admin.patch(`${path}/${authority.id}`, { ca_pem: pem });
-    expect(error.details['/ca_pem']).toBe('unknown field');
+    expect(error.details['/ca_pem']).toBe('cannot be changed');
     expect((await admin.delete(`${path}/${authority.id}`)).status).toBe(204);
     expect((await admin.get(`${path}/${authority.id}`)).status).toBe(404);
   });
@@ -138,8 +145,11 @@ describe('what is no certificate authority is refused with the reason', async ()
     ['a chain', pem('leaf') + pem('authority'), /has 2 certificates/],
     ['a private key', key('authority'), /is a private key/],
     ['an authority and its key', pem('authority') + key('authority'), /block 2 is a private key/],
-    ['text before it', `subject=CN=Test CA\n${pem('authority')}`, /is not PEM/],
+    ['text before it on the same line', `CN=Test CA ${pem('authority')}`, /is not PEM/],
+    ['text before it with dashes', `a -----BEGIN CERTIFICATE-----\n${pem('authority')}`, /is not PEM/],
+    ['an indented block before it', ` -----BEGIN CERTIFICATE-----\nAAAA\n${pem('authority')}`, /./],
     ['text after it', `${pem('authority')}and more`, /text outside/],
+    ['text before a key', `my key\n${key('authority')}`, /is a private key/],
     ['half of it', pem('authority').slice(0, 200), /truncated/],
     ['another end', pem('authority').replace('END CERTIFICATE', 'END X509 CRL'), /truncated/],
     ['a request', encoded(der, 'CERTIFICATE REQUEST'), /is a CERTIFICATE REQUEST/],
@@ -262,6 +272,6 @@ describe('what is no certificate authority is refused with the reason', async ()
   test('it is required', async () => {
     expect((await admin.post(path, {})).error.details['/ca_pem']).toBe('is required');
     const { error } = await admin.post(path, { ca_pem: pem('authority'), subject_common_name: 'x' });
-    expect(error.details['/subject_common_name']).toBe('unknown field');
+    expect(error.details['/subject_common_name']).toBe('is set by the service');
   });
 });

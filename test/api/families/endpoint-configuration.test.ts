@@ -29,7 +29,7 @@ describe('an endpoint configuration', () => {
   test.each(['http', 'https', 'tcp', 'tls'])('may be of type %s, for life', async (type) => {
     const { id, ip_policies } = await create({ type });
     expect(ip_policies).toEqual([]);
-    expect((await admin.patch(`${PATH}/${id}`, { type: 'http' })).error.details['/type']).toBe('unknown field');
+    expect((await admin.patch(`${PATH}/${id}`, { type: 'udp' })).error.details['/type']).toBe('cannot be changed');
   });
 
   test.each([

@@ -84,6 +84,6 @@ describe('an event destination', () => {
   test('keeps its signing secret for life', async () => {
     const { id } = await create();
     const { error } = await admin.patch(`${PATH}/${id}`, { signing_secret: `whsec_${'A'.repeat(32)}` });
-    expect(error.details['/signing_secret']).toBe('unknown field');
+    expect(error.details['/signing_secret']).toBe('cannot be changed');
   });
 });

@@ -26,7 +26,15 @@ describe('a route of an HTTPS edge', () => {
     const { id, created_at } = created;
     const uri = `${BASE}${routesOf(own)}/${id}`;
     const shown = { id: backend.id, uri: backend.uri };
-    expect(created).toEqual({ ...sent, id, uri, created_at, edge_id: own, backend: shown, modules: [] });
+    expect(created).toEqual({
+      ...sent,
+      id,
+      uri,
+      created_at,
+      edge: { id: own, uri: `${BASE}/edges/https/${own}` },
+      backend: shown,
+      modules: [],
+    });
     expect(id).toMatch(/^edghtsrt_/);
     expect(reply.headers.location).toBe(uri);
     const path = `${routesOf(own)}/${id}`;
@@ -148,7 +156,7 @@ describe('a route of an HTTPS edge', () => {
     expect(again.as(httpsEdgeRoute.view)).toEqual(first);
     const { idempotencyDigest } = await import('../../../src/resources/definition/idempotency.ts');
     const closed = await admin.put(`/idempotency_keys/${idempotencyDigest('a-route')}/closed`);
-    expect(JSON.parse(closed.text)).toMatchObject({ resource_id: first.id, resource_uri: first.uri });
+    expect(JSON.parse(closed.text)).toMatchObject({ resource: { id: first.id, uri: first.uri } });
   });
 });
 

@@ -48,7 +48,6 @@ describe('a bot user', () => {
     ['/name', { name: '' }, 'must not be empty'],
     ['/name', { name: 'x'.repeat(256) }, 'must be at most 255 bytes of UTF-8, but is 256'],
     ['/active', { name: 'x', active: 'yes' }, 'must be a boolean, not a string'],
-    ['/active', { name: 'x', active: null }, 'must be a boolean, not null'],
     ['/admin', { name: 'x', admin: true }, 'unknown field'],
   ])('refuses a wrong %s in %o', async (pointer, body, reason) => {
     expect((await admin.post('/bot_users', body)).error.details[pointer]).toBe(reason);
@@ -157,7 +156,7 @@ describe('an API key', () => {
     const bot = await newBot();
     const body = { owner_id: bot.id, expires_at: '2999-01-01T00:00:00+01:00' };
     const created = (await admin.post('/api_keys', body)).as(apiKey.view);
-    expect(created.expires_at).toBe('2998-12-31T23:00:00.000Z');
+    expect(created.expires_at).toBe('2998-12-31T23:00:00Z');
     const caller = api.withKey(bot.id, z.string().parse(created.token));
     expect((await caller.get('/ip_policies')).status).toBe(200);
     await admin.patch(`/api_keys/${created.id}`, { expires_at: '2001-01-01T00:00:00Z' });

@@ -335,7 +335,7 @@ describe('endpoint configurations of a domain', () => {
   test('are bound after the domain is there, not with it', async () => {
     const { id } = await configuration('http');
     const { error } = await admin.post(PATH, { domain: fresh(), http_endpoint_configuration_id: id });
-    expect(error.details['/http_endpoint_configuration_id']).toBe('unknown field');
+    expect(error.details['/http_endpoint_configuration_id']).toBe('cannot be set on create; set it by PATCH');
   });
 
   test('are free again when the domain is gone', async () => {

@@ -51,9 +51,16 @@ describe('an SSH certificate authority', () => {
     const authority = await create();
     const changed = await admin.patch(`${path}/${authority.id}`, { description: 'new' });
     expect(changed.as(sshCertificateAuthority.view)).toEqual({ ...authority, description: 'new' });
-    for (const field of ['private_key_type', 'elliptic_curve', 'public_key', 'key_type', 'private_key']) {
+    const reasons = {
+      private_key_type: 'cannot be changed',
+      elliptic_curve: 'cannot be changed',
+      public_key: 'is set by the service',
+      key_type: 'is set by the service',
+      private_key: 'unknown field',
+    };
+    for (const [field, reason] of Object.entries(reasons)) {
       const { error } = await admin.patch(`${path}/${authority.id}`, { [field]: 'rsa' });
-      expect(error.details[`/${field}`]).toBe('unknown field');
+      expect(error.details[`/${field}`]).toBe(reason);
     }
   });
 
@@ -63,7 +70,7 @@ describe('an SSH certificate authority', () => {
     ['/elliptic_curve', { private_key_type: 'ecdsa', elliptic_curve: 'secp256k1' }, /nistp256/],
     ['/elliptic_curve', { private_key_type: 'rsa', elliptic_curve: 'nistp256' }, /only to private_key_type ecdsa/],
     ['/elliptic_curve', { elliptic_curve: 'nistp256' }, /not to ed25519/],
-    ['/public_key', { public_key: 'ssh-ed25519 AAAA' }, /unknown field/],
+    ['/public_key', { public_key: 'ssh-ed25519 AAAA' }, /is set by the service/],
     ['/private_key', { private_key: 'x' }, /unknown field/],
   ])('a wrong %s is refused by name: %o', async (pointer, body, reason) => {
     const { error } = await admin.post(path, body);

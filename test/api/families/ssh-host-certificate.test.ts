@@ -30,8 +30,8 @@ describe('an SSH host certificate', () => {
     const sent = {
       public_key: `${hostKey} root@web-1`,
       principals: ['web-1.example.com', '192.0.2.1', '2001:db8::1'],
-      valid_after: '2026-01-02T03:04:05.000Z',
-      valid_until: '2030-01-02T03:04:05.000Z',
+      valid_after: '2026-01-02T03:04:05Z',
+      valid_until: '2030-01-02T03:04:05Z',
       description: 'd',
       metadata: 'm',
     };
@@ -64,7 +64,7 @@ describe('an SSH host certificate', () => {
     const [from, until] = [new Date(valid_after), new Date(valid_until)];
     expect(from.getTime()).toBeGreaterThanOrEqual(before);
     expect(from.getTime()).toBeLessThanOrEqual(Date.now());
-    expect(valid_after).toMatch(/\.000Z$/);
+    expect(valid_after).toMatch(/:\d\dZ$/);
     expect(until.getUTCFullYear()).toBe(from.getUTCFullYear() + 1);
     expect(readCertificate(certificate)).toMatchObject({
       validAfter: from.getTime() / 1000,
@@ -74,7 +74,7 @@ describe('an SSH host certificate', () => {
 
   test('that begins later is valid for a year from then; that began earlier, for a year from now', async () => {
     const later = await create({ valid_after: '2099-05-06T00:00:00Z' });
-    expect(later.valid_until).toBe('2100-05-06T00:00:00.000Z');
+    expect(later.valid_until).toBe('2100-05-06T00:00:00Z');
     const earlier = await create({ valid_after: '2001-05-06T00:00:00Z' });
     expect(new Date(earlier.valid_until).getUTCFullYear()).toBe(new Date().getUTCFullYear() + 1);
   });
@@ -82,8 +82,8 @@ describe('an SSH host certificate', () => {
   test('counts whole seconds, in any time zone', async () => {
     const sent = { valid_after: '2026-01-01T01:00:00.999+01:00', valid_until: '2026-01-01T00:00:01.1Z' };
     expect(await create(sent)).toMatchObject({
-      valid_after: '2026-01-01T00:00:00.000Z',
-      valid_until: '2026-01-01T00:00:01.000Z',
+      valid_after: '2026-01-01T00:00:00Z',
+      valid_until: '2026-01-01T00:00:01Z',
     });
   });
 
@@ -108,7 +108,9 @@ describe('an SSH host certificate', () => {
     const immutable = ['public_key', 'principals', 'valid_after', 'valid_until', 'ssh_certificate_authority_id'];
     for (const field of [...immutable, 'certificate', 'key_type']) {
       const { error } = await admin.patch(`${path}/${certificate.id}`, { [field]: null });
-      expect(error.details[`/${field}`]).toBe('unknown field');
+      expect(error.details[`/${field}`]).toBe(
+        immutable.includes(field) ? 'cannot be changed' : 'is set by the service',
+      );
     }
     expect((await admin.delete(`${path}/${certificate.id}`)).status).toBe(204);
   });

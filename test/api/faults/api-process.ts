@@ -17,16 +17,19 @@ export interface ProcessSettings {
   readonly apiKey: string;
   /** More environment variables; they win over ours. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Most files and sockets that it may have open. */
+  readonly descriptors?: number;
 }
 
 /** Runs one of the programs that work on a database. */
 export function startOnDatabase(
   args: readonly string[],
-  { folder, name, databaseUrl, apiKey, env }: ProcessSettings,
+  { folder, name, databaseUrl, apiKey, env, descriptors }: ProcessSettings,
 ): Child {
   return startProgram(args, {
     name,
     folder,
+    descriptors,
     env: {
       LOG_FORMAT: 'json',
       DATABASE_URL: databaseUrl,
@@ -63,6 +66,11 @@ export class ApiProcess {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get pid(): number {
+    if (!this.#child) throw new Error('it has not been started');
+    return this.#child.pid;
   }
 
   /** From its first answer until it is killed. */

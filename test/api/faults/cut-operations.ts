@@ -215,7 +215,7 @@ export const operations: readonly Operation[] = [
       return {
         request: { method: 'PUT', path: `/idempotency_keys/${idempotencyDigest(key)}/closed` },
         async repeated(reply) {
-          expect(reply.as(closedIdempotencyKey).resource_id).toBe(id);
+          expect(reply.as(closedIdempotencyKey).resource?.id).toBe(id);
           expect((await api.admin.post('/ip_policies', {}, headers)).status).toBe(409);
         },
       };

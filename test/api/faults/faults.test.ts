@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createDatabase } from '../../../dev/database/databases.ts';
 import { startPostgres } from '../../../dev/database/postgres.ts';
-import { isTransient } from '../../../src/api/store/database-errors.ts';
+import { transientCondition } from '../../../src/api/store/database-errors.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
@@ -66,7 +66,9 @@ describe('while the database is silent', async () => {
     const waiting = (async () => {
       while (!isOver) waits.push(await api.db.query(select).catch((error: unknown) => error));
     })();
-    await expect(transaction.finally(() => (isOver = true))).rejects.toSatisfy(isTransient);
+    await expect(transaction.finally(() => (isOver = true))).rejects.toSatisfy(
+      (error) => transientCondition(error) !== undefined,
+    );
     expect(waits.length).toBeLessThan(2);
     proxy.thaw();
     await waiting;

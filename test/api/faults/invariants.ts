@@ -47,14 +47,21 @@ const textsOf = (value: unknown) => z.array(z.string()).parse(value);
 
 const counted = z.object({ id: z.string(), created: z.number(), updated: z.number(), deleted: z.number() });
 
+/** Rules that change together are told of by the event of their policy. */
 const EVENTS = `
-  select resource_id as id, count(*) filter (where type = $1) as created,
+  with told as (
+    select resource_id as id, type from events
+    union all
+    select rule->>'id', 'ip_policy_rule_' || kind.done || '.v0'
+      from events, (values ('added', 'created'), ('changed', 'updated'), ('removed', 'deleted')) kind(name, done),
+           jsonb_array_elements(payload->'rule_changes'->kind.name->'rules') rule)
+  select id, count(*) filter (where type = $1) as created,
          count(*) filter (where type = $2) as updated, count(*) filter (where type = $3) as deleted
-    from events where type in ($1, $2, $3) group by 1`;
+    from told where type in ($1, $2, $3) group by 1`;
 
-/** Every transaction that changes rules is one revision of their policy, however many rules it changes. */
+/** A change of a single rule is one revision of its policy. */
 const RULE_CHANGES = `
-  select payload->>'ip_policy_id' as id, count(distinct xmin::text) as changes
+  select payload->'ip_policy'->>'id' as id, count(*) as changes
     from events where type in ($1, $2, $3) group by 1`;
 
 /** A change has exactly one event: what exists was created once, and was updated as often as its revision says. */

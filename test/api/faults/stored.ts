@@ -45,10 +45,17 @@ const listed = (client: Client) => ({
   event_destinations: client.eventDestinations,
 });
 
+/** What the event of a policy says of a rule. */
+const RULE = `jsonb_build_object('id', view->'id', 'cidr', view->'cidr', 'action', view->'action')`;
+const TOLD = `
+  select payload::text as payload from events
+  union all select ${RULE}::text from events, jsonb_path_query(payload, '$.rule_changes.*.rules[*]') view
+  union all select ${RULE}::text from events, jsonb_path_query(payload, '$ ? (exists(@.cidr))') view`;
+
 /** Every resource is listed, and looks as the event of one of its changes has said. Returns what is not so. */
 export async function wronglyServed(client: Client, stored: Stored, query: Query): Promise<string[]> {
   const wrong: string[] = [];
-  const payloads = new Set((await query('select payload::text as payload from events')).map(({ payload }) => payload));
+  const payloads = new Set((await query(TOLD)).map(({ payload }) => payload));
   for (const [table, family] of Object.entries(listed(client))) {
     const views = await Array.fromAsync<{ id: string }>(family.list());
     const ids = new Set(views.map(({ id }) => id));
@@ -56,7 +63,7 @@ export async function wronglyServed(client: Client, stored: Stored, query: Query
     wrong.push(...missing.map(({ id }) => `${id} is not listed`));
     if (views.length !== stored.rows(table).length) wrong.push(`${table} lists ${views.length} resources`);
     // Through the database, which orders members in its own way.
-    const text = 'select view::text from jsonb_array_elements($1) view';
+    const text = `select ${table === 'ip_policy_rules' ? RULE : 'view'}::text as view from jsonb_array_elements($1) view`;
     const untold = (await query(text, [JSON.stringify(views)])).filter(({ view }) => !payloads.has(view));
     wrong.push(...untold.map(({ view }) => `no event has told of ${view}`));
   }

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { heldTransaction, type Reply, startTestApi, untilWaiting } from '../harness.ts';
@@ -49,4 +51,28 @@ test('a request that takes too long is answered, and may still take effect', asy
   const description = async () => (await api.admin.get(`/ip_policies/${id}`)).as(ipPolicy.view).description;
   while ((await description()) !== 'late') await turn(5);
   expect(api.logs.filter((line) => line.includes('already sent'))).toEqual([]);
+});
+
+test('a process without a descriptor to read its memory with lives on', async () => {
+  // Takes all descriptors, waits for two samples that fail, and says so.
+  const script = `
+    import { openSync } from 'node:fs';
+    import Fastify from 'fastify';
+    import { shedLoad } from ${JSON.stringify(new URL('../../../src/api/http/load-shedding.ts', import.meta.url).href)};
+    const app = Fastify();
+    shedLoad(app, { eventLoopDelayMs: 60_000, rssBytes: 1e12, sampleMs: 50 });
+    app.get('/', () => 'served');
+    await app.inject('/');
+    const read = process.memoryUsage.rss;
+    let failed = 0;
+    process.memoryUsage.rss = () => {
+      try { return read(); } catch (error) { if (error.code === 'EMFILE') failed++; throw error; }
+    };
+    try { for (;;) openSync('/dev/null'); } catch {}
+    while (failed < 2) await new Promise((wake) => setTimeout(wake, 5));
+    console.log((await app.inject('/')).body);`;
+  const { stdout } = await promisify(execFile)('/bin/sh', [
+    ...['-c', 'ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, script],
+  ]);
+  expect(stdout).toBe('served\n');
 });

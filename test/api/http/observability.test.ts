@@ -26,6 +26,33 @@ describe('a request', () => {
     ]);
   });
 
+  test('that is invalid is logged with its reasons, and with nothing that it sent', async () => {
+    const sent = 'hunter2-hunter2';
+    const pem = `-----BEGIN PRIVATE KEY-----\n${sent}\n-----END PRIVATE KEY-----`;
+    const bodies: [string, unknown][] = [
+      ['/credentials', { acl: [`bind:${sent}.*`], [`x${'y'.repeat(500)}`]: sent }],
+      ['/credentials/authenticate', { token: [sent], bind: `${sent}:x` }],
+      ['/tls_certificates', { certificate_pem: sent, private_key_pem: pem }],
+      ['/event_destinations', { target: { webhook: { url: `http://${sent}` } }, signing_secret: sent }],
+      ['/ip_policies', `{"description": "${sent}" "`],
+      ['/ip_policy_rules', { cidr: sent, action: sent, ip_policy_id: sent }],
+    ];
+    for (const [index, [path, body]] of bodies.entries()) {
+      const id = `invalid-${index}`;
+      const { error } = await admin.post(path, body, { 'x-request-id': id });
+      expect(error.status_code).toBe(400);
+      const [{ reasons }, ...others] = z
+        .tuple([z.object({ status: z.literal(400), reasons: z.record(z.string(), z.string()) })])
+        .parse(logged(id));
+      expect(others).toEqual([]);
+      const { request_id, ...details } = error.details;
+      expect(Object.keys(reasons)).toEqual(Object.keys(details).map((name) => name.slice(0, 200)));
+      for (const reason of Object.values(reasons)) expect(reason).not.toBe('');
+    }
+    expect(logged('invalid-0')).toMatchObject([{ reasons: { '/acl/0': expect.stringMatching(/^"…"/) } }]);
+    expect(api.logs.join('\n')).not.toContain(sent);
+  });
+
   test('of a probe is logged at debug', async () => {
     await anonymous.get('/healthz', { 'x-request-id': 'probe-1' });
     expect(logged('probe-1')).toMatchObject([{ level: 20, route: '/healthz', status: 200 }]);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { RateLimits } from '../../../src/api/http/rate-limit.ts';
 import { createClient } from '../../../src/client/client.ts';
 import { type Method, type Reply, startTestApi } from '../harness.ts';
 
@@ -6,7 +7,7 @@ import { type Method, type Reply, startTestApi } from '../harness.ts';
 const AN_HOUR = 3_600_000;
 const LIMIT = 5;
 
-const start = (rateLimits: { perKey?: number; perAddress?: number; windowMs?: number }, trustedProxies?: string[]) =>
+const start = (rateLimits: Partial<RateLimits>, trustedProxies?: string[]) =>
   startTestApi({ rateLimits: { windowMs: AN_HOUR, ...rateLimits }, trustedProxies });
 
 const refused = (reply: Reply) => {
@@ -76,6 +77,47 @@ describe('an API key', async () => {
   });
 });
 
+describe('an owner', async () => {
+  const OF_OWNER = LIMIT + 3;
+  const api = await start({ perKey: LIMIT, perOwner: OF_OWNER });
+  const first = await api.newUser();
+  const second = await api.newKey(first.id);
+  const seen = ({ status, headers }: Reply) => [status, headers['ratelimit-limit'], headers['ratelimit-remaining']];
+
+  test('has a limit for all keys together, of which a key beyond its own limit uses up nothing', async () => {
+    const replies = await times(2 * LIMIT, () => first.get('/ip_policies'));
+    expect(replies.map(({ status }) => status)).toEqual([...Array(LIMIT).fill(200), ...Array(LIMIT).fill(429)]);
+    const others = await times(4, () => second.get('/ip_policies'));
+    expect(others.slice(0, 3).map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const reply of others.slice(3)) refused(reply);
+  });
+
+  test('is told the tighter of the two limits', async () => {
+    const other = await start({ perKey: LIMIT, perOwner: OF_OWNER });
+    const caller = await other.newKey(other.admin.id);
+    // One request has been made with the admin's first key.
+    const replies = await times(2, () => caller.get('/ip_policies'));
+    expect(replies.map(seen)).toEqual([
+      [200, String(LIMIT), '4'],
+      [200, String(LIMIT), '3'],
+    ]);
+    await times(3, () => other.admin.get('/ip_policies'));
+    expect(seen(await caller.get('/ip_policies'))).toEqual([200, String(OF_OWNER), '1']);
+    await caller.get('/ip_policies');
+    expect(seen(await other.admin.get('/ip_policies'))).toEqual([429, String(OF_OWNER), '0']);
+  });
+
+  test('leaves others alone', async () => {
+    expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('may be limited without a limit for each key', async () => {
+    const { admin } = await start({ perKey: 0, perOwner: 1 });
+    expect(seen(await admin.get('/ip_policies'))).toEqual([200, '1', '0']);
+    refused(await admin.get('/ip_policies'));
+  });
+});
+
 describe('an address', async () => {
   const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
   const { anonymous, admin } = api;
@@ -127,7 +169,7 @@ test('a key that is deleted becomes unknown again', async () => {
 });
 
 test('without limits nothing is counted and no header tells of them', async () => {
-  const { admin, anonymous } = await start({ perKey: 0, perAddress: 0 });
+  const { admin, anonymous } = await start({ perKey: 0, perOwner: 0, perAddress: 0 });
   const { headers } = await admin.get('/ip_policies');
   expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
   for (const reply of await times(20, () => anonymous.get('/ip_policies'))) expect(reply.status).toBe(401);
@@ -149,4 +191,25 @@ test('the client waits for as long as it is told, and then succeeds', async () =
   expect(statuses.filter((status) => status === 201)).toHaveLength(2);
   // Retry-After has whole seconds: one refusal is enough.
   expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
+});
+
+describe('a stranger', async () => {
+  const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
+  const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
+  // Known to be valid, and so not refused for what strangers do.
+  expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
+
+  test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {
+    const ask = () => api.anonymous.get(path, from(n));
+    const replies = await times(LIMIT, ask);
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(200));
+    refused(await ask());
+    // One limit for all of it.
+    for (const other of PATHS) refused(await api.anonymous.get(other, from(n)));
+    refused(await api.anonymous.get('/ip_policies', { authorization: 'Bearer tnl_ak_guess', ...from(n) }));
+    expect((await api.admin.get('/ip_policies', from(n))).status).toBe(200);
+    for (const probe of ['/healthz', '/readyz']) expect((await api.anonymous.get(probe, from(n))).status).toBe(200);
+    expect((await api.anonymous.get(path, from(100 + n))).status).toBe(200);
+  });
 });

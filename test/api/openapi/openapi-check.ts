@@ -2,9 +2,12 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { z } from 'zod';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { openApiDocument } from '../../../src/api/openapi/document.ts';
+import { NOTHING_READ_ONLY, type ReadOnlyMembers } from '../../../src/resources/definition/read-only.ts';
 
 const json = z.record(z.string(), z.unknown());
+type Json = z.output<typeof json>;
 const response = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }).optional() });
 const body = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }) });
 const operation = z.object({ requestBody: body.optional(), responses: z.record(z.string(), json) });
@@ -43,26 +46,63 @@ const sentBody = z.record(z.string(), z.unknown());
 /** Throws when the document does not allow a body that the API has just taken. */
 export function checkTakenAgainstDocument(method: string, url: string, sent: unknown): void {
   const { data } = sentBody.safeParse(JSON.parse(JSON.stringify(sent)));
-  const { path, requestBody } = documented(method, url) ?? {};
+  const { path, template, requestBody } = documented(method, url) ?? {};
   if (!requestBody || !data) return;
+  const { schema } = requestBody.content['application/json'];
+  const operation = OPERATIONS.find((each) => each.method === method && each.path === template);
   // The ids of the path may be repeated, which is not worth the members that the document would have for it.
   const ids = path?.split('/').filter((segment) => segment.includes('_')) ?? [];
-  const rest = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
-  check(requestBody.content['application/json'].schema, Object.fromEntries(rest), `${method} ${path} was taken, but`);
+  const own = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
+  const rest = withoutReadOnly(Object.fromEntries(own), operation?.readOnly ?? NOTHING_READ_ONLY);
+  check(schema, withNull(rest, validatorOf(schema)), `${method} ${path} was taken, but`);
+}
+
+/** The document has what requests set; what they may send back as they have read it, it leaves to words. */
+function withoutReadOnly(body: Json, { members, inside }: ReadOnlyMembers): Json {
+  const kept = Object.entries(body).filter(([name]) => !(name in members));
+  const standIns = Object.entries(members).flatMap(([name, { standsFor }]) =>
+    standsFor && name in body && !(standsFor.member in body) ? [[standsFor.member, standsFor.read(body[name])]] : [],
+  );
+  const all: Json = Object.fromEntries([...kept, ...standIns]);
+  for (const [list, named] of Object.entries(inside)) {
+    const elements = z.array(json).safeParse(all[list]).data;
+    if (elements) all[list] = elements.map((each) => withoutReadOnly(each, { members: named, inside: {} }));
+  }
+  return all;
+}
+
+/** The document says null for none, and "" only in words. */
+function withNull(body: Json, validate: ValidateFunction): Json {
+  if (validate(body)) return body;
+  const changed = structuredClone(body);
+  for (const { instancePath } of validate.errors ?? []) {
+    const [name = '', ...above] = instancePath.slice(1).split('/').reverse();
+    const holder = above.reduceRight<unknown>((node, part) => json.safeParse(node).data?.[part], changed);
+    const { data } = json.safeParse(holder);
+    if (data?.[name] === '') Reflect.set(Object(holder), name, null);
+  }
+  return changed;
 }
 
 function documented(method: string, url: string) {
   const path = url.split('?', 1)[0] ?? '';
-  const found = Object.entries(paths).find(([template]) => patternOf(template).test(path))?.[1]?.[method.toLowerCase()];
-  return found && { ...found, path };
+  const [template, methods] = Object.entries(paths).find(([each]) => patternOf(each).test(path)) ?? [];
+  const found = methods?.[method.toLowerCase()];
+  return found && { ...found, path, template };
 }
 
-function check(schema: Record<string, unknown>, value: unknown, what: string): void {
+function check(schema: Json, value: unknown, what: string): void {
+  const validate = validatorOf(schema);
+  if (validate(value)) return;
+  const fits = `${what} does not fit ${JSON.stringify(schema)}`;
+  throw new Error(`${fits}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+}
+
+function validatorOf(schema: Json): ValidateFunction {
   const { $ref } = z.object({ $ref: z.string() }).parse(schema);
   const validate = validators.get($ref) ?? ajv.compile({ $ref: `api${$ref}` });
   validators.set($ref, validate);
-  if (validate(value)) return;
-  throw new Error(`${what} does not fit ${$ref}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+  return validate;
 }
 
 /** `/ip_policies/{id}` matches one segment; a literal path such as `/credentials/authenticate` is found by order. */

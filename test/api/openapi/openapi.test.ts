@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import canonicalize from 'canonicalize';
@@ -19,6 +20,35 @@ const text = JSON.stringify(document);
 describe('the OpenAPI document', () => {
   test('is what the server serves', async () => {
     expect(JSON.parse((await api.anonymous.get('/openapi.json')).text)).toEqual(document);
+  });
+
+  test('is sent as it is, or compressed where that is asked for, and only once to those who have it', async () => {
+    const ask = (headers: Record<string, string>) => api.app.inject({ url: '/openapi.json', headers });
+    const tags = new Set<unknown>();
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br', 'gzip'],
+      ['br', undefined],
+      ['gzip;q=0', undefined],
+      ['identity', undefined],
+      ['*', 'gzip'],
+    ] as const) {
+      const reply = await ask({ 'accept-encoding': accepted });
+      expect(reply.headers['content-encoding'], accepted).toBe(coding);
+      expect(reply.headers.vary).toBe('accept-encoding');
+      const bytes = coding === 'gzip' ? gunzipSync(reply.rawPayload) : reply.rawPayload;
+      expect(JSON.parse(bytes.toString())).toEqual(document);
+      const tag = String(reply.headers.etag);
+      tags.add(tag);
+      for (const known of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
+        const again = await ask({ 'accept-encoding': accepted, 'if-none-match': known });
+        expect(again.statusCode).toBe(304);
+        expect(again.rawPayload).toHaveLength(0);
+        expect(again.headers.etag).toBe(tag);
+      }
+      expect((await ask({ 'accept-encoding': accepted, 'if-none-match': '"x"' })).statusCode).toBe(200);
+    }
+    expect(tags.size).toBe(2);
+    expect((await ask({ 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(text.length / 4);
   });
 
   test('is what docs/openapi.json has', async () => {
@@ -54,6 +84,18 @@ describe('the OpenAPI document', () => {
       ({ at, shape }) => isInline(at) && shapes.some((other) => other.at !== at && other.shape === shape),
     );
     expect(repeated.map(({ at }) => at)).toEqual([]);
+  });
+
+  test('has only schemas of which generators of clients make types that values fit', () => {
+    const { schemas } = z.object({ schemas: json }).parse(document.components);
+    const hard = [...nodesOf(schemas)].flatMap(({ at, node }) => {
+      const combined = ['oneOf', 'allOf', 'not', 'if', 'dependentSchemas'].filter((keyword) => keyword in node);
+      const choices = z.array(json).parse(node.anyOf ?? []);
+      if (choices.filter(({ type }) => type !== 'null').length > 1) combined.push('anyOf');
+      if (node.type === 'object' && !('properties' in node) && !('additionalProperties' in node)) combined.push('bare');
+      return combined.map((problem) => `${at}: ${problem}`);
+    });
+    expect(hard).toEqual([]);
   });
 
   test('refers to nothing that is missing, and has nothing that is not referred to', () => {
@@ -121,6 +163,16 @@ describe('GET /docs', () => {
     expect(JSON.parse((await api.anonymous.get('/docs/json')).text)).toEqual(document);
   });
 });
+
+/** Every schema; names of members are not keywords. */
+function* nodesOf(node: unknown, at = ''): Generator<{ at: string; node: Record<string, unknown> }> {
+  if (node === null || typeof node !== 'object') return;
+  const isSchema = !Array.isArray(node) && at !== '' && !/\/(?:properties|examples|enum)$/.test(at);
+  if (isSchema) yield { at, node: { ...node } };
+  for (const [name, member] of Object.entries(node)) {
+    if (name !== 'examples') yield* nodesOf(member, `${at}/${name}`);
+  }
+}
 
 const isInline = (at: string) => !/^\/components\/schemas\/\w+$/.test(at);
 

@@ -38,7 +38,7 @@ describe('an SSH public key', () => {
   });
 
   test('may have the newline at its end that the file has', () => {
-    expect(sshPublicKey.parse(`${ed25519} me\r\n`)).toBe(`${ed25519} me`);
+    expect(sshPublicKey.parse(`${ed25519} me\r\n`)).toBe(`${ed25519} me\r\n`);
   });
 });
 

@@ -1,0 +1,46 @@
+/** Whether what an update sends back of a resource is what it has. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Field, Resource } from '../../resources/definition/resource.ts';
+import { isNone, isSame, memberOf, refuseUnless, type SentBack } from '../http/sent-back.ts';
+import type { Row } from '../store/repository.ts';
+import type { Family } from './family.ts';
+import type { WriteContext } from './hooks.ts';
+import type { ViewOfRow } from './view.ts';
+
+/** Throws INVALID_REQUEST naming every read-only member that was sent with another value than the locked row has. */
+export async function refuseOtherValues<R extends Resource>(
+  context: WriteContext,
+  family: Family<R>,
+  sentBack: readonly SentBack[],
+  { row, before, after }: { row: Row; before: ViewOfRow; after: ViewOfRow },
+): Promise<void> {
+  if (sentBack.length === 0) return;
+  const { resource } = family;
+  const others = await withoutSecret(context, family, sentBack, row.id);
+  refuseUnless(others, ({ path, value }) => {
+    const name = String(path[0]);
+    // What an element of a list shows follows from the element, which may be new.
+    if (path.length > 1) return isNone(value) || isSame(value, path.reduce(memberOf, after));
+    // A reference shows under another name; a private key, not at all.
+    const shown = memberOf(before, name) === undefined ? row[name] : memberOf(before, name);
+    return isSame(value, shown) || isStoredAs(resource.fields[name], value, row[name]);
+  });
+}
+
+/** Without the secret that only the creation response has shown: whoever sends that one back changes nothing either. */
+async function withoutSecret<R extends Resource>(
+  context: WriteContext,
+  { hooks, shownOnce }: Family<R>,
+  sentBack: readonly SentBack[],
+  id: string,
+): Promise<readonly SentBack[]> {
+  const secret = sentBack.find(({ path }) => path.length === 1 && path[0] === shownOnce);
+  if (typeof secret?.value !== 'string' || !(await hooks.isSecret?.(context, id, secret.value))) return sentBack;
+  return sentBack.filter((one) => one !== secret);
+}
+
+/** Whether a field that cannot be changed was sent in another spelling of what is stored. */
+function isStoredAs(field: Field | undefined, sent: unknown, stored: unknown): boolean {
+  const read = field?.input.safeParse(sent);
+  return read?.success === true && stored !== undefined && isDeepStrictEqual(read.data, stored);
+}

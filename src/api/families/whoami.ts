@@ -1,0 +1,37 @@
+/** Who the caller is: what a client needs to know before it names an owner, and to renew its key in time. */
+import { apiKey } from '../../resources/api-key.ts';
+import { whoami } from '../../resources/whoami.ts';
+import { unauthenticated } from '../errors/errors.ts';
+import { operation } from '../http/operation.ts';
+import type { Database } from '../store/database.ts';
+import { apiKeys } from './api-key.ts';
+import { botUsers } from './bot-user.ts';
+import { users } from './user.ts';
+
+const PATH = '/whoami';
+
+export const getWhoami = operation({
+  method: 'GET',
+  path: PATH,
+  operationId: 'whoami',
+  summary: 'Get the caller',
+  description: 'The user or bot that owns the API key of this request, and when that key expires.',
+  tag: apiKey.tag,
+  access: 'anyone',
+  params: {},
+  success: { status: 200, description: 'The caller.', schema: whoami },
+  async handle({ caller: { id, admin, keyId }, base }, { db }) {
+    const [owner, key] = await Promise.all([ownerOf(db, id, base), apiKeys.rows.get(db, keyId)]);
+    if (!owner || !key) throw unauthenticated('The API key is unknown.');
+    return { body: whoami.parse({ uri: base + PATH, owner, admin, api_key: apiKeys.show(key, base) }) };
+  },
+});
+
+/** A user or a bot; every caller may know their own name. */
+async function ownerOf(db: Database, id: string, base: string) {
+  for (const { resource, rows, show } of [users, botUsers]) {
+    const row = resource.id.safeParse(id).success ? await rows.get(db, id) : undefined;
+    if (row) return { type: resource.name, ...show(row, base) };
+  }
+  return undefined;
+}

@@ -1,0 +1,46 @@
+/** Deletes what has been kept for long enough, at start and then periodically. */
+import type { FastifyBaseLogger } from 'fastify';
+import { sweep } from './crud/idempotency.ts';
+import { countPrunedEvents } from './http/metrics.ts';
+import type { Database } from './store/database.ts';
+import { pruneEvents } from './store/event-retention.ts';
+
+const EVERY_MS = 10 * 60 * 1000;
+
+export interface HousekeepingOptions {
+  eventRetentionMs: number;
+  logger: FastifyBaseLogger | undefined;
+}
+
+/** Returns a function that stops it and waits for what is under way. */
+export function startHousekeeping(
+  db: Database,
+  { eventRetentionMs, logger }: HousekeepingOptions,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  async function prune(): Promise<void> {
+    const deleted = await pruneEvents(db, { keptMs: eventRetentionMs, signal });
+    if (deleted === 0) return;
+    countPrunedEvents(deleted);
+    logger?.info({ deleted }, 'deleted events that had been kept for long enough');
+  }
+  const attempt = (work: Promise<void>, what: string) =>
+    work.catch((error) => logger?.warn({ err: error }, `could not delete ${what}`));
+  async function clean(): Promise<void> {
+    await attempt(sweep(db), 'expired idempotency keys');
+    await attempt(prune(), 'old events');
+  }
+
+  let current = clean();
+  const timer = setInterval(() => {
+    // One that takes longer than the interval is not joined by another.
+    current = current.then(clean);
+  }, EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    stopping.abort();
+    return current;
+  };
+}

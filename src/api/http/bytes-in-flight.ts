@@ -1,0 +1,88 @@
+/**
+ * How many bytes the process holds for its callers at once: bodies that arrive or are being handled, and answers that
+ * are not sent yet. Without a bound, whoever sends slowly or does not read takes all memory.
+ */
+import { rateLimited, unavailable } from '../errors/errors.ts';
+import type { Caller } from './authentication.ts';
+
+/** In bytes; 0 for no limit. */
+export interface BytesInFlightLimits {
+  /** Of one API key, or of one address without a valid one. */
+  perKey: number;
+  /** Of all keys of one user or bot: whoever has a key can make more of them. */
+  perOwner: number;
+  inAll: number;
+}
+
+const MIB = 1024 * 1024;
+
+export const BYTES_IN_FLIGHT: BytesInFlightLimits = { perKey: 32 * MIB, perOwner: 64 * MIB, inAll: 128 * MIB };
+
+/** A page ends before the item with which it would be longer. */
+export const MAX_PAGE_BYTES = 2 * MIB;
+
+/** What one request holds. Alone, it is never refused, however large it is. */
+export interface Charge {
+  /** Whether there is room for another page. @throws RATE_LIMITED, UNAVAILABLE */
+  check(): void;
+  /** @throws RATE_LIMITED, UNAVAILABLE when that is more than the caller, or all, may hold */
+  add(bytes: number): void;
+  /** Adds what must be held, also beyond the limits: the answer to a change that is made. */
+  hold(bytes: number): void;
+  /** When the request is over. May be called again. */
+  release(): void;
+}
+
+export interface BytesInFlight {
+  ofCaller(caller: Pick<Caller, 'id' | 'keyId'>): Charge;
+  ofAddress(address: string): Charge;
+  /** Of all requests. */
+  total(): number;
+}
+
+/** The counters are in memory, as what they count is. */
+export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLimits): BytesInFlight {
+  /** By id of the key or owner, or by address. */
+  const held = new Map<string, number>();
+  let total = 0;
+
+  function open(accounts: readonly { name: string; limit: number }[]): Charge {
+    let own = 0;
+    /** What others hold of an account counts; if that is nothing, the request is alone. */
+    const exceeds = (used: number, bytes: number, limit: number) => limit > 0 && used > own && used + bytes > limit;
+    function refuseBeyond(bytes: number): void {
+      if (accounts.some(({ name, limit }) => exceeds(held.get(name) ?? 0, bytes, limit))) {
+        throw rateLimited(1, 'Too many bytes in flight: read the answers, or send less at once.');
+      }
+      if (exceeds(total, bytes, inAll)) throw unavailable('The service holds as many bytes as it may; try again.');
+    }
+    function book(bytes: number): void {
+      own += bytes;
+      total += bytes;
+      for (const { name } of accounts) {
+        const used = (held.get(name) ?? 0) + bytes;
+        if (used === 0) held.delete(name);
+        else held.set(name, used);
+      }
+    }
+    return {
+      check: () => refuseBeyond(MAX_PAGE_BYTES),
+      add(bytes) {
+        refuseBeyond(bytes);
+        book(bytes);
+      },
+      hold: book,
+      release: () => book(-own),
+    };
+  }
+
+  return {
+    ofCaller: ({ id, keyId }) =>
+      open([
+        { name: keyId, limit: perKey },
+        { name: id, limit: perOwner },
+      ]),
+    ofAddress: (address) => open([{ name: address, limit: perKey }]),
+    total: () => total,
+  };
+}

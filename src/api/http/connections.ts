@@ -1,0 +1,144 @@
+/** Bounds the connections, so that strangers who open many leave descriptors for everyone else. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BlockList, isIPv6, type Socket } from 'node:net';
+import { normalizeIP } from '@fastify/rate-limit';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import ipaddr from 'ipaddr.js';
+import { unavailable } from '../errors/errors.ts';
+import type { ConnectionCaps } from './descriptors.ts';
+
+export interface ConnectionLimits extends ConnectionCaps {
+  /** Connections of one address (IPv6: one /64) that are served; 0 for no limit. */
+  perAddress: number;
+  /** Milliseconds in which a connection must have sent something. */
+  firstByteMs: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  most: 10_000,
+  surplus: 64,
+  perAddress: 5_000,
+  firstByteMs: 10_000,
+};
+
+/** How long a surplus connection may take to send its request and get the answer. */
+const SURPLUS_MS = 5_000;
+
+export interface Connections {
+  /** Whether this connection is one too many: it gets one answer. */
+  isSurplus(socket: Socket): boolean;
+}
+
+/**
+ * Watches the connections of the server of `app`.
+ * @param proxies addresses and networks that stand for many clients, and have no limit of their own
+ */
+export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, proxies: string[]): Connections {
+  const { server, log } = app;
+  const { most, perAddress, firstByteMs } = limits;
+  const refused = refusalLog(log, { connections: most, per_address: perAddress });
+  const shared = blockList(proxies);
+  const served = new Map<string, number>();
+  let servedInAll = 0;
+  // In the order in which they were opened, which is that of their deadlines.
+  const silent = new Map<Socket, number>();
+  const surplus = new Map<Socket, number>();
+
+  const isTooMany = (address: string, { remoteAddress: peer = '' }: Socket) => {
+    if (servedInAll >= most) return true;
+    if (perAddress === 0 || (served.get(address) ?? 0) < perAddress) return false;
+    return !shared.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4');
+  };
+
+  server.on('connection', (socket) => {
+    const address = normalizeIP(socket.remoteAddress ?? '');
+    const now = performance.now();
+    if (isTooMany(address, socket)) {
+      refused();
+      if (surplus.size >= limits.surplus) return void socket.destroy();
+      surplus.set(socket, now + SURPLUS_MS);
+      socket.once('close', () => surplus.delete(socket));
+      return;
+    }
+    silent.set(socket, now + firstByteMs);
+    servedInAll++;
+    served.set(address, (served.get(address) ?? 0) + 1);
+    socket.once('close', () => {
+      silent.delete(socket);
+      servedInAll--;
+      const left = (served.get(address) ?? 0) - 1;
+      if (left > 0) served.set(address, left);
+      else served.delete(address);
+    });
+  });
+  // Before Fastify's listener, which may answer at once.
+  server.prependListener('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
+    if (surplus.has(socket)) answer.setHeader('connection', 'close');
+  });
+  // One timer for all: nearly every connection sends something at once.
+  const timer = setInterval(() => {
+    for (const socket of expired(silent)) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of expired(surplus)) socket.destroy();
+  }, firstByteMs / 10).unref();
+  server.once('close', () => clearInterval(timer));
+  // Without a listener, a connection that could not be accepted (EMFILE) would end the process.
+  server.on('error', (error) => {
+    if (server.listening) log.error({ err: error }, 'could not accept a connection');
+  });
+
+  return { isSurplus: (socket) => surplus.has(socket) };
+}
+
+/** Applies to the routes of this instance, not to probes and metrics, which matter most when there is no room. */
+export function refuseSurplus(app: FastifyInstance, connections: Connections): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!connections.isSurplus(request.raw.socket)) return done();
+    request.documentedPath = request.routeOptions.config.documentedPath ?? request.documentedPath;
+    done(unavailable('There are too many connections; try again.'));
+  });
+}
+
+/** Takes out and returns those whose time is over. */
+function expired(deadlines: Map<Socket, number>): Socket[] {
+  const now = performance.now();
+  const found: Socket[] = [];
+  for (const [socket, deadline] of deadlines) {
+    if (deadline > now) break;
+    deadlines.delete(socket);
+    found.push(socket);
+  }
+  return found;
+}
+
+const LOG_EVERY_MS = 60_000;
+
+/** One line when it begins, then one a minute with the number, as long as it goes on. */
+function refusalLog(log: FastifyBaseLogger, limits: Record<string, number>): () => void {
+  let refused = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return () => {
+    refused++;
+    if (timer) return;
+    log.warn(limits, 'refusing connections: there are too many (MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS)');
+    timer = setInterval(() => {
+      if (refused > 0) log.warn({ ...limits, refused }, 'refused connections');
+      else {
+        clearInterval(timer);
+        timer = undefined;
+      }
+      refused = 0;
+    }, LOG_EVERY_MS).unref();
+  };
+}
+
+function blockList(networks: string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address, prefix] = ipaddr.isValidCIDR(network)
+      ? ipaddr.parseCIDR(network)
+      : [ipaddr.parse(network), undefined];
+    if (prefix === undefined) list.addAddress(address.toString(), address.kind());
+    else list.addSubnet(address.toString(), prefix, address.kind());
+  }
+  return list;
+}

@@ -1,0 +1,117 @@
+/**
+ * How the server stops: not ready, then no new connections, then the answers under way to their last byte, then out.
+ * Why not with a library: docs/decisions/0009.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+
+export interface ShutdownTimes {
+  /** Milliseconds for which everything goes on but readiness, so that others learn of the end and go elsewhere. */
+  delayMs: number;
+  /** Milliseconds after which connections are cut, counted from the beginning of the stop. */
+  deadlineMs: number;
+  /** A connection that was used this recently may be about to be used again, and a new one to be used at all. */
+  quietMs: number;
+}
+
+export const SHUTDOWN: ShutdownTimes = { delayMs: 0, deadlineMs: 23_000, quietMs: 1_000 };
+
+export interface Shutdown {
+  hasBegun(): boolean;
+}
+
+/** How long we wait for a client to close its side, once we have closed ours. */
+const LINGER_MS = 1_000;
+
+const SWEEP_EVERY_MS = 20;
+
+interface Connection {
+  /** Requests that are not answered yet, oldest first. */
+  answers: Set<ServerResponse>;
+  /** What had been read when the last answer was finished: if there is more, a request is arriving. */
+  readAtRest: number;
+  restsSince: number;
+  /** When we closed our side. */
+  endedAt?: number;
+}
+
+/** Makes `app.close()` a graceful stop. */
+export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs }: ShutdownTimes): Shutdown {
+  const { server, log } = app;
+  const connections = new Map<Socket, Connection>();
+  let hasBegun = false;
+
+  server.on('connection', (socket) => {
+    connections.set(socket, { answers: new Set(), readAtRest: 0, restsSince: performance.now() });
+    socket.once('close', () => connections.delete(socket));
+  });
+  // Before Fastify's listener, which may answer at once.
+  server.prependListener('request', (request: IncomingMessage, answer: ServerResponse) => {
+    const { socket } = request;
+    const connection = connections.get(socket);
+    if (!connection) return;
+    connection.answers.add(answer);
+    if (hasBegun) answer.setHeader('connection', 'close');
+    const rest = () => {
+      connection.readAtRest = socket.bytesRead;
+      connection.restsSince = performance.now();
+    };
+    answer.once('close', () => {
+      connection.answers.delete(answer);
+      rest();
+      // Answered before its body had arrived, which is then read and dropped.
+      if (!request.complete) request.once('close', rest);
+    });
+  });
+  // A request that arrives when we have closed our side could not be answered: it must not take effect.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (hasBegun && connections.get(request.raw.socket)?.endedAt !== undefined) reply.hijack();
+    else done();
+  });
+
+  // Node calls this when the server closes, and its own would cut answers that are being sent.
+  server.closeIdleConnections = () => {
+    const now = performance.now();
+    for (const [socket, connection] of connections) {
+      if (connection.endedAt !== undefined) {
+        if (now - connection.endedAt > LINGER_MS) socket.destroy();
+      } else if (isIdle(socket, connection) && now - connection.restsSince > quietMs) {
+        connection.endedAt = now;
+        socket.end();
+      }
+    }
+  };
+
+  function cut(): void {
+    const busy = [...connections.values()].filter(({ endedAt }) => endedAt === undefined).length;
+    if (busy > 0)
+      log.warn({ connections: busy }, 'the time to stop is over; cutting the connections that are still in use');
+    for (const socket of connections.keys()) socket.destroy();
+  }
+
+  app.addHook('preClose', async () => {
+    hasBegun = true;
+    if (!server.listening) return;
+    // Of several requests in a row, the last answer closes the connection.
+    for (const { answers } of connections.values()) {
+      const last = [...answers].at(-1);
+      if (last?.headersSent === false) last.setHeader('connection', 'close');
+    }
+    const deadline = setTimeout(cut, deadlineMs);
+    await delay(delayMs);
+    // Takes those who are waiting to be accepted, whom the system would reset.
+    await nextTurn();
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS);
+    server.once('close', () => {
+      clearInterval(sweep);
+      clearTimeout(deadline);
+    });
+  });
+
+  return { hasBegun: () => hasBegun };
+}
+
+const isIdle = (socket: Socket, { answers, readAtRest }: Connection) =>
+  answers.size === 0 && socket.bytesRead === readAtRest;

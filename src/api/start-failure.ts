@@ -1,0 +1,37 @@
+/** Why the API, or a command on its database, could not start: in one line if a setting is to blame. */
+import pg from 'pg';
+import { CannotStart, codeOf } from '../settings/cannot-start.ts';
+
+/** What to throw instead of what a database threw when it was opened or migrated. */
+export function cannotUseDatabase(error: unknown, url: string): unknown {
+  const reason = reasonOf(error);
+  if (reason === undefined) return error;
+  return new CannotStart(`DATABASE_URL: cannot use the database at ${withoutSecrets(url)}: ${reason}`, {
+    cause: error,
+  });
+}
+
+/** What to throw instead of what the embedded PostgreSQL threw. */
+export function cannotKeepData(error: unknown, dataDir: string): unknown {
+  if (!(error instanceof Error)) return error;
+  return new CannotStart(`DATA_DIR: cannot run PostgreSQL in ${dataDir}: ${error.message}`, { cause: error });
+}
+
+/** Undefined for what is no answer of a server or the system, and so a fault of ours. */
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // Every address of a name was tried.
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  // An answer of the server, or an error of the system. The driver itself gives no code.
+  if (error instanceof pg.DatabaseError || codeOf(error) !== undefined || isFromDriver(error)) return error.message;
+  const reason = reasonOf(error.cause);
+  return reason === undefined ? undefined : `${error.message}: ${reason}`;
+}
+
+const isFromDriver = ({ message }: Error) =>
+  /connection terminated|timeout exceeded|timeout expired|does not support SSL|SASL|password/i.test(message);
+
+function withoutSecrets(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

@@ -1,0 +1,76 @@
+/**
+ * Deletes events that have been kept for long enough: since their delivery or, if nobody subscribes to their type, since
+ * they occurred. An event that somebody subscribes to stays until it is delivered.
+ */
+import { z } from 'zod';
+import { firstIdAt } from '../../resources/definition/id.ts';
+import type { Database } from './database.ts';
+import { LOCKS, tryLockUntilCommit } from './locks.ts';
+import type { Statement } from './statement.ts';
+
+/** How many events a statement looks at: few enough that nobody waits for it. */
+const BATCH = 1000;
+
+export interface Retention {
+  keptMs: number;
+  now?: number;
+  batch?: number;
+  /** Stops after the batch under way. */
+  signal?: AbortSignal;
+}
+
+const page = z.object({ last: z.string().nullable(), deleted: z.number() });
+
+/**
+ * Returns how many events it has deleted. Of several processes, one does the work: as the others find the lock taken, they
+ * stop. Walks over the ids, which sort by time; an index for this would cost every write of the API.
+ */
+export async function pruneEvents(db: Database, retention: Retention): Promise<number> {
+  const { keptMs, now = Date.now(), batch = BATCH, signal } = retention;
+  const before = new Date(now - keptMs);
+  let deleted = 0;
+  let after: string | null = '';
+  while (after !== null && !signal?.aborted) {
+    const from: string = after;
+    const [done] = await db.transaction(async (tx) => {
+      if (!(await tryLockUntilCommit(tx, LOCKS.eventRetention))) return [];
+      const [subscribed] = await tx.query(SUBSCRIBED);
+      const types = z.array(z.string()).parse(subscribed?.types);
+      return tx.query(pruning({ after: from, before, batch, types }));
+    });
+    if (!done) break;
+    const found = page.parse(done);
+    deleted += found.deleted;
+    after = found.last;
+  }
+  return deleted;
+}
+
+const SUBSCRIBED: Statement = {
+  text: 'select array(select distinct unnest(sources) from event_subscriptions) as types',
+  values: [],
+};
+
+interface Batch {
+  /** The last id that was looked at; empty at first. */
+  after: string;
+  before: Date;
+  batch: number;
+  /** Those that somebody subscribes to. */
+  types: readonly string[];
+}
+
+/** Looks at one batch of events, whether or not they can go, so that those that stay never add up in a statement. */
+export function pruning({ after, before, batch, types }: Batch): Statement {
+  const values = [after, firstIdAt('ev', before), batch, before.toISOString(), types];
+  const text = `
+    with batch as (
+      select id from events where id > $1 and id < $2 order by id limit $3),
+    gone as (
+      delete from events e
+       where e.id = any(array(select id from batch)) and coalesce(e.delivered_at, e.occurred_at) < $4
+         and (e.delivered_at is not null or e.type <> all($5))
+       returning 1)
+    select (select max(id) from batch) as last, (select count(*) from gone) as deleted`;
+  return { name: 'events.prune', text, values };
+}

@@ -1,0 +1,105 @@
+/**
+ * What responses show and requests cannot set. A client that reads, changes and writes back sends such members, too: they
+ * are taken while they equal what is stored, and otherwise refused for these reasons.
+ */
+import { z } from 'zod';
+import type { Field, Fields } from './resource.ts';
+
+export interface ReadOnlyMember {
+  /** Why another value is refused. */
+  readonly reason: string;
+  /** In a PUT, which replaces everything: what it means when the member that can be set is left out. */
+  readonly standsFor?: StandIn;
+}
+
+export interface StandIn {
+  readonly member: string;
+  /** The value of that member; undefined if what was sent has another form than what is shown. */
+  read(sent: unknown): unknown;
+}
+
+type Named = Readonly<Record<string, ReadOnlyMember>>;
+
+export interface ReadOnlyMembers {
+  /** Of the body. */
+  readonly members: Named;
+  /** Of each element of a list in the body, by the name of the list. */
+  readonly inside: Readonly<Record<string, Named>>;
+}
+
+export const NOTHING_READ_ONLY: ReadOnlyMembers = { members: {}, inside: {} };
+
+export const SET_BY_SERVICE = { reason: 'is set by the service' };
+const FIXED = { reason: 'cannot be changed' };
+const SET_LATER = { reason: 'cannot be set on create; set it by PATCH' };
+const shows = (name: string) => ({ reason: `shows ${name}; set that` });
+
+/** For creates: nothing is stored yet, so that only none is taken. */
+export function readOnlyInCreate(fields: Fields): ReadOnlyMembers {
+  return collect(fields, (name, { onCreate, onUpdate }) => {
+    const later = onUpdate ? SET_LATER : SET_BY_SERVICE;
+    return onCreate === 'derived' ? { own: later, shown: later } : { own: undefined, shown: shows(name) };
+  });
+}
+
+export function readOnlyInUpdate(fields: Fields): ReadOnlyMembers {
+  return collect(fields, (name, { onCreate, onUpdate }) => {
+    const fixed = onCreate === 'derived' ? SET_BY_SERVICE : FIXED;
+    return onUpdate ? { own: undefined, shown: shows(name) } : { own: fixed, shown: fixed };
+  });
+}
+
+type Reasons = { own: ReadOnlyMember | undefined; shown: ReadOnlyMember };
+
+/** @param read why a field cannot be set under its own name, if it cannot, and under that of responses */
+function collect(fields: Fields, read: (name: string, field: Field) => Reasons): ReadOnlyMembers {
+  const members: Record<string, ReadOnlyMember> = {
+    id: SET_BY_SERVICE,
+    uri: SET_BY_SERVICE,
+    created_at: SET_BY_SERVICE,
+  };
+  const inside: Record<string, Named> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const { own, shown } = read(name, field);
+    if (own) members[name] = own;
+    if (field.as !== undefined) members[field.as] = shown;
+    if (field.setInside) inside[name] = setByService(field.setInside);
+  }
+  return { members, inside };
+}
+
+export const setByService = (names: readonly string[]): Named =>
+  Object.fromEntries(names.map((name) => [name, SET_BY_SERVICE]));
+
+const refs = z.union([z.object({ id: z.string() }), z.array(z.object({ id: z.string() }))]);
+
+/** For the PUT of a module, which shows Refs where ids are to be given. */
+export function readOnlyInModule(fields: Fields): ReadOnlyMembers {
+  const shown = Object.entries(fields).flatMap(([name, { as }]) => {
+    if (as === undefined) return [];
+    const read = (sent: unknown) => {
+      const { data } = refs.safeParse(sent);
+      return Array.isArray(data) ? data.map(({ id }) => id) : data?.id;
+    };
+    return [[as, { ...shows(name), standsFor: { member: name, read } }] as const];
+  });
+  return { members: Object.fromEntries(shown), inside: {} };
+}
+
+/** A member that shows, as a whole, what another one sets. */
+export const showing = (member: string): ReadOnlyMember => ({
+  ...shows(member),
+  standsFor: { member, read: (sent) => sent },
+});
+
+/** What is known of the member at this path in a body. */
+export function readOnlyAt({ members, inside }: ReadOnlyMembers, path: readonly PropertyKey[]) {
+  const [first, index, inner] = path;
+  if (path.length === 1) return own(members, first);
+  return path.length === 3 && typeof index === 'number' ? own(own(inside, first) ?? {}, inner) : undefined;
+}
+
+/** Bodies may have members such as `constructor`. */
+function own<T>(record: Readonly<Record<string, T>>, name: PropertyKey | undefined): T | undefined {
+  return typeof name === 'string' && Object.hasOwn(record, name) ? record[name] : undefined;
+}

@@ -1,0 +1,38 @@
+/** Starts that fail for a reason which the user can change: one line that names the setting, and no stack trace. */
+
+export class CannotStart extends Error {
+  override readonly name = 'CannotStart';
+}
+
+/** @returns the text of the error that Node or the system gave, such as EADDRINUSE */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+interface Address {
+  host: string;
+  port: number;
+  /** The variables that they are set by. */
+  names: { host: string; port: string };
+}
+
+/** What to throw when a server could not listen: names the setting if it is to blame. */
+export function cannotListen(error: unknown, { host, port, names }: Address): unknown {
+  const code = codeOf(error);
+  const fail = (message: string) => new CannotStart(`${message} (${code})`, { cause: error });
+  switch (code) {
+    case 'EADDRINUSE':
+      return fail(`${names.port}: port ${port} of ${host} is in use by another process`);
+    case 'EACCES':
+    case 'EPERM':
+      return fail(`${names.port}: this user may not listen on port ${port}`);
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return fail(`${names.host}: "${host}" is not an address of this machine`);
+    default:
+      return error;
+  }
+}

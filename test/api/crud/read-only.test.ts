@@ -1,0 +1,142 @@
+/** What an update may send back of a resource; the life of each family is in test/api/life. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { makeCertificate } from '../../../dev/fixtures/x509.ts';
+import { newId } from '../../../src/resources/definition/id.ts';
+import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
+import { atEnd, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+const withId = z.looseObject({ id: z.string() });
+
+async function certificate(): Promise<string> {
+  const { pem, keyPem } = await makeCertificate({});
+  const made = await admin.post('/tls_certificates', { certificate_pem: pem, private_key_pem: keyPem });
+  return made.as(withId).id;
+}
+
+let count = 0;
+async function domain(more: object = {}) {
+  const made = await admin.post('/reserved_domains', { domain: `d${++count}.example.com`, ...more });
+  const view = made.as(reservedDomain.view);
+  return { view, address: `/reserved_domains/${view.id}` };
+}
+
+describe('a Ref', () => {
+  test('may stand beside the id that changes what it shows', async () => {
+    const { view, address } = await domain({ certificate_id: await certificate() });
+    const other = await certificate();
+    const changed = (await admin.patch(address, { ...view, certificate_id: other })).as(reservedDomain.view);
+    expect(changed.certificate?.id).toBe(other);
+  });
+
+  test('does not set what it shows', async () => {
+    const { view, address } = await domain();
+    const id = await certificate();
+    const { error } = await admin.patch(address, { certificate: { id, uri: 'x' } });
+    expect(error.details['/certificate']).toBe('shows certificate_id; set that');
+    expect((await admin.get(address)).as(reservedDomain.view)).toEqual(view);
+  });
+});
+
+describe('what was sent back', () => {
+  test('is held against what is stored when the change is made, not before', async () => {
+    const { address, view } = await domain();
+    const other = await heldTransaction(api.databaseUrl);
+    atEnd(() => other.rollback().catch(() => {}));
+    await other.query('update reserved_domains set certificate_id = $2 where id = $1', [view.id, newId('cert')]);
+    const answer = admin.patch(address, { ...view, description: 'changed' });
+    await untilWaiting(api, 1);
+    await other.commit();
+    expect((await answer).error.details['/certificate']).toBe('shows certificate_id; set that');
+    expect((await admin.get(address)).as(reservedDomain.view).description).toBeNull();
+  });
+
+  test('is looked at after If-Match, and after whether the resource exists', async () => {
+    const { address } = await domain();
+    const other = { uri: 'another' };
+    expect((await admin.patch(address, other, { 'if-match': '"7"' })).status).toBe(412);
+    expect((await admin.patch(`/reserved_domains/${newId('rd')}`, other)).status).toBe(404);
+    expect((await admin.patch(address, other, { 'if-match': '"1"' })).error.details['/uri']).toBe(
+      'is set by the service',
+    );
+  });
+
+  test('is named in full, however much of it differs', async () => {
+    const { address } = await domain({ region: 'eu' });
+    const { error } = await admin.patch(address, {
+      region: 'us',
+      domain: 'x.example.com',
+      cname_target: 'x',
+      uri: 'x',
+    });
+    const { request_id: _, ...details } = error.details;
+    expect(details).toEqual({
+      '/region': 'cannot be changed',
+      '/domain': 'cannot be changed',
+      '/cname_target': 'is set by the service',
+      '/uri': 'is set by the service',
+    });
+  });
+
+  test('may be spelt as in a create', async () => {
+    const { address, view } = await domain({ region: 'eu' });
+    const spelt = { domain: view.domain.toUpperCase(), region: 'eu' };
+    expect((await admin.patch(address, spelt)).as(reservedDomain.view)).toEqual(view);
+  });
+});
+
+describe('the secret that the answer to a create has shown', () => {
+  test.each([
+    ['/credentials', 'token', {}],
+    ['/api_keys', 'token', {}],
+    ['/event_destinations', 'signing_secret', { target: { webhook: { url: 'https://hooks.example.com' } } }],
+  ])('of %s may be sent back, and no other', async (path, name, body) => {
+    const [one, other] = [await admin.post(path, body), await admin.post(path, body)].map((made) => made.as(withId));
+    const address = `${path}/${one?.id}`;
+    expect((await admin.patch(address, { [name]: one?.[name] })).as(withId)).toMatchObject({ [name]: null });
+    for (const wrong of [other?.[name], 'x', 7]) {
+      expect((await admin.patch(address, { [name]: wrong })).error.details).toHaveProperty([`/${name}`]);
+    }
+  });
+});
+
+describe('a rule set', () => {
+  async function policy() {
+    const { id } = (await admin.post('/ip_policies', {})).as(withId);
+    const address = `/ip_policies/${id}/rules`;
+    const rules = ['10.0.0.0/8', '192.0.2.0/24'].map((cidr) => ({ cidr, action: 'allow' }));
+    const set = z.looseObject({ ip_policy_rules: z.array(withId) });
+    const view = (await admin.put(address, { rules })).as(set);
+    return { address, view, rules: view.ip_policy_rules, read: async () => (await admin.get(address)).as(set) };
+  }
+
+  test('may be put as it is read, under the name of either', async () => {
+    const { address, view, rules, read } = await policy();
+    expect((await admin.put(address, { rules })).status).toBe(200);
+    expect((await admin.put(address, view)).status).toBe(200);
+    expect(await read()).toEqual(view);
+  });
+
+  test('may be changed among what is sent back', async () => {
+    const { address, rules, read } = await policy();
+    const [first] = rules;
+    expect((await admin.put(address, { rules: [{ ...first, action: 'deny' }] })).status).toBe(200);
+    expect((await read()).ip_policy_rules).toEqual([{ ...first, action: 'deny' }]);
+  });
+
+  test('refuses the id of another rule, and any for a new one, by its place', async () => {
+    const { address, view, rules, read } = await policy();
+    const [first, second] = rules;
+    const swapped = await admin.put(address, { rules: [{ ...first, id: second?.id }, second] });
+    expect(swapped.error.details['/rules/0/id']).toBe('is set by the service');
+    const moved = await admin.put(address, { rules: [first, { ...second, cidr: '198.51.100.0/24' }] });
+    expect(moved.error.details).toHaveProperty(['/rules/1/id']);
+    const shown = await admin.put(address, { ...view, ip_policy_rules: [first] });
+    expect(shown.error.details['/ip_policy_rules']).toBe('shows rules; set that');
+    expect(await read()).toEqual(view);
+    const fresh = { cidr: '198.51.100.0/24', action: 'deny', id: null, uri: '' };
+    expect((await admin.put(address, { rules: [...rules, fresh] })).status).toBe(200);
+  });
+});

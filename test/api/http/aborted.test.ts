@@ -1,0 +1,71 @@
+import { connect, type Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ADMIN_KEY, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const api = await startTestApi();
+const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
+
+const line = z.looseObject({ level: z.number(), request_id: z.string().optional() });
+const logged = (id: string) =>
+  api.logs.map((text) => line.parse(JSON.parse(text))).filter(({ request_id }) => request_id === id);
+
+/** The counter of aborted requests of a route; 0 before the first. */
+async function aborted(method: string, route: string): Promise<number> {
+  const { text } = await api.anonymous.get('/metrics');
+  const start = `http_requests_aborted_total{method="${method}",route="${route}"} `;
+  return Number(
+    text
+      .split('\n')
+      .find((each) => each.startsWith(start))
+      ?.slice(start.length) ?? 0,
+  );
+}
+
+function open(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(address.port), address.hostname, () => resolve(socket));
+    socket.on('error', () => undefined);
+  });
+}
+
+const head = (request: string, id: string, ...more: string[]) =>
+  [`${request} HTTP/1.1`, 'host: a', `authorization: Bearer ${ADMIN_KEY}`, `x-request-id: ${id}`, ...more, '', ''].join(
+    '\r\n',
+  );
+
+async function expectAborted(id: string, method: string, route: string, before: number): Promise<void> {
+  await vi.waitFor(() => expect(logged(id)).not.toEqual([]), { timeout: 10_000 });
+  expect(logged(id)).toMatchObject([{ level: 30, msg: 'request', method, route, status: 499, aborted: true }]);
+  expect(await aborted(method, route)).toBe(before + 1);
+}
+
+test('a client that goes away in the middle of its body leaves one access line, and no failure of the database', async () => {
+  const before = await aborted('POST', '/ip_policies');
+  const socket = await open();
+  const type = 'content-type: application/json';
+  socket.write(`${head('POST /ip_policies', 'upload-1', type, 'content-length: 900')}{"desc`);
+  // Whatever has arrived of a body is in flight.
+  await vi.waitFor(async () => {
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight [1-9]/m);
+  });
+  socket.resetAndDestroy();
+  await expectAborted('upload-1', 'POST', '/ip_policies', before);
+});
+
+test('a client that goes away while its request is handled leaves one access line', async () => {
+  const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const before = await aborted('DELETE', '/ip_policies/{id}');
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  const socket = await open();
+  socket.write(head(`DELETE /ip_policies/${id}`, 'handled-1'));
+  await untilWaiting(api, 1);
+  socket.resetAndDestroy();
+  await expectAborted('handled-1', 'DELETE', '/ip_policies/{id}', before);
+  await held.commit();
+  // It takes effect all the same.
+  await vi.waitFor(async () => expect((await api.admin.get(`/ip_policies/${id}`)).status).toBe(404));
+  expect(logged('handled-1')).toHaveLength(1);
+});

@@ -1,0 +1,117 @@
+/** The API in a process of its own, and sockets that talk to it without manners. */
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Child, Exit } from '../../../dev/processes/child-process.ts';
+import { untilAnswering } from '../../../dev/processes/program.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { freePort } from '../../../src/postgres/ports.ts';
+import { removeFolder, startOnDatabase } from '../faults/api-process.ts';
+import { ADMIN_KEY, atEnd, emptyDatabase } from '../harness.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'api-child-'));
+atEnd(removeFolder(folder));
+
+export interface ApiChild {
+  child: Child;
+  port: number;
+  url: string;
+  databaseUrl: string;
+  /** Its log so far. */
+  log(): Promise<LogLine[]>;
+  /** Returns when it has exited, whoever told it to. */
+  ended(timeoutMs?: number): Promise<Exit>;
+}
+
+const logLine = z.looseObject({ level: z.number(), msg: z.string().default('') });
+type LogLine = z.output<typeof logLine>;
+
+let started = 0;
+
+/** @param descriptors most files and sockets that it may have open */
+export async function startApiChild(env: Record<string, string> = {}, descriptors?: number): Promise<ApiChild> {
+  const [databaseUrl, port] = await Promise.all([emptyDatabase(), freePort()]);
+  const child = startOnDatabase(['api', '--port', String(port)], {
+    folder,
+    name: `api-${++started}`,
+    databaseUrl,
+    apiKey: ADMIN_KEY,
+    env: { RATE_LIMIT_UNAUTHENTICATED: '0', ...env },
+    ...(descriptors === undefined ? {} : { descriptors }),
+  });
+  atEnd(() => child.stop({ signal: 'SIGKILL' }));
+  const url = `http://127.0.0.1:${port}`;
+  await untilAnswering(child, `${url}/readyz`);
+  return {
+    child,
+    port,
+    url,
+    databaseUrl,
+    log: async () => (await readFile(child.logFile, 'utf8')).split('\n').flatMap(parseLine),
+    ended: (timeoutMs = 60_000) => waitFor(`${child.name} to exit`, () => child.exit(), { timeoutMs }),
+  };
+}
+
+function parseLine(line: string): LogLine[] {
+  return line.startsWith('{') ? [logLine.parse(JSON.parse(line))] : [];
+}
+
+/** A connection to it, and everything that comes back. */
+export interface Peer {
+  socket: Socket;
+  received(): string;
+  /** Undefined while it is open. */
+  end(): 'closed' | 'reset' | undefined;
+  /** Returns when what has been received matches. */
+  until(pattern: RegExp): Promise<string>;
+  untilEnded(): Promise<'closed' | 'reset'>;
+}
+
+/** Returns when it is open; throws when it is refused. @param from a loopback address */
+export async function open(
+  { port, halfOpen = false }: { port: number; halfOpen?: boolean },
+  from?: string,
+): Promise<Peer> {
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    allowHalfOpen: halfOpen,
+    ...(from === undefined ? {} : { localAddress: from }),
+  });
+  let received = '';
+  let end: 'closed' | 'reset' | undefined;
+  socket.setEncoding('latin1').on('data', (part) => {
+    received += String(part);
+  });
+  const isOpen = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    socket.on('error', () => {
+      end = 'reset';
+      resolve(false);
+    });
+    socket.once('close', () => {
+      end ??= 'closed';
+    });
+  });
+  if (!isOpen) throw new Error('the connection was refused');
+  atEnd(async () => void socket.destroy());
+  return {
+    socket,
+    received: () => received,
+    end: () => end,
+    until: (pattern) => waitFor(`${pattern}`, () => pattern.exec(received)?.[0], { intervalMs: 5 }),
+    untilEnded: () => waitFor('the end of a connection', () => end, { intervalMs: 5, timeoutMs: 60_000 }),
+  };
+}
+
+/** The text of a request. */
+export function request(
+  path: string,
+  { method = 'GET', headers = {} as Record<string, string>, body = '' } = {},
+): string {
+  const all = { host: 'tunnels.test', authorization: `Bearer ${ADMIN_KEY}`, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+}

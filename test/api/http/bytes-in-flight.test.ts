@@ -1,0 +1,146 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
+import { type Caller, startTestApi } from '../harness.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Above what the kernel takes of an answer that nobody reads. */
+const LIMIT = 8 * MIB;
+
+const api = await startTestApi({
+  bytesInFlight: { perKey: LIMIT, perOwner: 2 * LIMIT, inAll: 3 * LIMIT },
+  timeouts: { request: 0, connection: 0 },
+  bodyLimit: 4 * MIB,
+});
+const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
+
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await vi.waitFor(async () => expect(await inFlight()).toBe(0), { timeout: 10_000 });
+});
+
+/** Sends that, and reads nothing. */
+function send(bytes: string, to = address): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(to.port), to.hostname, () => {
+      socket.pause();
+      socket.write(bytes, () => resolve(socket));
+    });
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+  });
+}
+
+const upload = ({ key }: Caller, ...headers: string[]) =>
+  [
+    'POST /ip_policies HTTP/1.1',
+    'host: a',
+    `authorization: Bearer ${key}`,
+    'content-type: application/json',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
+
+/** An upload that stalls one byte before its end. */
+const stalled = (who: Caller, size = 2 * MIB) =>
+  send(`${upload(who, `content-length: ${size}`)}${'x'.repeat(size - 1)}`);
+
+async function inFlight(): Promise<number> {
+  const { text } = await api.anonymous.get('/metrics');
+  // The answer with the metrics is none yet while they are made.
+  return Number(/^http_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
+}
+
+const untilInFlight = (bytes: number) =>
+  vi.waitFor(async () => expect(await inFlight()).toBeGreaterThanOrEqual(bytes), { timeout: 20_000 });
+
+test('a key that holds all it may is refused, which no other key feels, not even of the same owner', async () => {
+  const [one, other] = [await api.newBot(), await api.newBot()];
+  const second = await api.newKey(one.id);
+  for (let n = 0; n < 4; n++) await stalled(one);
+  await untilInFlight(LIMIT - 2 * MIB);
+  const refused = await one.get('/ip_policies');
+  expect(refused.error).toMatchObject({ error_code: 'RATE_LIMITED', msg: expect.stringContaining('in flight') });
+  expect(refused.headers['retry-after']).toBe('1');
+  for (const caller of [second, other]) expect((await caller.get('/ip_policies')).status).toBe(200);
+});
+
+test('more keys do not let an owner hold more', async () => {
+  const one = await api.newBot();
+  const keys = [one, await api.newKey(one.id), await api.newKey(one.id)];
+  for (const key of keys) for (let n = 0; n < 3; n++) await stalled(key);
+  await untilInFlight(2 * LIMIT - 2 * MIB);
+  for (const key of keys) expect((await key.get('/ip_policies')).status).toBe(429);
+  expect((await (await api.newBot()).get('/ip_policies')).status).toBe(200);
+});
+
+test('beyond what all may hold, everybody is refused until there is room, and a probe never', async () => {
+  const bots = await Promise.all(Array.from({ length: 4 }, () => api.newBot()));
+  for (const bot of bots) for (let n = 0; n < 3; n++) await stalled(bot);
+  await untilInFlight(3 * LIMIT - 2 * MIB);
+  const refused = await api.admin.get('/ip_policies');
+  expect(refused.error).toMatchObject({ error_code: 'UNAVAILABLE', status_code: 503 });
+  expect(refused.headers['retry-after']).toBe('1');
+  expect((await api.anonymous.get('/healthz')).status).toBe(200);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await vi.waitFor(async () => expect((await api.admin.get('/ip_policies')).status).toBe(200), { timeout: 10_000 });
+});
+
+test('a body in single bytes counts for what it holds', async () => {
+  const bot = await api.newBot();
+  const bytes = 24 * KIB;
+  for (let n = 0; n < 2; n++) await send(upload(bot, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(bytes));
+  await vi.waitFor(async () => expect((await bot.get('/ip_policies')).status).toBe(429), { timeout: 20_000 });
+});
+
+test('strangers hold as much as a key, and nothing is held for those who need one', async () => {
+  await send('GET /ip_policies HTTP/1.1\r\nhost: a\r\n\r\n');
+  const stranger = upload(api.anonymous, 'content-length: 900').replace('/ip_policies', '/nothing');
+  await send(`${stranger}{`);
+  await untilInFlight(1);
+  expect(await inFlight()).toBeLessThan(KIB);
+});
+
+test('answers that nobody reads are held up to the limit; then reads are refused, and changes answered', async () => {
+  const bot = await api.newBot();
+  const body = '\u0001'.repeat(64 * KIB);
+  const backend = (await bot.post('/backends/http_response', { body })).as(httpResponseBackend.view);
+  const path = `/backends/http_response/${backend.id}`;
+  const get = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${bot.key}\r\n\r\n`;
+  // Pipelined: the kernel holds part of what nobody reads, and the process as much as it may.
+  for (let n = 0; n < 40; n++) await send(get.repeat(40));
+  await vi.waitFor(async () => expect((await bot.get(path)).status).toBe(429), { timeout: 30_000 });
+  expect(await inFlight()).toBeLessThan(LIMIT + MIB);
+  expect((await api.admin.get(path)).as(httpResponseBackend.view).body).toBe(body);
+});
+
+test('an answer larger than the limit is sent while there is no other', async () => {
+  const small = await startTestApi({ bytesInFlight: { perKey: 100 * KIB } });
+  const body = 'x'.repeat(60 * KIB);
+  for (let n = 0; n < 3; n++) await small.admin.post('/backends/http_response', { body });
+  const list = await small.admin.get('/backends/http_response');
+  expect(list.status).toBe(200);
+  expect(list.text.length).toBeGreaterThan(100 * KIB);
+});
+
+test('whoever does not read an answer in time is cut, which the log and the metrics say', async () => {
+  const strict = await startTestApi({ timeouts: { send: 200 } });
+  const at = new URL(await strict.app.listen({ port: 0, host: '127.0.0.1' }));
+  const body = '\u0001'.repeat(64 * KIB);
+  const backend = (await strict.admin.post('/backends/http_response', { body })).as(httpResponseBackend.view);
+  const get = `GET /backends/http_response/${backend.id} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${strict.admin.key}\r\nx-request-id: unread\r\n\r\n`;
+  await send(get.repeat(60), at);
+  await vi.waitFor(
+    async () => expect((await strict.anonymous.get('/metrics')).text).toMatch(/^http_answers_cut_total [1-9]/m),
+    { timeout: 20_000 },
+  );
+  const lines = () => strict.logs.filter((line) => line.includes('"unread"'));
+  expect(lines().some((line) => line.includes('did not read its answer in time'))).toBe(true);
+  await vi.waitFor(async () => {
+    expect(lines().some((line) => line.includes('"aborted":true'))).toBe(true);
+    expect((await strict.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight 0$/m);
+  });
+});

@@ -1,0 +1,90 @@
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { errorBody } from '../../../src/resources/definition/errors.ts';
+import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
+import { eventSource, eventSubscription } from '../../../src/resources/event-subscription.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ADMIN_KEY, startTestApi } from '../harness.ts';
+
+const api = await startTestApi({ baseUrl: undefined });
+const { admin } = api;
+const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
+
+/** What comes back for these bytes until the server closes the connection. */
+function exchange(bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let got = '';
+    const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
+    socket.setEncoding('utf8');
+    socket.on('data', (text: string) => {
+      got += text;
+    });
+    socket.on('error', reject).on('close', () => resolve(got));
+  });
+}
+
+const stored = async () =>
+  JSON.stringify([
+    await api.rows('select payload from events'),
+    await api.rows('select body from idempotency_keys'),
+    await api.rows('select * from resource_references'),
+  ]);
+
+test.each(['/ip_policies', '/healthz', '/openapi.json'])('two Host headers are 400 at %s', async (path) => {
+  const key = `authorization: Bearer ${ADMIN_KEY}`;
+  const got = await exchange(`GET ${path} HTTP/1.1\r\nhost: a\r\nHOST: b\r\n${key}\r\nconnection: close\r\n\r\n`);
+  const [head = '', body = ''] = got.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1.1 400 /);
+  expect(errorBody.parse(JSON.parse(body)).details.Host).toBe('must be given only once');
+});
+
+test('what a request calls the server is in its answer, and nowhere else', async () => {
+  const forged = (more = {}) => ({ host: 'forged.example', ...more });
+  const key = { 'idempotency-key': 'forged-1' };
+  const first = await admin.post('/ip_policies', {}, forged(key));
+  const policy = first.as(ipPolicy.view);
+  expect(policy.uri).toBe(`http://forged.example/ip_policies/${policy.id}`);
+  await admin.patch(`/ip_policies/${policy.id}`, { description: 'x' }, forged());
+  const rules = { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] };
+  await admin.put(`/ip_policies/${policy.id}/rules`, rules, forged());
+  const body = { type: 'http', ip_policy_ids: [policy.id] };
+  const made = await admin.post('/endpoint_configurations', body, forged({ 'idempotency-key': 'forged-2' }));
+  const configuration = made.as(endpointConfiguration.view);
+  const subscription = (await admin.post('/event_subscriptions', {}, forged())).as(eventSubscription.view);
+  const sources = `/event_subscriptions/${subscription.id}/sources`;
+  const type = { type: 'ip_policy_created.v0' };
+  await admin.post(sources, type, forged({ 'idempotency-key': 'forged-3' }));
+  expect(await stored()).not.toContain('forged');
+
+  // A replay names the server as its own request does.
+  const again = await admin.post('/ip_policies', {}, { host: 'other.example', ...key });
+  expect(again.headers['idempotency-replayed']).toBe('true');
+  expect(again.text).toBe(first.text.replaceAll('forged.example', 'other.example'));
+  expect(again.headers.location).toBe(`http://other.example/ip_policies/${policy.id}`);
+  const replayed = await admin.post('/endpoint_configurations', body, {
+    host: 'other.example',
+    'idempotency-key': 'forged-2',
+  });
+  expect(replayed.text).toBe(made.text.replaceAll('forged.example', 'other.example'));
+  expect(replayed.text).toContain(`http://other.example/ip_policies/${policy.id}`);
+  const source = await admin.post(sources, type, { host: 'other.example', 'idempotency-key': 'forged-3' });
+  expect(source.as(eventSource).uri).toMatch(/^http:\/\/other\.example\//);
+  expect(source.headers.location).toBe(source.as(eventSource).uri);
+
+  await admin.delete(`/endpoint_configurations/${configuration.id}`, forged());
+  await admin.delete(`/ip_policies/${policy.id}`, forged());
+  expect(await stored()).not.toContain('forged');
+  const text = "select payload->>'uri' as uri from events where type = 'ip_policy_deleted.v0'";
+  expect(z.array(z.object({ uri: z.string() })).parse(await api.rows(text))).toEqual([
+    { uri: `/ip_policies/${policy.id}` },
+  ]);
+});
+
+test('only links are completed in a replay, not what looks like one', async () => {
+  const headers = { uri: '/x', id: '/y' };
+  const send = () => admin.post('/backends/http_response', { headers }, { host: 'a', 'idempotency-key': 'links' });
+  const first = await send();
+  expect(first.status).toBe(201);
+  expect((await send()).text).toBe(first.text);
+});

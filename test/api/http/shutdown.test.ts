@@ -1,0 +1,199 @@
+/** How the process ends: with manners towards those who have some, and in time whatever the others do. */
+import Fastify from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { addShutdown, SHUTDOWN } from '../../../src/api/http/shutdown.ts';
+import { atEnd, heldTransaction } from '../harness.ts';
+import { type ApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
+
+const CLEAN = { code: 0, signal: null };
+
+const stopping = (api: ApiChild) =>
+  waitFor('the stop to begin', async () => (await api.log()).some(({ msg }) => msg === 'stopping'), { intervalMs: 5 });
+
+const cuts = async (api: ApiChild) => (await api.log()).filter(({ msg }) => msg.includes('cutting the connections'));
+
+/** Keeps a connection from being looked after: one with an answer waits for the next request. */
+async function answered(api: ApiChild): Promise<Peer> {
+  const peer = await open(api);
+  peer.socket.write(request('/healthz'));
+  await peer.until(/"ok"/);
+  return peer;
+}
+
+describe('SIGTERM ends the process', () => {
+  test('at once when nothing is under way, whatever is open', async () => {
+    const api = await startApiChild();
+    const silent = await open(api);
+    const idle = await answered(api);
+    api.child.kill('SIGTERM');
+    expect(await api.ended()).toEqual(CLEAN);
+    expect(await silent.untilEnded()).toBe('closed');
+    expect(await idle.untilEnded()).toBe('closed');
+    expect(silent.received()).toBe('');
+    expect(await cuts(api)).toEqual([]);
+  });
+
+  test('at the deadline, when connections never come to an end', async () => {
+    const api = await startApiChild({ SHUTDOWN_TIMEOUT: '4s' });
+    const half = await open(api);
+    half.socket.write('GET /healthz HTTP/1.1\r\nHo');
+    const trickled = await open(api);
+    trickled.socket.write('GET /healthz HTTP/1.1\r\n');
+    const timer = setInterval(() => trickled.socket.writable && trickled.socket.write('x: y\r\n'), 50);
+    const unfinished = await open(api);
+    const headers = { 'content-type': 'application/json', 'content-length': '100' };
+    unfinished.socket.write(request('/ip_policies', { method: 'POST', headers, body: '{' }));
+    await answered(api);
+    api.child.kill('SIGTERM');
+    expect(await api.ended()).toEqual(CLEAN);
+    clearInterval(timer);
+    for (const peer of [half, trickled, unfinished]) await peer.untilEnded();
+    expect(await cuts(api)).toMatchObject([{ level: 40, connections: 3 }]);
+  });
+
+  test('at the deadline, when the database hangs', async () => {
+    const api = await startApiChild({ SHUTDOWN_TIMEOUT: '3s' });
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policies');
+    const hanging = await open(api);
+    hanging.socket.write(request('/ip_policies'));
+    await waitFor('the statement', async () => {
+      const waiting = await held.query(
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return waiting.rows.length > 0;
+    });
+    api.child.kill('SIGTERM');
+    expect(await api.ended()).toEqual(CLEAN);
+    await held.commit();
+  });
+
+  test('at the second signal', async () => {
+    const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    api.child.kill('SIGTERM');
+    await stopping(api);
+    api.child.kill('SIGTERM');
+    expect(await api.ended()).toEqual({ code: 1, signal: null });
+  });
+});
+
+describe('from the signal on', () => {
+  test('readiness fails, everything else is served, and each answer ends its connection', async () => {
+    const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    const [before, other] = [await answered(api), await answered(api)];
+    api.child.kill('SIGTERM');
+    await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
+    before.socket.write(request('/ip_policies'));
+    expect(await before.untilEnded()).toBe('closed');
+    const answer = before.received().split('HTTP/1.1 ')[2];
+    expect(answer).toMatch(/^200 OK\r\n/);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+    expect((await fetch(`${api.url}/healthz`)).headers.get('connection')).toBe('close');
+    expect(other.end()).toBeUndefined();
+    api.child.kill('SIGTERM');
+    await api.ended();
+  });
+
+  test('no request is lost of clients that send one after the other', async () => {
+    const api = await startApiChild();
+    let answers = 0;
+    const failures: unknown[] = [];
+    /** On one connection as long as the server keeps it, as a client with keep-alive does. */
+    const worker = async () => {
+      for (;;) {
+        const peer = await open(api).catch(() => undefined);
+        if (!peer) return;
+        for (let n = 1; ; n++) {
+          peer.socket.write(request('/ip_policies', { method: 'POST', headers: { 'content-length': '0' } }));
+          const complete = () => peer.received().split('"metadata":null}').length - 1 >= n;
+          await waitFor('an answer', () => complete() || peer.end() !== undefined, { intervalMs: 1 });
+          if (!complete()) {
+            // A connection that was opened at the last moment, and never accepted, has lost nothing either.
+            if (n > 1) failures.push(peer.end());
+            break;
+          }
+          answers++;
+          if (/connection: close/i.test(peer.received())) break;
+        }
+      }
+    };
+    const workers = Array.from({ length: 8 }, worker);
+    await waitFor('answers', () => answers > 50);
+    api.child.kill('SIGTERM');
+    await Promise.all(workers);
+    expect(failures).toEqual([]);
+    expect(await api.ended()).toEqual(CLEAN);
+  });
+});
+
+describe('while the server closes', () => {
+  const LARGE = Buffer.alloc(40_000_000, 'x');
+
+  /** The shutdown alone, around routes of our own. */
+  async function start(quietMs: number) {
+    const handled: string[] = [];
+    const app = Fastify({ forceCloseConnections: false, return503OnClosing: false });
+    addShutdown(app, { ...SHUTDOWN, quietMs });
+    app.get('/small', async () => {
+      handled.push('/small');
+      return 'small';
+    });
+    app.get('/large', async () => LARGE);
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    atEnd(() => app.close());
+    return { app, handled, port: Number(new URL(app.listeningOrigin).port) };
+  }
+
+  test('an answer is sent to its last byte, however slowly it is read', async () => {
+    const { app, port } = await start(0);
+    const slow = await open({ port });
+    slow.socket.write(request('/large'));
+    await slow.until(/\r\n\r\nx/);
+    slow.socket.pause();
+    const closed = app.close();
+    await untilRefused(port);
+    expect(slow.received().length).toBeLessThan(LARGE.length);
+    slow.socket.resume();
+    expect(await slow.untilEnded()).toBe('closed');
+    expect(slow.received().length - slow.received().indexOf('\r\n\r\n') - 4).toBe(LARGE.length);
+    await closed;
+  });
+
+  test('a request on a connection that was used a moment ago is answered, and ends it', async () => {
+    const { app, port } = await start(60_000);
+    const [used, fresh] = [await open({ port }), await open({ port })];
+    used.socket.write(request('/small'));
+    await used.until(/small$/);
+    const closed = app.close();
+    await untilRefused(port);
+    for (const peer of [used, fresh]) {
+      peer.socket.write(request('/small'));
+      expect(await peer.untilEnded()).toBe('closed');
+      expect(peer.received()).toMatch(/connection: close\r\n[\s\S]*small$/i);
+    }
+    await closed;
+  });
+
+  test('a request on a connection that is closed already does not take effect', async () => {
+    const { app, port, handled } = await start(0);
+    const late = await open({ port, halfOpen: true });
+    late.socket.write(request('/small'));
+    await late.until(/small$/);
+    const closed = app.close();
+    await new Promise((ended) => late.socket.once('end', ended));
+    late.socket.write(request('/small'));
+    await closed;
+    expect(handled).toEqual(['/small']);
+    expect(late.received()).toMatch(/small$/);
+  });
+});
+
+/** Nobody listens any more, so connections are being closed. */
+const untilRefused = (port: number) =>
+  waitFor('a refused connection', () =>
+    open({ port }).then(
+      ({ socket }) => void socket.destroy(),
+      () => true,
+    ),
+  );

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { createTurns } from '../../../src/api/http/turns.ts';
+
+const settled = () => new Promise((turn) => setImmediate(turn));
+
+test('turns are taken in order, so many at once of each name', async () => {
+  const turns = createTurns(2);
+  const log: string[] = [];
+  const ends = new Map<string, () => void>();
+  const take = (name: string, who: string) =>
+    void turns.take(name).then((end) => {
+      log.push(who);
+      ends.set(who, end);
+    });
+  for (const who of ['a1', 'a2', 'a3', 'a4']) take('a', who);
+  take('b', 'b1');
+  await settled();
+  expect(log).toEqual(['a1', 'a2', 'b1']);
+  ends.get('b1')?.();
+  ends.get('a2')?.();
+  await settled();
+  expect(log).toEqual(['a1', 'a2', 'b1', 'a3']);
+  ends.get('a1')?.();
+  ends.get('a3')?.();
+  ends.get('a4')?.();
+  await settled();
+  expect(log).toEqual(['a1', 'a2', 'b1', 'a3', 'a4']);
+  ends.get('a4')?.();
+  // As if it had never been used.
+  for (const who of ['a5', 'a6', 'a7']) take('a', who);
+  await settled();
+  expect(log.slice(5)).toEqual(['a5', 'a6']);
+});

@@ -1,0 +1,204 @@
+/**
+ * What a declarative client does with a resource of each family in its life, and what makes such a client plan a change
+ * for ever: an answer that differs from what was sent, and a change that none was.
+ */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
+import { createSample } from '../../../dev/fixtures/samples.ts';
+import { takesNull, withoutNone } from '../../../src/resources/definition/none.ts';
+import { idsOf } from '../../../src/resources/definition/reference.ts';
+import { type Field, isShown, type Resource } from '../../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
+import { timeOf } from '../../../src/resources/formats/text.ts';
+import { startTestApi } from '../harness.ts';
+import { anotherThan, deleteTwice, type Json, observer, SPELLINGS } from './observer.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+const { read, expectNoChange, expectChange, expectRefused } = observer(api);
+const values = await sampleValues();
+const post = async (path: string, body: object) => (await admin.post(path, body)).as(z.looseObject({ id: z.string() }));
+
+let count = 0;
+/** A new resource and its address. */
+async function sample(family: Resource, which: 'least' | 'full') {
+  const made = await createSample(post, family, which, ++count, values);
+  return { ...made, address: `${made.path}/${made.made.id}` };
+}
+
+const fieldsOf = (family: Resource) => Object.entries(family.fields);
+const shownAs = (name: string, { as = name }: Field) => as;
+/** What a request says, as responses show it. */
+const expected = ({ as, initial }: Field, sent: unknown) => (as === undefined ? (sent ?? initial) : idsOf(sent));
+const shown = (name: string, field: Field, view: Json) => {
+  const value = view[shownAs(name, field)];
+  if (field.as === undefined) return value;
+  const refs = z.array(z.object({ id: z.string() }));
+  return refs.parse(Array.isArray(value) ? value : [value].filter(Boolean)).map(({ id }) => id);
+};
+
+/**
+ * Where GET shows something else than what was sent: the addresses of the sources of a subscription, and secrets, which
+ * are never shown again.
+ */
+const SHOWN_OTHERWISE = ['event_subscription.sources', 'event_destination.signing_secret'];
+
+/** Values of fields that samples cannot have: what only an update sets, and what excludes something else. */
+const MORE: Readonly<Record<string, () => Promise<Json>>> = {
+  async reserved_domain() {
+    const configuration = async (type: string) => (await post('/endpoint_configurations', { type })).id;
+    return {
+      certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+      http_endpoint_configuration_id: await configuration('http'),
+      https_endpoint_configuration_id: await configuration('https'),
+    };
+  },
+};
+
+/** Ids, enums and dates: fields for which "" is none, as the OpenAPI document has them. */
+function isIdEnumOrDate({ input }: Field): boolean {
+  const { data } = scalar.safeParse(z.toJSONSchema(withoutNone(input), { io: 'input', unrepresentable: 'any' }));
+  if (!data) return false;
+  return (
+    data.enum !== undefined || /^\^\(\w+(\|\w+)*\)_/.test(data.pattern ?? '') || data['x-form']?.format !== undefined
+  );
+}
+const scalar = z.object({
+  enum: z.array(z.unknown()).optional(),
+  pattern: z.string().optional(),
+  'x-form': z.object({ format: z.string().optional() }).optional(),
+});
+
+const isText = ({ input }: Field) => input.safeParse('').success;
+
+describe.each(FAMILIES.map((family) => [family.name, family] as const))('the life of a %s', (_, family) => {
+  test('is read as it was sent, by the address and by the id', async () => {
+    const { made, body, path, address } = await sample(family, 'full');
+    const { body: view } = await read(address);
+    for (const [name, field] of fieldsOf(family)) {
+      if (!(name in body) || !isShown(field) || SHOWN_OTHERWISE.includes(`${family.name}.${name}`)) continue;
+      expect(shown(name, field, view), name).toEqual(expected(field, body[name]));
+    }
+    const once = fieldsOf(family).flatMap(([name, { storage }]) => (storage === 'none' ? [[name, null]] : []));
+    expect({ ...made, ...Object.fromEntries(once.filter(([name]) => String(name) in view)) }).toEqual(view);
+    expect((await read(`${path}/${made.id}`)).body).toEqual(view);
+  });
+
+  test('does not change when it is sent back, nor when the answer to its creation is', async () => {
+    for (const which of ['least', 'full'] as const) {
+      const { address, made } = await sample(family, which);
+      const { body } = await read(address);
+      await expectNoChange('PATCH', address, made, `${which}, as it was made`);
+      for (const { name, of } of SPELLINGS) await expectNoChange('PATCH', address, of(body), `${which}, ${name}`);
+    }
+  });
+
+  test('takes a change among members that are sent back', async () => {
+    const { address } = await sample(family, 'full');
+    const { body } = await read(address);
+    const after = await expectChange('PATCH', address, { ...body, ...family.samples.change }, 'change');
+    expect(after).toMatchObject(family.samples.change);
+  });
+
+  test('refuses other values of what cannot be set, by name and with the reason', async () => {
+    const { address, body } = await sample(family, 'full');
+    const { body: view } = await read(address);
+    const settable = Object.keys(family.update.shape);
+    const names = [...Object.keys(view), ...Object.keys(body)].filter((name) => !settable.includes(name));
+    for (const name of new Set(names)) {
+      const other = { [name]: anotherThan(view[name] ?? body[name]) };
+      const reason =
+        /^(?:is set by the service|cannot be changed|shows \w+; set that|must equal the "\w+" in the path)$/;
+      await expectRefused('PATCH', address, other, `/${name}`, reason);
+    }
+    const unknown = { nonsense: 1, uri: view.uri };
+    await expectRefused('PATCH', address, unknown, '/nonsense', /^unknown field$/);
+  });
+
+  test('takes each field alone, and again without a change', async () => {
+    for (const [name, field, value] of await updates(family)) {
+      const { address } = await sample(family, 'least');
+      const { body: before } = await read(address);
+      const after = await expectChange('PATCH', address, { [name]: value }, name);
+      if (!SHOWN_OTHERWISE.includes(`${family.name}.${name}`)) {
+        expect(shown(name, field, after), name).toEqual(expected(field, value));
+      }
+      expect(shown(name, field, after), name).not.toEqual(shown(name, field, before));
+      await expectNoChange('PATCH', address, { [name]: value }, `${name} again`);
+    }
+  });
+
+  test('loses each optional field in every way that clients have', async () => {
+    for (const [name, field, value] of await updates(family)) {
+      if (field.onCreate === 'required') continue;
+      const { address } = await sample(family, 'least');
+      const { body: before } = await read(address);
+      await expectNoChange('PATCH', address, {}, `${name} left out`);
+      if (!takesNull(field.input)) {
+        await expectRefused('PATCH', address, { [name]: null }, `/${name}`, /not null$/);
+        continue;
+      }
+      const ways = isIdEnumOrDate(field) ? [null, ''] : [null];
+      for (const none of ways) {
+        await expectChange('PATCH', address, { [name]: value }, name);
+        const after = await expectChange('PATCH', address, { [name]: none }, `${name} as ${JSON.stringify(none)}`);
+        expect(after).toEqual(before);
+        await expectNoChange('PATCH', address, { [name]: none }, `${name} as ${JSON.stringify(none)} again`);
+      }
+      if (!isIdEnumOrDate(field) && isText(field)) {
+        await expectChange('PATCH', address, { [name]: value }, name);
+        expect(await expectChange('PATCH', address, { [name]: '' }, name)).toMatchObject({ [name]: '' });
+      }
+    }
+  });
+
+  test('may be created with none in every field that it can do without', async () => {
+    const least = await sample(family, 'least');
+    const { body: without } = await read(least.address);
+    for (const [name, field] of fieldsOf(family)) {
+      if (field.onCreate === 'required') continue;
+      const ways = field.onCreate === 'derived' || isIdEnumOrDate(field) ? [null, ''] : [null];
+      for (const none of ways) {
+        const samples = { ...family.samples, least: { ...family.samples.least, [name]: none } };
+        const { address } = await sample({ ...family, samples }, 'least');
+        const [left, sent] = [without, (await read(address)).body].map((view) => shown(name, field, view));
+        // Which keys, names and times the service chooses is another thing each time.
+        if (field.onCreate === 'derived' && !field.onUpdate) continue;
+        const isChosen = typeof left === 'string' && timeOf(left) !== undefined;
+        expect(isChosen ? typeof sent : sent, name).toEqual(isChosen ? 'string' : left);
+      }
+    }
+  });
+
+  test('ends once', async () => {
+    const { address } = await sample(family, 'full');
+    await deleteTwice(admin, address);
+    expect((await admin.get(address)).status).toBe(404);
+  });
+});
+
+/** A value for each field that can be updated, other than that of the least sample. */
+async function updates(family: Resource): Promise<[string, Field, unknown][]> {
+  const { body, address } = await sample(family, 'full');
+  // What it has and nobody else may have is free then.
+  await admin.delete(address);
+  const { body: least } = await read((await sample(family, 'least')).address);
+  const known: Json = { ...body, ...family.samples.change, ...(await MORE[family.name]?.()) };
+  return fieldsOf(family).flatMap(([name, field]) => {
+    if (!field.onUpdate) return [];
+    const now = least[shownAs(name, field)];
+    const choices = z.array(z.unknown()).parse(choicesOf(field) ?? [known[name]]);
+    const value = choices.find((each) => JSON.stringify(each) !== JSON.stringify(now) && each !== undefined);
+    // A field with one choice has no other.
+    if (value === undefined && choicesOf(field)?.length === 1) return [];
+    if (value === undefined) throw new Error(`the samples of ${family.name} have no other value of ${name}`);
+    return [[name, field, value] as [string, Field, unknown]];
+  });
+}
+
+function choicesOf({ input }: Field): unknown[] | undefined {
+  const inner = withoutNone(input);
+  if (inner instanceof z.ZodBoolean) return [true, false];
+  return inner instanceof z.ZodEnum ? inner.options : undefined;
+}

@@ -1,0 +1,129 @@
+/**
+ * The same as families.test.ts for what is replaced as a whole: the modules of edges and routes, and rule sets. Each body
+ * is the richest one that a row of conformance sends.
+ */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Step } from '../../../dev/conformance/row.ts';
+import { SECTIONS } from '../../../dev/conformance/sections.ts';
+import { fill } from '../../../dev/fixtures/placeholders.ts';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
+import { readContract } from '../../conformance/coverage.ts';
+import { prepare } from '../../conformance/play.ts';
+import { richest } from '../../conformance/valid-request.ts';
+import { createWorld } from '../../conformance/world.ts';
+import { document } from '../openapi/openapi-check.ts';
+import { anotherThan, deleteTwice, type Json, json, observer, SPELLINGS } from './observer.ts';
+
+const world = await createWorld();
+const { admin } = world.api;
+const { read, expectNoChange, expectChange, expectRefused } = observer(world.api);
+const contract = readContract(document);
+
+/** What can be read where it is put. */
+const REPLACED = OPERATIONS.filter(
+  ({ method, path, body }) =>
+    method === 'PUT' && body !== undefined && OPERATIONS.some((other) => other.method === 'GET' && other.path === path),
+);
+
+describe.each(REPLACED.map((operation) => [operation.path, operation] as const))(
+  'the life of %s',
+  (path, operation) => {
+    const documented = contract.operations.find(({ name }) => name === `PUT ${path}`);
+    if (!documented) throw new Error(`PUT ${path} is not documented`);
+    const canBeDeleted = OPERATIONS.some((other) => other.method === 'DELETE' && other.path === path);
+    const members = Object.entries(
+      z.object({ shape: z.record(z.string(), z.instanceof(z.ZodType)) }).parse(operation.body).shape,
+    );
+
+    /** The request that puts it, where nothing was put yet. */
+    async function ready(): Promise<Step & { body: Json }> {
+      const row = richest(documented as NonNullable<typeof documented>, contract, SECTIONS);
+      const step = fill(row.ask, await prepare(row, world.callers, world.values()));
+      return { ...step, body: json.parse(step.body) };
+    }
+    async function put(): Promise<{ address: string; sent: Json; view: Json }> {
+      const { path: address, body: sent } = await ready();
+      expect((await admin.put(address, sent)).status).toBe(200);
+      return { address, sent, view: (await read(address)).body };
+    }
+
+    test('does not change when it is sent again, or sent back', async () => {
+      const { address, sent, view } = await put();
+      await expectNoChange('PUT', address, sent, 'again');
+      for (const { name, of } of SPELLINGS) {
+        await expectNoChange('PUT', address, of(view), name);
+        await expectNoChange('PUT', address, { ...json.parse(of(view)), ...sent }, `${name}, with what was sent`);
+      }
+    });
+
+    test('refuses other values of what it only shows, by name and with the reason', async () => {
+      const { address, sent, view } = await put();
+      for (const [name, { standsFor }] of Object.entries(operation.readOnly?.members ?? {})) {
+        const other = { [name]: anotherThan(view[name]) };
+        const reason = /^(?:is set by the service|shows \w+; set that)$/;
+        await expectRefused('PUT', address, { ...sent, ...other }, `/${name}`, reason);
+        if (!standsFor) continue;
+        const { [standsFor.member]: _, ...rest } = sent;
+        await expectRefused('PUT', address, { ...rest, ...other }, `/${name}`, reason);
+        await expectRefused('PUT', address, { ...rest, [name]: 'nonsense' }, `/${name}`, reason);
+      }
+    });
+
+    test('is as if left out where it is null, and as it was when it is put again', async () => {
+      for (const [name, schema] of members) {
+        if (!schema.safeParse(undefined).success) continue;
+        const { address, sent, view } = await put();
+        const { [name]: _, ...rest } = sent;
+        const without = json.parse(JSON.parse((await admin.put(address, rest)).text));
+        await expectNoChange('PUT', address, { ...rest, [name]: null }, name);
+        if (JSON.stringify(without) === JSON.stringify(view)) continue;
+        expect(await expectChange('PUT', address, sent, name)).toEqual(view);
+      }
+    });
+
+    test.runIf(canBeDeleted)('ends once', async () => {
+      const { address, sent, view } = await put();
+      await deleteTwice(admin, address);
+      await admin.put(address, sent);
+      expect((await read(address)).body).toEqual(view);
+    });
+  },
+);
+
+describe('the life of a source of an event subscription', () => {
+  async function source() {
+    const { id } = (await admin.post('/event_subscriptions', {})).as(z.looseObject({ id: z.string() }));
+    const list = `/event_subscriptions/${id}/sources`;
+    const made = (await admin.post(list, { type: 'ip_policy_created.v0', uri: null })).as(json);
+    return { list, made, address: `${list}/ip_policy_created.v0` };
+  }
+
+  test('does not change when it is sent back', async () => {
+    const { made, address } = await source();
+    const { body } = await read(address);
+    expect(body).toEqual(made);
+    for (const { name, of } of SPELLINGS) await expectNoChange('PATCH', address, of(body), name);
+  });
+
+  test('refuses another address and another type', async () => {
+    const { list, made, address } = await source();
+    await expectRefused('PATCH', address, { uri: `${made.uri}x` }, '/uri', /^is set by the service$/);
+    await expectRefused('PATCH', address, { type: 'user_created.v0' }, '/type', /^must equal the "type" in the path$/);
+    const { error } = await admin.post(list, { type: 'user_created.v0', uri: made.uri });
+    expect(error.details['/uri']).toBe('is set by the service');
+  });
+
+  test('has its address refused in the list of the subscription, too, if it is another', async () => {
+    const { list, made } = await source();
+    const address = list.replace('/sources', '');
+    const other = { sources: [made, { ...made, type: 'user_created.v0' }] };
+    await expectRefused('PATCH', address, other, '/sources/1/uri', /^is set by the service$/);
+    const added = { sources: [made, { type: 'user_created.v0', uri: '' }] };
+    await expectChange('PATCH', address, added, 'a second source');
+  });
+
+  test('ends once', async () => {
+    await deleteTwice(admin, (await source()).address);
+  });
+});

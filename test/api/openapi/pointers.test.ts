@@ -1,0 +1,106 @@
+/** What a response points at, it shows as a Ref: an id and an address. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
+import { createSample } from '../../../dev/fixtures/samples.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
+import { BASE, startTestApi } from '../harness.ts';
+import { document } from './openapi-check.ts';
+
+const { admin } = await startTestApi();
+
+/** Ids that stand alone. The contract shows the first two so; the others follow its `owner_id`. */
+const PLAIN_IDS = [
+  'Credential.owner_id',
+  'SSHHostCertificate.ssh_certificate_authority_id',
+  'APIKey.owner_id',
+  'CredentialAuthentication.credential_id',
+  'CredentialAuthentication.owner_id',
+];
+
+/** At somebody else's. */
+const FOREIGN_ID = 'client_id';
+
+const json = z.record(z.string(), z.unknown());
+const schemas = z.object({ schemas: z.record(z.string(), json) }).parse(document.components).schemas;
+const isObject = (node: unknown): node is Readonly<Record<string, unknown>> =>
+  typeof node === 'object' && node !== null;
+
+/** The names of the schemas that are used below this node. */
+function* refsIn(node: unknown): Generator<string> {
+  if (!isObject(node)) return;
+  if (typeof node.$ref === 'string') yield node.$ref.replace('#/components/schemas/', '');
+  for (const member of Object.values(node)) yield* refsIn(member);
+}
+
+/** Every schema that answers have, with those inside. */
+function answered(): ReadonlySet<string> {
+  const operation = z.object({ responses: json });
+  const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
+  const names = new Set<string>();
+  const add = (node: unknown) => {
+    for (const name of refsIn(node)) {
+      if (names.has(name) || !(name in schemas)) continue;
+      names.add(name);
+      add(schemas[name]);
+    }
+  };
+  for (const operations of Object.values(paths)) for (const { responses } of Object.values(operations)) add(responses);
+  return names;
+}
+
+/** Ids have a form that begins with the prefix of their family. */
+const isId = (schema: unknown) => /"pattern":"\^\([a-z|]+\)_\[0-7\]/.test(JSON.stringify(schema));
+
+/** A member that is the other resource itself, or some of it. */
+const withAddress = z.object({ properties: z.looseObject({ id: json, uri: json }) });
+
+test('no response has the id of another resource without its address', () => {
+  const plain = [...answered()].flatMap((name) =>
+    Object.entries(json.parse(schemas[name]?.properties ?? {}))
+      .filter(([member]) => member !== 'id' && member !== FOREIGN_ID)
+      .filter(([member, schema]) => /_ids?$/.test(member) || (isId(schema) && !withAddress.safeParse(schema).success))
+      .map(([member]) => `${name}.${member}`),
+  );
+  expect(plain.toSorted()).toEqual(PLAIN_IDS.toSorted());
+});
+
+test('every id that a request may carry shows as a Ref', () => {
+  const pointers = FAMILIES.flatMap(({ title, fields, view }) =>
+    Object.entries(fields)
+      .filter(
+        ([name, { input }]) =>
+          !PLAIN_IDS.includes(`${title}.${name}`) &&
+          isId(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })),
+      )
+      .map(([name, { as = name }]) => ({ name: `${title}.${name}`, shown: z.object(view.shape).shape[as] })),
+  );
+  expect(pointers.length).toBeGreaterThan(5);
+  for (const { name, shown } of pointers) {
+    expect(JSON.stringify(shown && z.toJSONSchema(shown)), name).toMatch(
+      /"properties":\{"id":\{"type":"string"\},"uri":/,
+    );
+  }
+});
+
+const view = z.looseObject({ id: z.string() });
+const values = await sampleValues();
+
+test.each(FAMILIES.map((family, n) => [family.name, family, n] as const))(
+  'every address in a %s leads to what has the id beside it',
+  async (_, family, n) => {
+    const post = async (path: string, body: object) => (await admin.post(path, body)).as(view);
+    const { made } = await createSample(post, family, 'full', n, values);
+    for (const { id, uri } of [...pairsIn(made)]) {
+      expect((await admin.get(uri.replace(BASE, ''))).as(view).id).toBe(id);
+    }
+  },
+);
+
+const pair = z.object({ id: z.string(), uri: z.url() });
+
+function* pairsIn(node: unknown): Generator<z.output<typeof pair>> {
+  const { data } = pair.safeParse(node);
+  if (data) yield data;
+  if (isObject(node)) for (const member of Object.values(node)) yield* pairsIn(member);
+}

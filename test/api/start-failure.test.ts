@@ -1,0 +1,196 @@
+/** Starts that cannot succeed, as the user sees them: one line that names the setting. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../src/postgres/ports.ts';
+import { createTestDatabase } from '../harness.ts';
+import { atEnd } from './harness.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+const folder = await mkdtemp(join(tmpdir(), 'start-failure-'));
+atEnd(() => rm(folder, { recursive: true, force: true }));
+let taken: number;
+let databaseUrl: string;
+
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+  taken = await freePort();
+  const server = createServer().listen(taken, '127.0.0.1');
+  atEnd(() => new Promise((closed) => server.close(closed)));
+});
+
+interface Outcome {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs a program that is expected to end by itself, or, at the latest, when `until` is true of its output. */
+function run(args: string[], env: Record<string, string>, until?: RegExp, descriptors = 1000): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const words = ['-c', 'ulimit -n "$0"; exec "$@"', String(descriptors), process.execPath, MAIN, ...args];
+    const options = { env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env }, cwd: folder };
+    const child = execFile('/bin/sh', words, options, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+    );
+    let seen = '';
+    const look = (part: unknown) => {
+      seen += String(part);
+      if (until?.test(seen)) child.kill('SIGTERM');
+    };
+    child.stdout?.on('data', look);
+    child.stderr?.on('data', look);
+    atEnd(async () => void child.kill('SIGKILL'));
+  });
+}
+
+const at = (change: (url: URL) => void) => () => {
+  const url = new URL(databaseUrl);
+  change(url);
+  return { DATABASE_URL: url.href };
+};
+
+const withDatabase = (env: Record<string, string>) => () => ({ DATABASE_URL: databaseUrl, ...env });
+
+describe('is told in one line:', () => {
+  test.each<[string, string[], () => Record<string, string>, RegExp]>([
+    [
+      'a port in use',
+      ['api'],
+      () => withDatabase({ PORT: String(taken) })(),
+      /^PORT: port \d+ of 127\.0\.0\.1 is in use/,
+    ],
+    [
+      'a port for the metrics in use',
+      ['api'],
+      () => withDatabase({ PORT: '0', METRICS_PORT: String(taken) })(),
+      /^METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use/,
+    ],
+    [
+      'an address of another machine',
+      ['api'],
+      withDatabase({ HOST: '192.0.2.1', PORT: '0' }),
+      /^HOST: "192\.0\.2\.1" is not/,
+    ],
+    [
+      'a name that is none',
+      ['api'],
+      withDatabase({ HOST: 'no.such.invalid', PORT: '0' }),
+      /^HOST: "no\.such\.invalid" is not/,
+    ],
+    [
+      'a database that is not there',
+      ['api'],
+      at((url) => {
+        url.port = '1';
+      }),
+      /^DATABASE_URL: .*:1\/.*ECONNREFUSED/,
+    ],
+    [
+      'a host that is not there',
+      ['api'],
+      at((url) => {
+        url.hostname = 'no.such.invalid';
+      }),
+      /^DATABASE_URL: .*ENOTFOUND|EAI_AGAIN/,
+    ],
+    [
+      'a wrong password',
+      ['api'],
+      at((url) => {
+        url.password = 'not-this-one';
+      }),
+      /^DATABASE_URL: .*password authentication failed/,
+    ],
+    [
+      'no such database',
+      ['api'],
+      at((url) => {
+        url.pathname = '/nothing_here';
+      }),
+      /^DATABASE_URL: .*does not exist/,
+    ],
+    [
+      'no such database to migrate',
+      ['migrate'],
+      at((url) => {
+        url.pathname = '/nothing_here';
+      }),
+      /^DATABASE_URL: .*does not exist/,
+    ],
+    [
+      'a data directory that cannot be',
+      ['api'],
+      () => ({ DATA_DIR: join(folder, 'file/data') }),
+      /^DATA_DIR: .*(ENOTDIR|EEXIST)/,
+    ],
+    [
+      'a pool larger than the descriptors',
+      ['api'],
+      withDatabase({ DATABASE_POOL_SIZE: '1000' }),
+      /^DATABASE_POOL_SIZE: .*ulimit -n/,
+    ],
+  ])('%s', async (_, args, env, line) => {
+    await writeFile(join(folder, 'file'), '');
+    const { code, err } = await run(args, env());
+    expect(code).toBe(1);
+    expect(err).toMatch(/^tunnel-operator failed: [^\n]*\n$/);
+    expect(err.replace('tunnel-operator failed: ', '')).toMatch(line);
+    expect(err).not.toContain(new URL(databaseUrl).password);
+    expect(err).not.toContain('not-this-one');
+  });
+
+  test('a port of the operator in use', async () => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        clusters: [{ name: 'x', cluster: { server: 'http://127.0.0.1:1' } }],
+        users: [{ name: 'x', user: { token: 'x' } }],
+        contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+        'current-context': 'x',
+      }),
+    );
+    const { code, err } = await run(['operator'], {
+      KUBECONFIG: kubeconfig,
+      TUNNEL_API_URL: 'http://127.0.0.1:1',
+      TUNNEL_API_KEY: 'tnl_ak_given_0123456789012345678901234',
+      METRICS_HOST: '127.0.0.1',
+      METRICS_PORT: String(taken),
+    });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^tunnel-operator failed: METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use[^\n]*\n$/);
+  });
+
+  test('a delay that is longer than the whole stop', async () => {
+    const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '25s' });
+    expect(code).toBe(1);
+    expect(err).toBe('Invalid settings:\n  SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT\n');
+  });
+});
+
+test('the first key is not lost with a start that fails after it: the next one prints it', async () => {
+  const fresh = await createTestDatabase();
+  const failed = await run(['api'], { DATABASE_URL: fresh, PORT: String(taken) });
+  expect(failed.err).toMatch(/PORT: port/);
+  const { code, err } = await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/);
+  expect(code).toBe(0);
+  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+  // And only this one.
+  expect((await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/)).err).not.toContain('tnl_ak_');
+});
+
+test('a key that could not be shown does not exist', async () => {
+  const fresh = await createTestDatabase();
+  const { startApi } = await import('../../src/api/server.ts');
+  const failed = startApi({ databaseUrl: fresh, port: 0 }, undefined, () => {
+    throw new Error('standard error is closed');
+  });
+  await expect(failed).rejects.toThrow('standard error is closed');
+  const { err } = await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/);
+  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+});

@@ -1,0 +1,130 @@
+/**
+ * What holds for every request of every row, whatever else the row says: counted requests are told their limits, refusals
+ * for a while say for how long, and a write leaves exactly the events that follow from the definitions of the families.
+ */
+import { expect } from 'vitest';
+import { z } from 'zod';
+import type { Step } from '../../dev/conformance/row.ts';
+import { eventTypes, isShown, type Resource } from '../../src/resources/definition/resource.ts';
+import { FAMILIES } from '../../src/resources/families.ts';
+import type { Caller, Reply, TestApi } from '../api/harness.ts';
+import type { Contract } from './coverage.ts';
+
+type Request = Pick<Step, 'method' | 'path' | 'body' | 'headers' | 'as'>;
+
+/** Sends a request; its placeholders are filled in. */
+export type Ask = (request: Request, caller: Caller) => Promise<Reply>;
+
+export const plainly: Ask = ({ method, path, body, headers }, caller) =>
+  caller.send(method, path, { body, ...(headers ? { headers: { ...headers } } : {}) });
+
+interface Change {
+  type: string;
+  resource_id: string;
+  actor: unknown;
+  payload: unknown;
+}
+
+/** Sends requests one after the other, and fails the test where an answer or the events of a request are not right. */
+export function witnessed({ rows }: Pick<TestApi, 'rows'>, contract: Contract): Ask {
+  const takeEvents = () => rows('delete from events returning type, resource_id, actor, payload');
+
+  return async (request, caller) => {
+    await takeEvents();
+    const target = targetOf(request);
+    const before = target && (await stateOf(rows, target));
+    const reply = await plainly(request, caller);
+    expectHeaders(request, reply, caller, contract);
+    const after = target && (await stateOf(rows, target));
+    const written = changes(request, reply, target, before, after);
+    const actor = request.headers?.authorization === undefined ? caller.id : expect.any(String);
+    const expected: Change[] = written.map((change) => ({ ...change, actor }));
+    const events = (await takeEvents()).toSorted(byResource);
+    expect(events, `events of ${request.method} ${request.path}`).toMatchObject(expected.toSorted(byResource));
+    return reply;
+  };
+}
+
+const byResource = (a: { resource_id?: unknown }, b: { resource_id?: unknown }) =>
+  String(a.resource_id) < String(b.resource_id) ? -1 : 1;
+
+function expectHeaders({ headers = {}, ...step }: Request, reply: Reply, { key }: Caller, contract: Contract): void {
+  const { status } = reply;
+  if (status === 429 || status === 503) expect(reply.headers['retry-after'], reply.text).toMatch(/^[1-9]\d*$/);
+  const hasKey = key !== '' || headers.authorization !== undefined;
+  const wrongVersion = status === 400 && 'Service-Version' in reply.error.details;
+  if (!hasKey || status === 401 || wrongVersion || !contract.operationOf(step)) return;
+  for (const name of ['limit', 'remaining', 'reset']) {
+    expect(reply.headers[`ratelimit-${name}`], `${step.method} ${step.path}`).toMatch(/^\d+$/);
+  }
+}
+
+/** The resource that a path leads to or into. */
+interface Target {
+  family: Resource;
+  id: string;
+  /** The path is that of the resource itself, not of something in it. */
+  itself: boolean;
+}
+
+const pathOf = ({ path }: Request) => path.split('?', 1)[0] ?? '';
+const patternOf = ({ path }: Resource) => path.replaceAll(/\{\w+\}/g, '[^/]+');
+
+function targetOf(request: Request): Target | undefined {
+  const targets = FAMILIES.flatMap((family): Target[] => {
+    const [, id = '', rest] = new RegExp(`^${patternOf(family)}/([^/]+)(/.*)?$`).exec(pathOf(request)) ?? [];
+    return family.id.safeParse(id).success ? [{ family, id, itself: rest === undefined }] : [];
+  });
+  // What lives in another resource comes before that one.
+  return targets.toSorted((a, b) => b.family.path.length - a.family.path.length)[0];
+}
+
+/** Its revision, and what lives in it. */
+async function stateOf(rows: TestApi['rows'], { family, id }: Target) {
+  const [row] = await rows(`select revision from ${family.table} where id = $1`, [id]);
+  const inside: { family: Resource; id: string }[] = [];
+  for (const child of FAMILIES.filter(({ parent }) => parent?.of.name === family.name)) {
+    const column = child.parent?.parameter;
+    const found = await rows(`select id from ${child.table} where ${column} = $1`, [id]);
+    inside.push(...found.map((each) => ({ family: child, id: String(each.id) })));
+  }
+  return { revision: row?.revision, inside };
+}
+
+type State = Awaited<ReturnType<typeof stateOf>>;
+
+/** The changes that an answer tells of. */
+function changes(
+  request: Request,
+  reply: Reply,
+  target: Target | undefined,
+  before: State | undefined,
+  after: State | undefined,
+): Omit<Change, 'actor'>[] {
+  const { method } = request;
+  if (method === 'GET' || reply.status >= 300 || reply.headers['idempotency-replayed'] === 'true') return [];
+  const made = FAMILIES.find((family) => new RegExp(`^${patternOf(family)}$`).test(pathOf(request)));
+  if (made && method === 'POST') return [{ ...change(made, 'created', idOf(reply)), payload: viewIn(reply, made) }];
+  if (!target) return [];
+  const { family, id, itself } = target;
+  if (itself && method === 'DELETE') {
+    return [...(before?.inside ?? []), target].map((gone) => change(gone.family, 'deleted', gone.id));
+  }
+  if (before?.revision === after?.revision) return [];
+  return [{ ...change(family, 'updated', id), ...(itself ? { payload: viewIn(reply, family) } : {}) }];
+}
+
+const change = ({ name }: Resource, kind: keyof ReturnType<typeof eventTypes>, id: string) => ({
+  type: eventTypes(name)[kind],
+  resource_id: id,
+  payload: { id } as object,
+});
+
+const idOf = (reply: Reply) => z.object({ id: z.string() }).parse(JSON.parse(reply.text)).id;
+
+/** The resource in an answer, without what only the answer to its create shows. */
+function viewIn(reply: Reply, { fields }: Resource): object {
+  const view = z.record(z.string(), z.unknown()).parse(JSON.parse(reply.text));
+  const once = Object.entries(fields).filter(([, field]) => field.storage === 'none' && isShown(field));
+  return { ...view, ...Object.fromEntries(once.map(([name]) => [name, null])) };
+}

@@ -22,6 +22,7 @@ import { httpResponseBackends } from './rows/http-response-backends.ts';
 import { httpsEdgeRouteModuleExtensions, httpsEdgeRouteModules } from './rows/https-edge-route-modules.ts';
 import { httpsEdgeRoutes } from './rows/https-edge-routes.ts';
 import { idempotencyKeys } from './rows/idempotency.ts';
+import { idempotencyScopes } from './rows/idempotency-scopes.ts';
 import { ipPolicies } from './rows/ip-policies.ts';
 import { ipPolicyRules } from './rows/ip-policy-rules.ts';
 import { limits } from './rows/limits.ts';
@@ -55,6 +56,7 @@ const OWN: readonly Section[] = [
   events,
   conditionalRequests,
   idempotencyKeys,
+  idempotencyScopes,
   ipPolicyRules,
   endpointConfigurations,
   tunnelGroupBackends,

@@ -1,6 +1,7 @@
 /** The statements that writes of every family run on shared tables, and rows for those tables. */
 
 import * as idempotency from '../../src/api/crud/idempotency.ts';
+import * as scopes from '../../src/api/crud/idempotency-scopes.ts';
 import { removeModules } from '../../src/api/crud/module-store.ts';
 import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/crud/references.ts';
 import type { Caller } from '../../src/api/http/authentication.ts';
@@ -14,6 +15,7 @@ import { fillTable, idOfRow } from './fill.ts';
 type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
 const OWN = idOfRow('ec', 1);
+const PLACE = { scope: 'x7', sequence: 1 };
 const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
 
 /** Fills each of the tables that the statements below read. */
@@ -29,7 +31,9 @@ export async function fillShared(query: Query, count: number): Promise<void> {
     created_at: `now() - make_interval(secs => n)`,
     sealed_token: "case when n < 1000 then '\\x00'::bytea end",
     closed_at: `case when n % 100 = 0 then ${days} end`,
+    scope: "case when n % 2 = 0 then 'x' || n / 3 end",
   });
+  await fill('idempotency_scopes', { digest: "'x' || n", used_at: 'now() - make_interval(mins => n)' });
   await fill('resource_references', {
     target_id: "'x' || n / 3",
     place: "'backend_id'",
@@ -41,11 +45,17 @@ export async function fillShared(query: Query, count: number): Promise<void> {
 export async function hotStatements(): Promise<Record<string, Statement>> {
   const from = { referrer: { name: 'endpoint_configuration' }, referrerId: OWN, field: 'ip_policy_ids' };
   const pointer = { id: idOfRow('x', 7), at: '/ip_policy_ids/0', to: [{ ...ipPolicy, prefix: 'x' }] };
-  const tried = idempotency.attempt(CALLER, 'a key', 'POST', '/ip_policies', {});
+  const tried = idempotency.attempt('a key', {
+    caller: CALLER,
+    idempotencyPlace: undefined,
+    method: 'POST',
+    path: '/ip_policies',
+    sent: {},
+  });
   const one = async (work: Parameters<typeof statementsOf>[0]) => (await statementsOf(work))[0];
   const swept = await statementsOf((db) => idempotency.sweep({ ...db, ...NO_DATABASE }));
-  const [tokens, keys] = swept;
-  if (!keys) throw new Error('a sweep must have two statements');
+  const [tokens, keys, emptyScopes, keptScopes] = swept;
+  if (!keys || !emptyScopes || !keptScopes) throw new Error('a sweep must have four statements');
   return {
     'references: set': await one((db) => setReferences(db, from, [pointer]).catch(() => undefined)),
     'references: forget one place': await one((db) => setReferences(db, from, [])),
@@ -56,6 +66,11 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'idempotency: forget with the resource': await one((db) => idempotency.forget(db, [OWN])),
     'idempotency: sweep tokens': tokens,
     'idempotency: sweep closed keys': keys,
+    'idempotency: advance a scope': await one((db) => scopes.advance(db, CALLER.id, PLACE)),
+    'idempotency: read a scope': await one((db) => scopes.readScope(db, CALLER.id, PLACE.scope)),
+    'idempotency: close a scope': await one((db) => scopes.closeScope(db, CALLER.id, PLACE.scope)),
+    'idempotency: sweep empty scopes': emptyScopes,
+    'idempotency: keep the other scopes': keptScopes,
     'events: prune': pruning({ after: '', before: new Date(), batch: 1000, types: ['x'] }),
   };
 }

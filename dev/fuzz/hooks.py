@@ -36,6 +36,7 @@ BEYOND_SCHEMAS = [
         r"^cannot be combined with a certificate",
         r"^applies only to private_key_type ecdsa",
         r"^is required with a client_",
+        r"^is required with an (idempotency scope|Idempotency-)",
         r"^must have exactly one of github, ",
         r"^may be set only with a client_id",
         r"^must be after ",

@@ -1,4 +1,5 @@
 /** What a caller may pass besides the body. */
+import type { IdempotencyPlace } from '../resources/definition/idempotency.ts';
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -7,6 +8,8 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /** Makes the create safe to repeat: same key, same resource. */
   idempotencyKey?: string | undefined;
+  /** With a key: makes it possible to find, and to close, everything that was created in one scope. */
+  idempotencyPlace?: IdempotencyPlace | undefined;
 }
 
 export interface ChangeOptions extends CallOptions {

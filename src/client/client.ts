@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
 import { eventTypeList } from '../resources/definition/event-type.ts';
-import { closedIdempotencyKey, idempotencyDigest } from '../resources/definition/idempotency.ts';
+import { closedIdempotencyKey, idempotencyDigest, idempotencyScope } from '../resources/definition/idempotency.ts';
 import type { Parent, Resource } from '../resources/definition/resource.ts';
 import { families } from '../resources/families.ts';
 import { httpsEdgeRoute } from '../resources/https-edge-route.ts';
@@ -21,7 +21,7 @@ import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import { whoami } from '../resources/whoami.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
-import { read } from './entity-tags.ts';
+import { read, remember } from './entity-tags.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { moduleClient } from './module-client.ts';
@@ -30,7 +30,7 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 // What the package offers beside the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
-export { etagOf } from './entity-tags.ts';
+export { etagOf, isReplay } from './entity-tags.ts';
 export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';
@@ -73,14 +73,14 @@ export function createClient(options: ClientOptions) {
     async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'PUT', path, body, ...call });
-      return read(ruleSetAnswer, answer).ip_policy_rules;
+      return remember(read(ruleSetAnswer, answer).ip_policy_rules, answer);
     },
 
     /** All rules of one policy. */
     async rulesOf(policyId: string, call: CallOptions = {}) {
       const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
-      return read(ruleSetAnswer, answer).ip_policy_rules;
+      return remember(read(ruleSetAnswer, answer).ip_policy_rules, answer);
     },
 
     /** Leaves a reserved domain without a certificate. */
@@ -109,6 +109,21 @@ export function createClient(options: ClientOptions) {
       const path = `/idempotency_keys/${idempotencyDigest(key)}/closed`;
       const answer = await transport.send({ method: 'PUT', path, ...call });
       return read(closedIdempotencyKey, answer);
+    },
+
+    /** What was created in an idempotency scope and still exists. */
+    async idempotencyScope(scope: string, call: CallOptions = {}) {
+      const path = `/idempotency_scopes/${idempotencyDigest(scope)}`;
+      return read(idempotencyScope, await transport.send({ method: 'GET', path, ...call }));
+    },
+
+    /**
+     * Makes everything that has begun in an idempotency scope end: no create takes effect that was sent before, not even
+     * one that is still on its way. Returns what was created in the scope and still exists.
+     */
+    async closeIdempotencyScope(scope: string, call: CallOptions = {}) {
+      const path = `/idempotency_scopes/${idempotencyDigest(scope)}/closed`;
+      return read(idempotencyScope, await transport.send({ method: 'PUT', path, ...call }));
     },
 
     /** Waits for the calls in flight. */

@@ -1,20 +1,30 @@
-/** The ETags that answers came with, by the value that a caller got. */
+/** What answers said beside their bodies, by the value that a caller got. */
 import type { z } from 'zod';
 import { strangeAnswer } from './errors.ts';
 import type { ApiResponse } from './transport.ts';
 
 const etags = new WeakMap<object, string>();
+const replays = new WeakSet<object>();
 
 /**
- * The ETag of a resource or module as a call answered it, for `ifMatch`; undefined for what came in a list, and for copies
- * of what a call answered.
+ * The ETag of a resource, module or rule set as a call answered it, for `ifMatch`; undefined for what came in a list, and
+ * for copies of what a call answered.
  */
 export function etagOf(answered: object): string | undefined {
   return etags.get(answered);
 }
 
+/**
+ * Whether a create was answered with what an earlier one under its idempotency key was answered: the resource may have
+ * changed since.
+ */
+export function isReplay(answered: object): boolean {
+  return replays.has(answered);
+}
+
 /** The body as this schema reads it. @throws ApiUnreachableError when it does not match */
-export function read<T extends z.ZodType>(schema: T, { status, body, etag }: ApiResponse): z.output<T> {
+export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.output<T> {
+  const { status, body } = answer;
   const { success, data: value, error } = schema.safeParse(body);
   if (!success) {
     // Only the path and what was expected: a value may be a token.
@@ -22,6 +32,13 @@ export function read<T extends z.ZodType>(schema: T, { status, body, etag }: Api
     const detail = `the body's ${issue?.path.join('.') || 'form'}: ${issue?.message}`;
     throw strangeAnswer({ answer: `${status} with JSON of another form`, detail, status });
   }
-  if (etag !== undefined && value !== null && typeof value === 'object') etags.set(value, etag);
+  return remember(value, answer);
+}
+
+/** Keeps what the answer said of this part of its body. */
+export function remember<T>(value: T, { etag, replayed }: Pick<ApiResponse, 'etag' | 'replayed'>): T {
+  if (value === null || typeof value !== 'object') return value;
+  if (etag !== undefined) etags.set(value, etag);
+  if (replayed) replays.add(value);
   return value;
 }

@@ -2,7 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { errorBody } from '../resources/definition/errors.ts';
-import { IDEMPOTENCY_KEY_HEADER } from '../resources/definition/idempotency.ts';
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_REPLAYED_HEADER,
+  IDEMPOTENCY_SCOPE_HEADER,
+  IDEMPOTENCY_SEQUENCE_HEADER,
+  type IdempotencyPlace,
+} from '../resources/definition/idempotency.ts';
 import { backoff } from '../retry/backoff.ts';
 import { parseRetryAfter } from '../retry/retry-after.ts';
 import { ApiError, ApiUnreachableError, isNotFound, strangeAnswer } from './errors.ts';
@@ -32,6 +38,7 @@ export interface ApiRequest {
   query?: Record<string, string | number | undefined>;
   body?: unknown;
   idempotencyKey?: string | undefined;
+  idempotencyPlace?: IdempotencyPlace | undefined;
   ifMatch?: string | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -40,6 +47,8 @@ export interface ApiResponse {
   status: number;
   body: unknown;
   etag: string | undefined;
+  /** Whether it is the answer to an earlier create under the same idempotency key. */
+  replayed: boolean;
 }
 
 export interface Transport {
@@ -109,6 +118,10 @@ function requestOptions(base: string, options: TransportOptions, call: ApiReques
     'user-agent': options.userAgent ?? 'tunnel-operator-client',
   };
   if (call.idempotencyKey !== undefined) headers[IDEMPOTENCY_KEY_HEADER] = call.idempotencyKey;
+  if (call.idempotencyPlace !== undefined) {
+    headers[IDEMPOTENCY_SCOPE_HEADER] = call.idempotencyPlace.scope;
+    headers[IDEMPOTENCY_SEQUENCE_HEADER] = String(call.idempotencyPlace.sequence);
+  }
   if (call.ifMatch !== undefined) headers['if-match'] = call.ifMatch;
   if (call.body !== undefined) headers['content-type'] = 'application/json';
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -127,7 +140,9 @@ function readResponse({ method, path }: ApiRequest, response: Dispatcher.Respons
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
   const body = parseJson(raw);
   const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
-  if (status < 300 && isAsDocumented) return { status, body, etag: headers.etag?.toString() };
+  if (status < 300 && isAsDocumented) {
+    return { status, body, etag: headers.etag?.toString(), replayed: IDEMPOTENCY_REPLAYED_HEADER in headers };
+  }
   const error = errorBody.safeParse(body);
   if (status >= 400 && error.success) throw new ApiError(error.data, retryAfterMs);
   const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
@@ -157,7 +172,7 @@ function isSafeToRepeat(call: ApiRequest, error: ApiError | ApiUnreachableError)
 /** Whether the API refused the request before it began. */
 const isRefusal = (error: ApiError | ApiUnreachableError) => error.status === 429;
 
-const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined };
+const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined, replayed: false };
 
 function isTransient(error: unknown): error is ApiError | ApiUnreachableError {
   return error instanceof ApiUnreachableError || (error instanceof ApiError && error.transient);

@@ -213,6 +213,55 @@ describe('a create that was abandoned and arrives late', () => {
   });
 });
 
+describe('an update that was abandoned and arrives late', () => {
+  /** Holds back the first of these calls until it is released, long after the operator has given up waiting. */
+  function holdingFirst(isHeld: (call: Call) => boolean) {
+    const gate = Promise.withResolvers<void>();
+    const late: Promise<unknown>[] = [];
+    stage.proxy().intercept(async (call, forward) => {
+      if (!isHeld(call) || late.length > 0) return forward();
+      const arrival = gate.promise.then(forward);
+      late.push(arrival);
+      return arrival;
+    });
+    return { late, release: gate.resolve };
+  }
+
+  it('does not undo a newer one', async () => {
+    await createBoth();
+    await untilSettled(stage);
+    const { late, release } = holdingFirst(
+      ({ method, path }) => method === 'PATCH' && path.startsWith('/credentials/'),
+    );
+    await stage.apply({ ...agent, spec: { ...AGENT, description: 'second' } });
+    await waitFor('the update', () => late.length > 0);
+    await stage.apply({ ...agent, spec: { ...AGENT, description: 'third' } });
+    await untilSettled(stage);
+    release();
+    expect(await Promise.all(late)).toEqual([expect.objectContaining({ status: 412 })]);
+    await untilSettled(stage);
+  });
+
+  it.each([
+    ['an update', { description: 'second', rules: [{ cidr: '10.1.0.0/16', action: 'deny' }] }],
+    ['a create', undefined],
+  ] as const)('does not bring back the rules of an older spec after %s', async (_, second) => {
+    if (second) {
+      await createBoth();
+      await untilSettled(stage);
+    }
+    const { late, release } = holdingFirst(({ method, path }) => method === 'PUT' && path.endsWith('/rules'));
+    if (second) await stage.apply({ ...policy, spec: { ...second, rules: [...second.rules] } });
+    else await createBoth();
+    await waitFor('the rules', () => late.length > 0);
+    await stage.apply({ ...policy, spec: { description: 'third', rules: [{ cidr: '10.2.0.0/16', action: 'allow' }] } });
+    await untilSettled(stage);
+    release();
+    expect(await Promise.all(late)).toEqual([expect.objectContaining({ status: 412 })]);
+    await untilSettled(stage);
+  });
+});
+
 describe('Retain leaves a credential that works', () => {
   const retained: CredentialSpec = { ...AGENT, deletionPolicy: 'Retain' };
 
@@ -237,6 +286,23 @@ describe('Retain leaves a credential that works', () => {
       return CUT;
     });
     await stage.apply({ ...agent, spec: retained });
+    await waitFor('the crash', () => !stage.operator().isRunning);
+    await stage.remove(agent);
+    stage.proxy().intercept();
+    await (await stage.startOperator()).untilReconciling();
+    await expectRetained();
+  });
+
+  it('when a rotation was cut short before the new token was stored', async () => {
+    await stage.apply({ ...agent, spec: { ...retained, rotation: { overlap: '1h' } } });
+    await untilSettled(stage);
+    stage.proxy().intercept(async (call, forward) => {
+      const answer = await forward();
+      if (!isCreate(call)) return answer;
+      await stage.operator().kill();
+      return CUT;
+    });
+    await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'now' });
     await waitFor('the crash', () => !stage.operator().isRunning);
     await stage.remove(agent);
     stage.proxy().intercept();

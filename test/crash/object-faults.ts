@@ -62,11 +62,9 @@ export class Attribution {
     this.#name = `((?:${names.join('|')})-\\d+)`;
   }
 
-  /** The digests under which the API knows the keys of the object's creates. */
+  /** The UID is the scope of the object's creates. */
   learnUid(uid: string, object: string): void {
-    for (let generation = 1; generation <= 9; generation++) {
-      this.#byDigest.set(idempotencyDigest(`${uid}-${generation}`), object);
-    }
+    this.#byDigest.set(idempotencyDigest(uid), object);
   }
 
   learnId(id: string, object: string): void {
@@ -74,19 +72,19 @@ export class Attribution {
   }
 
   /** The name of the object; undefined for lists. */
-  objectOf({ target, path, body, idempotencyKey }: Call): string | undefined {
+  objectOf({ target, path, body, idempotencyScope }: Call): string | undefined {
     if (target === 'kube') {
       return new RegExp(`/${this.#name}`).exec(path)?.[1] ?? new RegExp(`"name":"${this.#name}`).exec(body)?.[1];
     }
     const [, id] = /\/([a-z]+_[0-9a-z]{26})/.exec(path) ?? [];
     if (id !== undefined) return this.#byId.get(id);
-    const [, digest] = /\/([0-9a-f]{64})\//.exec(path) ?? [];
+    const [, digest] = /\/([0-9a-f]{64})(\/|$)/.exec(path) ?? [];
     if (digest !== undefined) return this.#byDigest.get(digest);
-    return idempotencyKey === undefined ? undefined : this.#byDigest.get(idempotencyDigest(idempotencyKey));
+    return idempotencyScope === undefined ? undefined : this.#byDigest.get(idempotencyDigest(idempotencyScope));
   }
 
   /**
-   * Forwards, and learns the id of what was created. The UID of an object, of which its keys are made, is in the answer to
+   * Forwards, and learns the id of what was created. The UID of an object, the scope of its creates, is in the answer to
    * the write of its finalizer, which comes before anything is created.
    */
   async learnFrom(call: Call, forward: () => Promise<Answer>): Promise<Answer> {

@@ -19,7 +19,7 @@ export interface Call {
   readonly path: string;
   readonly body: string;
   /** Of a create in the API. */
-  readonly idempotencyKey: string | undefined;
+  readonly idempotencyScope: string | undefined;
   /** `performance.now()` when it arrived. */
   readonly at: number;
   /** What the operator was answered; undefined while it waits, and when it was cut off. */
@@ -150,7 +150,7 @@ export class FaultProxy {
       method,
       path: url.pathname,
       body: body.toString(),
-      idempotencyKey: request.headers['idempotency-key']?.toString(),
+      idempotencyScope: request.headers['idempotency-scope']?.toString(),
       at,
       status: undefined,
     };

@@ -64,6 +64,9 @@ async function deleteBoth({ stage, policy, agent }: Cast): Promise<void> {
 
 const rotate = ({ stage, agent }: Cast) => stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: NOW });
 
+const replaceAgent = ({ stage, agent }: Cast) =>
+  stage.replace({ ...agent, spec: { ...CREDENTIAL, rotation: { overlap: NO_OVERLAP } } });
+
 /** The Secret gets the name that is given, with the number of the performance behind it. */
 function renameSecret(to: string) {
   return async ({ stage, agent }: Cast) => {
@@ -187,6 +190,18 @@ export const disturbedToo = {
     given: (cast) => createBoth(cast, { rotation: { overlap: NO_OVERLAP } }),
     act: rotate,
     meanwhile: deleteBoth,
+  },
+  wipedTwice: {
+    name: 'rotates a token after a wipe, and everything is wiped again before it is back',
+    given: async (cast) => {
+      await createBoth(cast, { rotation: { overlap: NO_OVERLAP } });
+      await replaceAgent(cast);
+    },
+    act: rotate,
+    meanwhile: async (cast) => {
+      await replaceAgent(cast);
+      await cast.stage.wipeStatus(cast.agent);
+    },
   },
   renamedTwice: {
     name: 'gives the Secret another name, which is changed again before it is back',

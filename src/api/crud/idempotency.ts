@@ -5,16 +5,17 @@
 import { hkdfSync } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
-import { idempotencyDigest } from '../../resources/definition/idempotency.ts';
+import { type IdempotencyPlace, idempotencyDigest } from '../../resources/definition/idempotency.ts';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { ApiError, conflict, unavailable } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { decrypt, encrypt } from '../secrets/aes-gcm.ts';
 import type { Database, Executor } from '../store/database.ts';
+import { advance, refusal, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
 
 /** How long a replay can still show the one-time token. */
 export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
-/** How long a closed key is remembered: far longer than any request can be in flight. */
+/** How long a closed key, or a scope with nothing in it, is remembered: far longer than any request can be in flight. */
 export const CLOSED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 export interface Attempt {
@@ -22,6 +23,7 @@ export interface Attempt {
   principal: string;
   digest: string;
   fingerprint: string;
+  place: StoredPlace | undefined;
   /** Seals the token: from two secrets that are not stored. */
   sealingKey: () => Buffer;
 }
@@ -39,15 +41,25 @@ export interface StoredResponse {
 
 export type Replay = Pick<StoredResponse, 'status' | 'body' | 'token'>;
 
-/**
- * What a request under an idempotency key stands for.
- * @param body as it was sent, once it is known to be valid: `canonicalize` throws on lone surrogates and on infinity (1e999)
- */
-export function attempt(caller: Caller, key: string, method: string, path: string, body: unknown): Attempt {
+/** A create under an idempotency key, as it came. */
+export interface Tried {
+  caller: Caller;
+  idempotencyPlace: IdempotencyPlace | undefined;
+  method: string;
+  path: string;
+  /** As it was sent, once it is known to be valid: `canonicalize` throws on lone surrogates and on infinity (1e999). */
+  sent: unknown;
+}
+
+/** What a request under an idempotency key stands for. */
+export function attempt(key: string, { caller, idempotencyPlace, method, path, sent }: Tried): Attempt {
+  const place = idempotencyPlace && { ...idempotencyPlace, scope: idempotencyDigest(idempotencyPlace.scope) };
+  const placed = place ? `${place.scope} ${place.sequence}\n` : '';
   return {
     principal: caller.id,
     digest: idempotencyDigest(key),
-    fingerprint: sha256Hex(`${method} ${path}\n${canonicalize(body ?? {})}`),
+    fingerprint: sha256Hex(`${method} ${path}\n${placed}${canonicalize(sent ?? {})}`),
+    place,
     // RFC 5869. The salt differs for each key, so every token has a sealing key of its own.
     sealingKey: () => Buffer.from(hkdfSync('sha256', caller.secret, key, 'tunnel-operator one-time token', 32)),
   };
@@ -60,27 +72,38 @@ const record = z.object({
   body: z.record(z.string(), z.unknown()).nullable(),
   sealed_token: z.instanceof(Buffer).nullable(),
   created_at: z.string(),
-  closed_at: z.string().nullable(),
+  closed: z.boolean(),
 });
 
 const CLAIM = `
-  insert into idempotency_keys (principal, digest, fingerprint, created_at) values ($1, $2, $3, $4)
+  insert into idempotency_keys (principal, digest, fingerprint, scope, sequence, created_at)
+  values ($1, $2, $3, $4, $5, $6)
   on conflict do nothing returning 1`;
 
 const READ = `
-  select fingerprint, resource_id, status, body, sealed_token, created_at, closed_at
-    from idempotency_keys where principal = $1 and digest = $2`;
+  select k.fingerprint, k.resource_id, k.status, k.body, k.sealed_token, k.created_at,
+         k.closed_at is not null or coalesce(k.sequence <= s.closed_through, false) as closed
+    from idempotency_keys k
+    left join idempotency_scopes s on s.principal = k.principal and s.digest = k.scope
+   where k.principal = $1 and k.digest = $2`;
 
 /**
  * Takes the key for this transaction, or returns the answer that was given under it. Waits for a request under the same
- * key that is still under way. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key, CONFLICT.
+ * key, or in the same scope, that is still under way. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key and for a
+ * sequence number that cannot be used, CONFLICT.
  */
 export async function claim(tx: Executor, tried: Attempt): Promise<Replay | undefined> {
-  const { principal, digest, fingerprint } = tried;
+  const { principal, digest, fingerprint, place } = tried;
+  if (place && !(await advance(tx, principal, place))) {
+    const earlier = await recall(tx, tried);
+    if (earlier) return earlier;
+    throw await refusal(tx, principal, place);
+  }
   // More than one turn only if the record goes away in between, because its resource is deleted.
   for (let turn = 0; turn < 5; turn++) {
     const now = new Date().toISOString();
-    const claimed = await tx.query({ name: 'key.claim', text: CLAIM, values: [principal, digest, fingerprint, now] });
+    const values = [principal, digest, fingerprint, place?.scope ?? null, place?.sequence ?? null, now];
+    const claimed = await tx.query({ name: 'key.claim', text: CLAIM, values });
     if (claimed.length > 0) return undefined;
     const earlier = await recall(tx, tried);
     if (earlier) return earlier;
@@ -97,7 +120,7 @@ export async function recall(db: Executor, tried: Attempt): Promise<Replay | und
 
 function replay(found: z.output<typeof record>, fingerprint: string, sealingKey: () => Buffer): Replay {
   const { resource_id: resourceId, body, status } = found;
-  if (found.closed_at !== null) {
+  if (found.closed) {
     throw conflict('This idempotency key is closed; nothing can be created with it.', {
       idempotency_key: 'closed',
       ...(resourceId === null ? {} : { resource_id: resourceId }),
@@ -150,7 +173,7 @@ export async function close(db: Executor, principal: string, digest: string) {
   return resource_id === null || resource_path === null ? undefined : { id: resource_id, path: resource_path };
 }
 
-/** Deletes expired records: sealed tokens, and closed keys that no request in flight can still use. */
+/** Deletes expired records: sealed tokens, and closed keys and empty scopes that no request in flight can still use. */
 export async function sweep(db: Database, now = Date.now()): Promise<void> {
   const before = (age: number) => new Date(now - age).toISOString();
   await db.query({
@@ -161,6 +184,7 @@ export async function sweep(db: Database, now = Date.now()): Promise<void> {
     text: 'delete from idempotency_keys where closed_at < $1',
     values: [before(CLOSED_KEPT_MS)],
   });
+  await sweepScopes(db, before(CLOSED_KEPT_MS), before(0));
 }
 
 /** Null if the key does not match, because another API key of the same owner asks. */

@@ -32,7 +32,7 @@ export async function create<R extends Resource>(
   const { resource, hooks, rows, shownOnce: once } = family;
   const { caller, base } = call;
   const key = call.idempotencyKey;
-  const tried = key === undefined ? undefined : attempt(caller, key, call.method, call.path, call.sent);
+  const tried = key === undefined ? undefined : attempt(key, call);
   const answer = (status: number, body: object, shownToken: string | null, headers = {}): OperationResult => {
     const shown = once === undefined ? body : { ...body, [once]: shownToken };
     return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };

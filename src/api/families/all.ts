@@ -18,6 +18,7 @@ import { httpResponseBackends } from './http-response-backend.ts';
 import { httpsEdges } from './https-edge.ts';
 import { httpsEdgeRoutes } from './https-edge-route.ts';
 import { closeIdempotencyKey } from './idempotency-keys.ts';
+import { closeIdempotencyScope, getIdempotencyScope } from './idempotency-scopes.ts';
 import { ipPolicies } from './ip-policy.ts';
 import { ipPolicyRules } from './ip-policy-rule.ts';
 import { reservedDomains } from './reserved-domain.ts';
@@ -64,6 +65,8 @@ export const OPERATIONS: readonly Operation[] = [
   listEventTypes,
   getWhoami,
   closeIdempotencyKey,
+  getIdempotencyScope,
+  closeIdempotencyScope,
 ];
 
 /** The columns with secrets: what a rotation of the encryption key has to re-encrypt. */

@@ -99,7 +99,7 @@ export function addSources(subscriptions: Subscriptions): void {
         if (problem) throw invalidRequest({ '/type': problem });
         const { idempotencyKey } = call;
         if (idempotencyKey === undefined) return api.db.transaction((tx) => add(api, tx, call));
-        const tried = attempt(call.caller, idempotencyKey, call.method, call.path, call.sent);
+        const tried = attempt(idempotencyKey, call);
         return api.db.transaction(async (tx) => {
           const earlier = await claim(tx, tried);
           if (earlier) {

@@ -27,7 +27,8 @@ export const closeIdempotencyKey = operation({
 /** Tables by the prefix of the ids in them. */
 const TABLES: ReadonlyMap<string, string> = new Map(FAMILIES.map(({ prefix, table }) => [prefix, table]));
 
-async function stillExists(db: Executor, id: string): Promise<boolean> {
+/** Whether the resource that a record of a key names is there. */
+export async function stillExists(db: Executor, id: string): Promise<boolean> {
   // A source has no id of its own: it is the type within its subscription.
   const [own = '', source] = id.split('/');
   const table = TABLES.get(own.slice(0, own.lastIndexOf('_')));

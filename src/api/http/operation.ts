@@ -1,6 +1,7 @@
 /** What an operation of the API is: one value holds what routing, validation and the OpenAPI document need. */
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/definition/errors.ts';
+import type { IdempotencyPlace } from '../../resources/definition/idempotency.ts';
 import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
@@ -28,6 +29,8 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   ifMatch: Tags | undefined;
   ifNoneMatch: Tags | undefined;
   idempotencyKey: string | undefined;
+  /** Only with a key. */
+  idempotencyPlace: IdempotencyPlace | undefined;
   /** What `uri` members start with: scheme, host and perhaps a path, without a slash at the end. */
   base: string;
   /** Method and path of the request, without the query. */
@@ -62,7 +65,7 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   /** Members that the body may have besides, if they are as they were read. */
   readOnly?: ReadOnlyMembers;
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
-  /** Takes an Idempotency-Key. */
+  /** Takes an Idempotency-Key, and with it an Idempotency-Scope and Idempotency-Sequence. */
   creates?: boolean;
   /** Its answer may be as large as a page or larger: for one API key, few are made at once. */
   large?: boolean;

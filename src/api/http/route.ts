@@ -1,7 +1,6 @@
 /** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and answered. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from '../../resources/definition/idempotency.ts';
 import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
 import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
@@ -9,6 +8,7 @@ import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { RequestAborted } from './body.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
+import { parseIdempotency } from './idempotency-headers.ts';
 import {
   type Api,
   type Call,
@@ -58,6 +58,7 @@ interface PathParams {
 
 const NO_QUERY = z.strictObject({});
 const NO_BODY = z.strictObject({});
+const NO_IDEMPOTENCY = { idempotencyKey: undefined, idempotencyPlace: undefined };
 
 function addRoute(
   app: FastifyInstance,
@@ -97,7 +98,7 @@ function addRoute(
       sent: request.body,
       ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
-      idempotencyKey: operation.creates ? parseKey(header(request, IDEMPOTENCY_KEY_HEADER)) : undefined,
+      ...(operation.creates ? parseIdempotency((name) => header(request, name)) : NO_IDEMPOTENCY),
       base: baseOf(request),
       method: operation.method,
       path: pathOf(request),
@@ -162,13 +163,6 @@ function checkParams(expected: readonly [string, PathParameter][], given: Record
     const reason = result.error.issues[0]?.message ?? 'does not fit';
     throw notFound(`This path does not exist: its "${name}" ${reason}.`, { [name]: reason });
   }
-}
-
-function parseKey(value: string | undefined): string | undefined {
-  if (value === undefined) return undefined;
-  const result = idempotencyKey.safeParse(value, IN_OUR_WORDS);
-  if (result.success) return result.data;
-  throw invalidRequest({ 'Idempotency-Key': result.error.issues[0]?.message ?? 'is malformed' });
 }
 
 /** The value of a header; if it was sent twice, Node joins the values or drops one. */

@@ -1,6 +1,6 @@
 /** The parts of the OpenAPI document that operations share: errors, parameters, headers. */
 import { ERROR_STATUS, type ErrorCode, errorBody } from '../../resources/definition/errors.ts';
-import { idempotencyKey } from '../../resources/definition/idempotency.ts';
+import { idempotencyKey, idempotencyScopeName, idempotencySequence } from '../../resources/definition/idempotency.ts';
 import { inline, type Json, nameOf, ref } from './schemas.ts';
 
 const MEANING: Record<ErrorCode, string> = {
@@ -9,7 +9,7 @@ const MEANING: Record<ErrorCode, string> = {
   PERMISSION_DENIED: 'The caller may not do this.',
   NOT_FOUND: 'The resource does not exist, or the caller may not see it.',
   METHOD_NOT_ALLOWED: 'The path does not support this method.',
-  CONFLICT: 'The change conflicts with an existing resource, or the idempotency key is closed.',
+  CONFLICT: 'The change conflicts with an existing resource, or the idempotency key or scope is closed.',
   RESOURCE_IN_USE: 'Other resources refer to this one; `details` lists them.',
   PRECONDITION_FAILED: 'The resource has changed since the revision in If-Match.',
   PAYLOAD_TOO_LARGE: 'The body is too large.',
@@ -81,6 +81,24 @@ export const PARAMETERS = {
     description: 'Makes the create safe to repeat: same key and body, same response.',
     schema: inline(idempotencyKey),
     example: '0b0f6c1e-6f0b-4c0c-9f57-6a3a3f0f6b1d',
+  },
+  IdempotencyScope: {
+    name: 'Idempotency-Scope',
+    in: 'header',
+    description:
+      'What this create has in common with others: all that were made in a scope can be found, and closed, together. ' +
+      'Needs an Idempotency-Key and an Idempotency-Sequence.',
+    schema: inline(idempotencyScopeName),
+    example: '5f1c7a52-3a1e-4a0b-9b57-0d6f2f1f7f10',
+  },
+  IdempotencySequence: {
+    name: 'Idempotency-Sequence',
+    in: 'header',
+    description:
+      'The number of this create in its scope: the one after the last that was used or closed, unless it repeats an ' +
+      'earlier create under the same key.',
+    schema: inline(idempotencySequence),
+    example: '1',
   },
   IfMatch: {
     name: 'If-Match',

@@ -21,8 +21,10 @@ const TAGS: Record<string, string> = {
   'TLS certificates': 'Certificates that endpoints are served with.',
   'SSH certificates': 'Certificates that identify hosts to SSH clients.',
   'Users and keys': 'Who may call this API, and with which keys.',
-  'Idempotency keys': 'For finding out what a create has made whose response was lost.',
+  'Idempotency keys': 'For finding out what creates have made whose responses were lost.',
 };
+
+const IDEMPOTENCY = ['IdempotencyKey', 'IdempotencyScope', 'IdempotencySequence'];
 
 /** Errors that every operation may answer with. */
 const COMMON: readonly ErrorCode[] = [
@@ -86,7 +88,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
       schema: inline(schema),
     })),
     ...queryParameters(operation.query),
-    ...(creates ? [ref('parameters', 'IdempotencyKey')] : []),
+    ...(creates ? IDEMPOTENCY.map((name) => ref('parameters', name)) : []),
     ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
     ref('parameters', 'ServiceVersion'),
     ref('parameters', 'RequestId'),

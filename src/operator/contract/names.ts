@@ -11,8 +11,10 @@ export const FINALIZER = `${GROUP}/remote-resource`;
 export const ANNOTATION = {
   /** Set by the operator: the id of the remote resource. Unlike status it survives a backup and restore. */
   externalId: `${GROUP}/external-id`,
-  /** Set by the operator: how many creates were started for this object; part of the idempotency key. */
+  /** Set by the operator: how many creates were started for this object; their sequence number in its scope. */
   createGeneration: `${GROUP}/create-generation`,
+  /** Set by the operator: the part of the idempotency key that tells this create from one that was begun before. */
+  createKey: `${GROUP}/create-key`,
   /** Set by the operator: superseded remote resources that are still to be deleted. */
   retiring: `${GROUP}/retiring`,
   /** Set by the operator: the value of rotate-requested-at that was last acted on. */

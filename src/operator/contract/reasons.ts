@@ -46,6 +46,7 @@ export const EVENT_REASON = {
   retained: 'Retained',
   driftCorrected: 'DriftCorrected',
   recreated: 'ExternalResourceGone',
+  identityRestored: 'IdentityRestored',
   tokenReissued: 'TokenReissued',
   tokenRotated: 'TokenRotated',
   retired: 'OldCredentialRevoked',

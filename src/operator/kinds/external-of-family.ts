@@ -1,9 +1,9 @@
 /** The verbs of a kind whose objects are resources of one family, field by field. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
-import type { Client } from '../../client/client.ts';
+import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
-import type { External, Remote } from '../managed/external.ts';
+import type { CreateScope, External, Remote } from '../managed/external.ts';
 import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 
 type Body = Record<string, unknown>;
@@ -20,20 +20,32 @@ export interface FamilyCalls<R extends Remote> {
 export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
-  client: Pick<Client, 'closeIdempotencyKey'>,
+  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope'>,
 ): External<Spec, R> {
   const updatable = fields.filter(({ field }) => field.onUpdate);
   const immutable = fields.filter(({ field }) => !field.onUpdate);
   return {
-    observe: (id) => ifExists(calls.get(id)),
-    create: (spec, idempotencyKey) => calls.create(bodyOf(fields, spec), { idempotencyKey }),
+    observe: (id) => ifExists(calls.get(id).then(tagged)),
+    create: async (spec, idempotency) => tagged(await calls.create(bodyOf(fields, spec), idempotency)),
     changes: (spec, remote) => differing(fields, spec, remote),
     immutableChanges: (spec, remote) => differing(immutable, spec, remote),
-    update: (remote, spec) => calls.update(remote.id, bodyOf(updatable, spec)),
+    // Only at the revision that was compared: an update that arrives late must not undo a newer one.
+    update: async (remote, spec) =>
+      tagged(await calls.update(remote.id, bodyOf(updatable, spec), { ifMatch: remote.etag })),
     delete: (id) => ifExists(calls.delete(id)),
     all: () => calls.list(),
-    closeKey: async (key) => (await client.closeIdempotencyKey(key)).resource?.id,
+    scope: async (name) => scopeOf(await client.idempotencyScope(name)),
+    closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name)),
   };
+}
+
+/** With what the answer said beside its body. */
+function tagged<R extends Remote>(answered: R): R {
+  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered) };
+}
+
+function scopeOf(answered: Awaited<ReturnType<Client['idempotencyScope']>>): CreateScope {
+  return { resources: answered.resources, nextSequence: answered.next_sequence };
 }
 
 /** The result of the call, or undefined if the resource does not exist; a delete has then succeeded already. */

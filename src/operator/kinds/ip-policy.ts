@@ -1,17 +1,17 @@
 /** `IPPolicy`: a set of rules about source addresses, with the rules in its spec. */
 import { z } from 'zod';
-import type { Client } from '../../client/client.ts';
+import { type Client, etagOf } from '../../client/client.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, MAX_RULES_PER_POLICY, ruleSetMember } from '../../resources/ip-policy-rule.ts';
-import type { External } from '../managed/external.ts';
+import { type External, type Remote, StaleObject } from '../managed/external.ts';
 import type { SpecOf } from '../managed/kind.ts';
 import { bodyOf, differing, ifExists } from './external-of-family.ts';
 import { familyFields } from './family-fields.ts';
 import { plainKind } from './plain-kind.ts';
 import { specFromFamily } from './spec-from-family.ts';
 
-type Policy = View<typeof ipPolicy>;
+type Policy = View<typeof ipPolicy> & Remote;
 type Rule = View<typeof ipPolicyRule>;
 type PolicyWithRules = Policy & { rules: Rule[] };
 
@@ -41,21 +41,26 @@ export const ipPolicyKind = plainKind(ipPolicy, {
 });
 
 function withRules(plain: External<Spec, Policy>, client: Client): External<Spec, PolicyWithRules> {
+  async function observe(id: string): Promise<PolicyWithRules | undefined> {
+    const [policy, rules] = await Promise.all([plain.observe(id), ifExists(client.rulesOf(id))]);
+    if (!policy || !rules) return undefined;
+    if (policy.etag !== etagOf(rules)) throw new StaleObject(`${id} changed while it was read`);
+    return { ...policy, rules };
+  }
+  async function withRulesOf(spec: Spec, policy: PolicyWithRules): Promise<PolicyWithRules> {
+    if (sameRules(spec, policy.rules)) return policy;
+    // The ETag of a policy covers its rules: a rule set that arrives late must not undo a newer one.
+    const rules = await client.replaceRules(policy.id, { rules: ruleBodies(spec) }, { ifMatch: policy.etag });
+    return { ...policy, rules, etag: etagOf(rules) };
+  }
   return {
     ...plain,
-    async observe(id) {
-      const [policy, rules] = await Promise.all([plain.observe(id), ifExists(client.rulesOf(id))]);
-      return policy && rules && { ...policy, rules };
-    },
-    async create(spec, idempotencyKey) {
-      const policy = await plain.create(spec, idempotencyKey);
-      // The response may be a replay of a policy that has rules from an earlier spec: read them if there are none to
-      // set.
-      const rules =
-        spec.rules.length > 0
-          ? await client.replaceRules(policy.id, { rules: ruleBodies(spec) })
-          : await client.rulesOf(policy.id);
-      return { ...policy, rules };
+    observe,
+    async create(spec, idempotency) {
+      const policy = await plain.create(spec, idempotency);
+      // It may have rules from an earlier spec by now; the update that follows makes them match.
+      const existing = policy.isReplay ? await observe(policy.id) : undefined;
+      return existing ?? withRulesOf(spec, { ...policy, rules: [] });
     },
     changes(spec, policy) {
       const changed = plain.changes(spec, policy);
@@ -63,10 +68,7 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
     },
     async update(policy, spec) {
       const updated = plain.changes(spec, policy).length > 0 ? await plain.update(policy, spec) : policy;
-      const rules = sameRules(spec, policy.rules)
-        ? policy.rules
-        : await client.replaceRules(policy.id, { rules: ruleBodies(spec) });
-      return { ...updated, rules };
+      return withRulesOf(spec, { ...updated, rules: policy.rules });
     },
     async *all() {
       const rules = new Map<string, Rule[]>();

@@ -2,8 +2,8 @@
 import { ANNOTATION } from '../contract/names.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import { Blocked } from './external.ts';
-import { readIdentity } from './identity.ts';
+import { Blocked, type CreateScope } from './external.ts';
+import { type Identity, isBegun, readIdentity } from './identity.ts';
 import { mustBeChangeable } from './immutable.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { rotationHandled } from './rotation.ts';
@@ -20,8 +20,10 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   }
   // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
   mustBeChangeable(external, spec, remote);
-  const identity = readIdentity(managed.object);
-  await managed.persist({ ...identity, externalId: id }, rotationHandled(managed.object));
+  await managed.mustBeNewest();
+  // An object that looks new may be one that has lost everything.
+  const scope = await external.closeScope(managed.object.metadata.uid);
+  await managed.persist(adoptedIdentity(id, scope, new Date()), rotationHandled(managed.object));
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
 }
 
@@ -29,7 +31,18 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
  * The id that the object is to adopt; undefined without one, and once the object has or creates a resource of its own.
  */
 export function idToAdopt(object: KubeObject): string | undefined {
-  const { externalId, generation } = readIdentity(object);
-  if (externalId !== undefined || generation > 0) return undefined;
+  if (isBegun(readIdentity(object))) return undefined;
   return annotation(object, ANNOTATION.adopt) || undefined;
+}
+
+/** The identity of an object that adopts a resource; what was created for it before is retired at once. */
+export function adoptedIdentity(id: string, { resources, nextSequence }: CreateScope, now: Date): Identity {
+  const others = resources.filter((resource) => resource.id !== id);
+  return {
+    externalId: id,
+    // What the object had created itself is not adopted, but found again.
+    generation: others.length < resources.length ? nextSequence - 1 : 0,
+    createKey: undefined,
+    retiring: others.map((other) => ({ id: other.id, generation: other.sequence, after: now.toISOString() })),
+  };
 }

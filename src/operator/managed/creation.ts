@@ -2,15 +2,19 @@
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { type Remote, StaleObject } from './external.ts';
-import { idempotencyKeyOf, nextGeneration, readIdentity } from './identity.ts';
+import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { recoverIdentity } from './recovery.ts';
 import { type FoundRemote, LOST, supersede } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';
 
 /** After this many fresh starts in one reconcile, the create is left to the next one. */
 const MOST_GENERATIONS_AT_ONCE = 3;
 
-/** Returns the resource of the object's create generation, or of the next if that one can no longer be used. */
+/**
+ * Returns the resource of the object's create generation, or of the next if the token of that one is lost.
+ * @throws StaleObject when the API does not expect this create: the object then carries what the API knows of it
+ */
 export async function createRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote> {
   const { delivery } = managed.kind;
   // A stale cache could hold an outdated generation.
@@ -18,10 +22,10 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
   await delivery?.prepare(managed.object, spec);
   for (let attempt = 0; attempt < MOST_GENERATIONS_AT_ONCE; attempt++) {
     const identity = readIdentity(managed.object);
-    const remote = await createOnce(managed, spec, identity.generation);
-    if (remote === 'key-closed') {
-      await managed.persist(nextGeneration(identity));
-      continue;
+    const remote = await createOnce(managed, spec, identity);
+    if (remote === 'refused') {
+      await recoverIdentity(managed);
+      throw new StaleObject('its annotations were not those of its last create');
     }
     const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
     if (held === 'lost') {
@@ -36,17 +40,13 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
   throw new StaleObject(`no create succeeded in ${MOST_GENERATIONS_AT_ONCE} generations`);
 }
 
-async function createOnce(
-  managed: ManagedObject,
-  spec: ManagedSpec,
-  generation: number,
-): Promise<Remote | 'key-closed'> {
+async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: Identity): Promise<Remote | 'refused'> {
   const { external } = managed.kind;
   try {
-    return await external.create(spec, idempotencyKeyOf(managed.object, generation));
+    return await external.create(spec, idempotencyOf(managed.object, identity));
   } catch (error) {
     const earlier = earlierCreate(error);
-    if (earlier === 'key-closed') return earlier;
+    if (earlier === 'refused') return earlier;
     // An earlier attempt created it from an older spec: it exists and is updated later instead.
     const remote = earlier && (await external.observe(earlier.id));
     if (!remote) throw error;
@@ -55,11 +55,13 @@ async function createOnce(
 }
 
 /**
- * What a failed create reveals about an earlier one under its key: closed, or the id it created; undefined for neither.
+ * What a failed create reveals about earlier ones: that they leave no place for it, or the id that one under its key has
+ * created; undefined for neither.
  */
-export function earlierCreate(error: unknown): 'key-closed' | { id: string } | undefined {
+export function earlierCreate(error: unknown): 'refused' | { id: string } | undefined {
   if (!(error instanceof ApiError)) return undefined;
-  if (error.code === 'CONFLICT' && error.details.idempotency_key === 'closed') return 'key-closed';
+  const { idempotency_key: key, idempotency_scope: scope } = error.details;
+  if (error.code === 'CONFLICT' && (key === 'closed' || scope !== undefined)) return 'refused';
   const id = error.code === 'IDEMPOTENCY_KEY_REUSED' ? error.details.resource_id : undefined;
   return id === undefined ? undefined : { id };
 }

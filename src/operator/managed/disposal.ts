@@ -1,88 +1,95 @@
-/**
- * Deleting remote resources: superseded ones, and all of them when the object is deleted. An idempotency key is closed
- * before what was created under it is deleted, so that a create still in flight cannot bring another one into being.
- */
+/** Deleting remote resources: superseded ones, and all of them when the object is deleted. */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';
-import { dueForRetirement, type Identity, idempotencyKeyOf, type Retiring, readIdentity } from './identity.ts';
+import { dueForRetirement, type Identity, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { earliest } from './schedule.ts';
 
+/** When to try again to delete a superseded resource to which something still refers. */
+const IN_USE_RETRY_MS = 60_000;
+
 /**
- * Deletes the superseded resources that are due, now that the successor is recorded; returns when the next one is due.
+ * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
+ * is due. What is still in use is kept for later: it must not keep its successor from being looked after.
  */
 export async function retireSuperseded(managed: ManagedObject, now: Date): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
+  if (identity.externalId === undefined) return undefined;
   const { due, later } = dueForRetirement(identity, now);
-  if (due.length > 0) {
-    await deleteSuperseded(managed, due);
-    await managed.persist({ ...identity, retiring: later });
-    managed.recordEvent('Normal', EVENT_REASON.retired, `Deleted ${due.map(({ id }) => id).join(', ')}`);
+  const inUse: Retiring[] = [];
+  for (const entry of due) if (await refusalOf(managed.kind.external.delete(entry.id))) inUse.push(entry);
+  const deleted = due.filter((entry) => !inUse.includes(entry)).map(({ id }) => id);
+  if (deleted.length > 0) {
+    await managed.persist({ ...identity, retiring: [...inUse, ...later] });
+    managed.recordEvent('Normal', EVENT_REASON.retired, `Deleted ${deleted.join(', ')}`);
   }
-  return later.map(({ after }) => new Date(after)).reduce<Date | undefined>(earliest, undefined);
+  const retry = inUse.length > 0 ? new Date(now.getTime() + IN_USE_RETRY_MS) : undefined;
+  return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
 }
 
-/** Deletes whatever was created for the object, recorded or not. @throws Blocked while something refers to it */
-export async function deleteRemote(managed: ManagedObject): Promise<void> {
-  const identity = readIdentity(managed.object);
-  const unrecorded: string[] = [];
-  for (const generation of generationsToClose(identity)) {
-    const id = await closeKey(managed, generation);
-    if (id !== undefined) unrecorded.push(id);
-  }
-  const ids = idsToDelete(identity, unrecorded);
-  for (const id of ids) await deleteUnlessInUse(managed, id);
+/** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
+export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
+  const ids = idsToDelete(identity);
+  await deleteAll(managed, ids);
   if (ids.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${ids.join(', ')}`);
 }
 
 /** Lets the resource, and the Secret with its token, outlive the object. */
-export async function retainRemote(managed: ManagedObject): Promise<void> {
-  const { object, kind } = managed;
-  const identity = readIdentity(object);
-  await deleteSuperseded(managed, supersededWhenRetained(identity));
-  await kind.delivery?.release(object);
-  const left = identity.externalId ?? (await closeKey(managed, identity.generation));
-  if (left !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${left}`);
+export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
+  const held = (await managed.kind.delivery?.release(managed.object)) ?? [];
+  const { kept, superseded } = whenRetained(identity, readIdentity(managed.object).externalId, held);
+  await deleteAll(managed, idsOf(superseded));
+  if (kept !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${kept}`);
+}
+
+/** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
+export async function leaveRemote(managed: ManagedObject, identity: Identity): Promise<void> {
+  if (identity.externalId !== undefined) await deleteAll(managed, idsOf(identity.retiring));
+}
+
+/** Everything that belongs to the object, in the order of deletion. */
+export function idsToDelete({ externalId, retiring }: Identity): string[] {
+  const present = externalId === undefined ? [] : [externalId];
+  return [...new Set([...retiring.map(({ id }) => id), ...present])];
 }
 
 /**
- * Closes the key of this generation; the id of what was created under it and still exists. Generation 0 means adopted.
+ * What is retained when the object is deleted, and what goes. While a successor is being created, it is not the newest that
+ * is retained but the one whose token is in the Secret.
+ * @param recorded the resource that the annotations name; its token was stored before that
  */
-export async function closeKey(managed: ManagedObject, generation: number): Promise<string | undefined> {
-  if (generation === 0) return undefined;
-  return managed.kind.external.closeKey(idempotencyKeyOf(managed.object, generation));
+export function whenRetained(
+  identity: Identity,
+  recorded: string | undefined,
+  held: readonly string[],
+): { kept: string | undefined; superseded: Retiring[] } {
+  const { externalId, generation, retiring } = identity;
+  const current = externalId === undefined ? [] : [{ id: externalId, generation, after: '' }];
+  const all = [...retiring, ...current];
+  const settled = recorded !== undefined && recorded === externalId;
+  const stored = settled ? undefined : all.findLast(({ id }) => held.includes(id));
+  const kept = stored?.id ?? all.at(-1)?.id;
+  return { kept, superseded: all.filter(({ id }) => id !== kept) };
 }
 
-/** Every generation in which a create may still take effect. */
-export function generationsToClose({ generation, retiring }: Identity): number[] {
-  const all = new Set([generation, ...retiring.map((entry) => entry.generation)]);
-  return [...all].filter((other) => other > 0);
-}
+const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
 
-/** Everything that was created for the object, without repeats, in the order of deletion. */
-export function idsToDelete({ externalId, retiring }: Identity, unrecorded: readonly string[]): string[] {
-  const present = externalId === undefined ? [] : [externalId];
-  return [...new Set([...retiring.map(({ id }) => id), ...unrecorded, ...present])];
-}
-
-/** What has a successor goes now, since nobody is left to delete it later; without a successor, it is retained. */
-export function supersededWhenRetained({ externalId, retiring }: Identity): readonly Retiring[] {
-  return externalId === undefined ? [] : retiring;
-}
-
-async function deleteSuperseded(managed: ManagedObject, entries: readonly Retiring[]): Promise<void> {
-  for (const { id, generation } of entries) {
-    await closeKey(managed, generation);
-    await managed.kind.external.delete(id);
+/** @throws Blocked while something refers to one of them */
+async function deleteAll(managed: ManagedObject, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const refusal = await refusalOf(managed.kind.external.delete(id));
+    if (refusal) throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${refusal.message}`);
   }
 }
 
-async function deleteUnlessInUse(managed: ManagedObject, id: string): Promise<void> {
+/** What the API says if something refers to the resource that is to be deleted. */
+async function refusalOf(deletion: Promise<void>): Promise<ApiError | undefined> {
   try {
-    await managed.kind.external.delete(id);
+    await deletion;
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'RESOURCE_IN_USE') throw error;
-    throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${error.message}`);
+    if (error instanceof ApiError && error.code === 'RESOURCE_IN_USE') return error;
+    throw error;
   }
+  return undefined;
 }

@@ -1,16 +1,29 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
+import type { CreateOptions } from '../../client/call-options.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 
 export interface Remote {
   id: string;
   uri: string;
+  /** The revision that was observed: an update is refused if the resource has changed since. */
+  etag?: string | undefined;
+  /** Whether it is as it was created, perhaps a while ago, instead of as it is. */
+  isReplay?: boolean;
+}
+
+/** What the API knows of the creates for one object, whatever became of the object's annotations and status. */
+export interface CreateScope {
+  /** Those that still exist, newest first. */
+  resources: readonly { id: string; sequence: number }[];
+  /** The sequence number that the next create must have. */
+  nextSequence: number;
 }
 
 export interface External<Spec, R extends Remote> {
   /** The observed resource, or undefined if it does not exist. */
   observe(id: string): Promise<R | undefined>;
   /** Creates it; repeated with the same key, it returns what the first call created. */
-  create(spec: Spec, idempotencyKey: string): Promise<R>;
+  create(spec: Spec, idempotency: CreateOptions): Promise<R>;
   /** The spec fields in which the resource differs from the spec; empty if it matches. */
   changes(spec: Spec, remote: R): string[];
   /** Those of `changes` that no update can make. */
@@ -21,8 +34,9 @@ export interface External<Spec, R extends Remote> {
   delete(id: string): Promise<void>;
   /** Every resource of the family, page by page, for drift detection. */
   all(): AsyncIterable<R>;
-  /** Ensures that nothing more can be created under the key; returns the id of what was created and still exists. */
-  closeKey(idempotencyKey: string): Promise<string | undefined>;
+  scope(name: string): Promise<CreateScope>;
+  /** Ensures that no create that was sent before takes effect any more. */
+  closeScope(name: string): Promise<CreateScope>;
 }
 
 /** Why a token has to be reissued. `overlapMs` is how long the old one stays valid. */
@@ -44,8 +58,8 @@ export interface Delivery<Spec, R extends Remote> {
   looksHeld(object: KubeObject, spec: Spec): boolean;
   /** Whether the token must be replaced now, and otherwise when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
-  /** Makes the stored token outlive its object. */
-  release(object: KubeObject): Promise<void>;
+  /** Makes the stored tokens outlive their object; returns the ids of the resources that they belong to. */
+  release(object: KubeObject): Promise<string[]>;
 }
 
 /** The reconcile cannot proceed until something else changes. Not a failure; shown as a condition. */

@@ -14,7 +14,7 @@ export type Failure =
   | { kind: 'terminal'; reason: string; message: string };
 
 export function classify(error: unknown): Failure {
-  if (error instanceof StaleObject) return stale(error);
+  if (error instanceof StaleObject) return stale(error, REASON.kubernetesError);
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
   if (error instanceof ApiError) return classifyApiError(error);
   if (error instanceof ApiUnreachableError) {
@@ -39,6 +39,8 @@ function classifyApiError(error: ApiError): Failure {
         : `The management API is failing (${error.code}); retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
+  // Somebody else wrote first, or an earlier write of ours has arrived late.
+  if (error.code === 'PRECONDITION_FAILED') return stale(error, REASON.rejected);
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
     const message = `The management API denies access to the operator's API key: ${error.message}`;
@@ -48,7 +50,7 @@ function classifyApiError(error: ApiError): Failure {
 }
 
 function classifyKubeError(error: KubeError): Failure {
-  if (error.isConflict || error.isNotFound) return stale(error);
+  if (error.isConflict || error.isNotFound) return stale(error, REASON.kubernetesError);
   // A 401 is temporary while a token is being replaced and while the API server starts.
   if (error.code === 401 || error.code === 429 || error.code >= 500) {
     return transient(REASON.kubernetesError, 'The Kubernetes API is failing; retrying', error.retryAfterMs);
@@ -56,8 +58,8 @@ function classifyKubeError(error: KubeError): Failure {
   return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
 }
 
-function stale({ message }: KubeError | StaleObject): Failure {
-  return { kind: 'stale', reason: REASON.kubernetesError, message };
+function stale({ message }: Error, reason: string): Failure {
+  return { kind: 'stale', reason, message };
 }
 
 function transient(reason: string, message: string, retryAfterMs?: number): Failure {

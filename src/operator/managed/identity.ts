@@ -1,11 +1,13 @@
 /**
  * Which remote resource belongs to an object, as its annotations record it. Pure.
  *
- * The create generation is persisted before it is used in an idempotency key, so that a process that dies in between
- * uses the same key again. A resource that is to be replaced moves to the retiring list in the write that raises the
- * generation, so that it cannot be forgotten.
+ * The create generation and its key are persisted before they are used in a create, so that a process that dies in
+ * between sends the same create again. A resource that is to be replaced moves to the retiring list in the write that
+ * raises the generation, so that it cannot be forgotten.
  */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { CreateOptions } from '../../client/call-options.ts';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 
@@ -22,6 +24,11 @@ export interface Identity {
   externalId: string | undefined;
   /** 0 before the first create, and while an adopted resource has not been replaced. */
   generation: number;
+  /**
+   * Tells the create of this generation from every other one, also from one of the same generation that was begun before
+   * the annotations were lost. Undefined where it is not known and no longer needed.
+   */
+  createKey: string | undefined;
   retiring: readonly Retiring[];
 }
 
@@ -30,8 +37,14 @@ export function readIdentity(object: KubeObject): Identity {
   return {
     externalId: annotation(object, ANNOTATION.externalId) || undefined,
     generation: Number.isSafeInteger(generation) && generation > 0 ? generation : 0,
+    createKey: annotation(object, ANNOTATION.createKey) || undefined,
     retiring: readRetiring(annotation(object, ANNOTATION.retiring)),
   };
+}
+
+/** Whether a resource was created or adopted for the object, or its creation was begun. */
+export function isBegun({ externalId, generation }: Identity): boolean {
+  return externalId !== undefined || generation > 0;
 }
 
 /** The annotations that record the identity; null removes one (JSON merge patch). */
@@ -39,6 +52,7 @@ export function identityAnnotations(identity: Identity): Record<string, string |
   return {
     [ANNOTATION.externalId]: identity.externalId ?? null,
     [ANNOTATION.createGeneration]: identity.generation > 0 ? String(identity.generation) : null,
+    [ANNOTATION.createKey]: identity.createKey ?? null,
     [ANNOTATION.retiring]: identity.retiring.length > 0 ? JSON.stringify(identity.retiring) : null,
   };
 }
@@ -52,13 +66,18 @@ export function identityInStatus({ externalId, generation, retiring }: Identity)
   return { createGeneration: generation, retiring: retiring.length > 0 ? retiring : undefined };
 }
 
-/** The identity under which the next remote resource is created; `retire` is the one it replaces. */
+/** The identity under which the next remote resource is created; `retire` is the one that it replaces. */
 export function nextGeneration(identity: Identity, retire?: { id: string; after: Date }): Identity {
   const replaced = retire
     ? [{ id: retire.id, generation: identity.generation, after: retire.after.toISOString() }]
     : [];
   const others = identity.retiring.filter((entry) => entry.id !== retire?.id);
-  return { externalId: undefined, generation: identity.generation + 1, retiring: [...others, ...replaced] };
+  return {
+    externalId: undefined,
+    generation: identity.generation + 1,
+    createKey: randomUUID(),
+    retiring: [...others, ...replaced],
+  };
 }
 
 /** Splits the retiring list into what is due and what is not. */
@@ -67,9 +86,16 @@ export function dueForRetirement(identity: Identity, now: Date) {
   return { due: identity.retiring.filter(isDue), later: identity.retiring.filter((entry) => !isDue(entry)) };
 }
 
-/** The idempotency key of one create: the same for every attempt, different for every object and generation. */
-export function idempotencyKeyOf(object: KubeObject, generation: number): string {
-  return `${object.metadata.uid}-${generation}`;
+/**
+ * What makes a create happen once: a key that is the same for every attempt, and the place in the order of all creates
+ * for this object, whose UID no wipe of annotations and status can change.
+ */
+export function idempotencyOf(object: KubeObject, { generation, createKey }: Identity) {
+  const { uid } = object.metadata;
+  return {
+    idempotencyKey: [uid, generation, createKey].filter((part) => part !== undefined).join('-'),
+    idempotencyPlace: { scope: uid, sequence: generation },
+  } satisfies CreateOptions;
 }
 
 /** The id that an object claims: the one it manages, else the one it is to adopt. */

@@ -1,4 +1,4 @@
-/** `managementPolicy: Observe`: the resource is read and shown, but never written. */
+/** `managementPolicy: Observe`: the resource is read and shown, but never written; what it superseded is still retired. */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';
@@ -9,7 +9,11 @@ import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
 
 /** @throws Blocked when no id is given, or the resource does not exist */
-export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
+export async function observeOnly(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  nextRetirement: Date | undefined,
+): Promise<Outcome> {
   const { external } = managed.kind;
   const id = claimOf(managed.object);
   if (id === undefined) {
@@ -20,5 +24,5 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
   if (!remote) throw new Blocked(REASON.externalNotFound, `${id} does not exist`);
   const synced = observedSynced(external.changes(spec, remote));
   await writeStatus(managed, spec, { remote, ready: observedReady(remote), synced });
-  return managed.outcome();
+  return managed.outcome(nextRetirement);
 }

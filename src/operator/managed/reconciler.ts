@@ -4,10 +4,12 @@
  *
  * What makes it safe to kill at any point:
  *   1. the finalizer and the create generation are written, in one patch, before anything is created (intent.ts);
- *   2. the create carries an idempotency key made of the object's UID and that generation (creation.ts);
+ *   2. the create carries a key, and its place in the order of all creates for the object's UID (creation.ts);
  *   3. a one-time token is stored in its Secret before the id is recorded (creation.ts);
  *   4. every write of the object's metadata fails if the object has changed since it was read (managed-object.ts);
- *   5. a deletion closes the key first, so that a create still in flight cannot leave an orphan (disposal.ts).
+ *   5. a deletion first ends all creates for that UID, so that one still in flight cannot leave an orphan
+ *      (finalization.ts);
+ *   6. annotations that were lost or edited are restored from what the API knows under that UID (recovery.ts).
  */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ensureAdopted } from './adoption.ts';
@@ -15,9 +17,10 @@ import type { Claims } from './claims.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
-import { ensureIntent, restoreIdentity } from './intent.ts';
+import { ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
+import { ensureIdentity } from './recovery.ts';
 import { findRemote } from './replacement.ts';
 import { earliest } from './schedule.ts';
 import { isDeleting, isPaused } from './spec.ts';
@@ -37,19 +40,22 @@ export class ManagedReconciler {
   async reconcile(object: KubeObject): Promise<Outcome> {
     const managed = new ManagedObject(object, this.#access);
     if (isPaused(object)) return showPaused(managed);
-    await restoreIdentity(managed);
     if (isDeleting(object)) return finalize(managed, this.#claims);
+    await ensureIdentity(managed);
+    // Whatever the spec says by now, and however wrong it is.
+    const nextRetirement = await retireSuperseded(managed, new Date());
     const spec = managed.kind.readSpec(object);
-    if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
+    if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec, nextRetirement);
     this.#claims.mustHaveNoRival(managed.object);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
     // If there is none, or it has to be replaced, the identity now says what to create.
     const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
     const current = await ensureUpToDate(managed, spec, remote);
-    const nextRetirement = await retireSuperseded(managed, new Date());
+    // What this reconcile has superseded.
+    const retirement = await retireSuperseded(managed, new Date());
     await writeStatus(managed, spec, current);
-    return managed.outcome(earliest(current.renewAt, nextRetirement));
+    return managed.outcome(earliest(current.renewAt, retirement));
   }
 
   /** Shows in the conditions that the reconcile of the object failed; returns the object as written. */

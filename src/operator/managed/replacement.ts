@@ -1,6 +1,5 @@
 /** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
 import { EVENT_REASON } from '../contract/reasons.ts';
-import { closeKey } from './disposal.ts';
 import type { Remote, Renewal } from './external.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -29,10 +28,7 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
 
 /** The recorded resource no longer exists. */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
-  const identity = readIdentity(managed.object);
-  // Its key went with it, so a create still in flight could take effect: that must not leave an orphan.
-  const late = await closeKey(managed, identity.generation);
-  await managed.persist(nextGeneration(identity, late === undefined ? undefined : { id: late, after: new Date() }));
+  await managed.persist(nextGeneration(readIdentity(managed.object)));
   managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} no longer exists; creating a new one`);
 }
 

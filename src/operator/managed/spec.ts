@@ -1,11 +1,12 @@
 /** The part of every custom resource's spec and status that the reconcile loop reads. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { condition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
-import { claimOf, type Identity, readIdentity, retiringEntry } from './identity.ts';
+import { claimOf, type Identity, isBegun, readIdentity, retiringEntry } from './identity.ts';
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
@@ -62,13 +63,24 @@ export function readStatus(object: KubeObject): ManagedStatus {
   return managedStatus.safeParse(object.status ?? {}).data ?? {};
 }
 
-/** The identity that the annotations have lost and the status still has, if any. */
-export function lostIdentity(object: KubeObject): Identity | undefined {
-  const { externalId, generation } = readIdentity(object);
+/** The identity as the last reconcile that succeeded has shown it in the status; undefined if there was none. */
+export function shownIdentity(object: KubeObject): Identity | undefined {
   const { id, createGeneration, retiring = [] } = readStatus(object);
-  if (externalId !== undefined || generation > 0 || id === undefined || createGeneration === undefined)
-    return undefined;
-  return { externalId: id, generation: createGeneration, retiring };
+  if (id === undefined || createGeneration === undefined) return undefined;
+  return { externalId: id, generation: createGeneration, createKey: undefined, retiring };
+}
+
+/**
+ * Whether the identity in the annotations can be relied on: `lost` if only the status has one left, `differs` if the two
+ * disagree, as after an edit by hand, and after a crash before the status was written.
+ */
+export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
+  const recorded = readIdentity(object);
+  const shown = shownIdentity(object);
+  if (!isBegun(recorded)) return shown ? 'lost' : 'none';
+  // What is only begun is confirmed by its create.
+  if (!shown) return recorded.externalId === undefined ? 'none' : 'differs';
+  return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
 }
 
 /** With any value but `false`: who writes `yes` wants no work on the object. */
@@ -105,6 +117,7 @@ export function looksSettled(object: KubeObject): boolean {
     !isPaused(object) &&
     status.id !== undefined &&
     status.id === recorded &&
+    doubtAbout(object) === 'none' &&
     status.lastHandledReconcileAt === annotation(object, ANNOTATION.reconcileRequestedAt) &&
     annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&
     wasInSync(status, object)

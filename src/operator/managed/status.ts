@@ -42,7 +42,9 @@ export async function writeStatus(
 }
 
 export async function showPaused(managed: ManagedObject): Promise<Outcome> {
-  const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}; remove it or set it to "false" to resume`;
+  const superseded = readIdentity(managed.object).retiring.map(({ id }) => id);
+  const kept = superseded.length === 0 ? '' : `; superseded, and not deleted while paused: ${superseded.join(', ')}`;
+  const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}; remove it or set it to "false" to resume${kept}`;
   await managed.patchStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
   return managed.outcome();
 }

@@ -23,7 +23,8 @@ const close = async (caller: Caller, key: string) =>
 
 describe('the fingerprint of a request', () => {
   const caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
-  const of = (body: unknown, path = '/things') => attempt(caller, 'a key', 'POST', path, body).fingerprint;
+  const request = { caller, idempotencyPlace: undefined, method: 'POST' };
+  const of = (sent: unknown, path = '/things') => attempt('a key', { ...request, path, sent }).fingerprint;
 
   test('is the same for equal bodies, in whatever order their members came', () => {
     const body = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ stringUnit: 'grapheme' }));

@@ -2,7 +2,11 @@
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import { authentication, credential } from '../../../src/resources/credential.ts';
-import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
+import {
+  closedIdempotencyKey,
+  idempotencyDigest,
+  idempotencyScope,
+} from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
@@ -213,6 +217,45 @@ export const operations: readonly Operation[] = [
         async repeated(reply) {
           expect(reply.as(closedIdempotencyKey).resource?.id).toBe(id);
           expect((await api.admin.post('/ip_policies', {}, headers)).status).toBe(409);
+        },
+      };
+    },
+  },
+  {
+    name: 'a create in an idempotency scope',
+    commit: COMMIT,
+    async prepare(api, run) {
+      const mark = `placed-${run}`;
+      const created = keyedCreate(api, '/ip_policies', { table: 'ip_policies', mark }, {});
+      const place = { 'idempotency-scope': mark, 'idempotency-sequence': '1' };
+      return {
+        request: { ...created.request, headers: { ...created.request.headers, ...place } },
+        async repeated(reply, hadEffect) {
+          await created.repeated(reply, hadEffect);
+          const scope = (await api.admin.get(`/idempotency_scopes/${idempotencyDigest(mark)}`)).as(idempotencyScope);
+          expect(scope).toMatchObject({ next_sequence: 2, resources: [{ id: reply.as(ipPolicy.view).id }] });
+        },
+      };
+    },
+  },
+  {
+    name: 'the closing of an idempotency scope',
+    commit: /^scope\.close$/,
+    async prepare(api, run) {
+      const scope = `closed-${run}`;
+      const headers = (sequence: number) => ({
+        'idempotency-key': `in-scope-${run}-${sequence}`,
+        'idempotency-scope': scope,
+        'idempotency-sequence': String(sequence),
+      });
+      const { id } = (await api.admin.post('/ip_policies', {}, headers(1))).as(ipPolicy.view);
+      return {
+        request: { method: 'PUT', path: `/idempotency_scopes/${idempotencyDigest(scope)}/closed` },
+        async repeated(reply) {
+          const { resources, next_sequence: next } = reply.as(idempotencyScope);
+          expect(resources).toMatchObject([{ id, sequence: 1 }]);
+          expect((await api.admin.post('/ip_policies', {}, headers(2))).status).toBe(409);
+          expect((await api.admin.post('/ip_policies', {}, headers(next))).status).toBe(201);
         },
       };
     },

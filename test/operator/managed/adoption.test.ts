@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { idToAdopt } from '../../../src/operator/managed/adoption.ts';
+import { adoptedIdentity, idToAdopt } from '../../../src/operator/managed/adoption.ts';
 import { object } from '../objects.ts';
 
 test.each([
@@ -11,4 +11,26 @@ test.each([
   ['nothing when a create was begun', { adopt: 'x', createGeneration: '1' }, undefined],
 ])('an object adopts %s', (_, annotations, expected) => {
   expect(idToAdopt(object({}, annotations))).toBe(expected);
+});
+
+test.each([
+  ['nothing else was created for it', [], { generation: 0, retiring: [] }],
+  ['something was: that is retired', [{ id: 'c', sequence: 2 }], { generation: 0, retiring: ['c'] }],
+  [
+    'it was created for this object itself, which found it again',
+    [
+      { id: 'c', sequence: 2 },
+      { id: 'x', sequence: 1 },
+    ],
+    { generation: 3, retiring: ['c'] },
+  ],
+])('an adopted resource is current, and %s', (_, resources, expected) => {
+  const now = new Date('2026-11-21T12:00:00Z');
+  const { retiring, ...identity } = adoptedIdentity('x', { resources, nextSequence: 4 }, now);
+  expect({ ...identity, retiring: retiring.map(({ id }) => id) }).toEqual({
+    externalId: 'x',
+    createKey: undefined,
+    ...expected,
+  });
+  expect(retiring.every(({ after }) => after === now.toISOString())).toBe(true);
 });

@@ -3,50 +3,46 @@ import { ANNOTATION } from '../../../src/operator/contract/names.ts';
 import {
   claimOf,
   dueForRetirement,
-  idempotencyKeyOf,
+  idempotencyOf,
   identityAnnotations,
+  isBegun,
   nextGeneration,
   readIdentity,
 } from '../../../src/operator/managed/identity.ts';
 import { object } from '../objects.ts';
 
 const entry = (id: string, generation: number, after = '2026-11-21T10:00:00.000Z') => ({ id, generation, after });
+const KEY = expect.stringMatching(/^[0-9a-f-]{36}$/);
+const NOTHING = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };
 const AFTER = new Date('2026-11-21T12:00:00Z');
 
 describe('the identity of an object', () => {
   test.each([
-    ['without annotations is that of nothing', {}, { externalId: undefined, generation: 0, retiring: [] }],
+    ['without annotations is that of nothing', {}, NOTHING],
     [
       'is read from its annotations',
-      { externalId: 'ipp_1', createGeneration: '3', retiring: JSON.stringify([entry('ipp_0', 2)]) },
-      { externalId: 'ipp_1', generation: 3, retiring: [entry('ipp_0', 2)] },
+      { externalId: 'ipp_1', createGeneration: '3', createKey: 'k', retiring: JSON.stringify([entry('ipp_0', 2)]) },
+      { externalId: 'ipp_1', generation: 3, createKey: 'k', retiring: [entry('ipp_0', 2)] },
     ],
-    ['takes an empty id for none', { externalId: '' }, { externalId: undefined, generation: 0, retiring: [] }],
-    [
-      'takes a generation that is none for 0',
-      { createGeneration: 'x' },
-      { externalId: undefined, generation: 0, retiring: [] },
-    ],
-    [
-      'takes a negative generation for 0',
-      { createGeneration: '-1' },
-      { externalId: undefined, generation: 0, retiring: [] },
-    ],
-    ['survives a list that does not parse', { retiring: '[{' }, { externalId: undefined, generation: 0, retiring: [] }],
+    ['takes an empty id for none', { externalId: '' }, NOTHING],
+    ['takes a generation that is none for 0', { createGeneration: 'x' }, NOTHING],
+    ['takes a negative generation for 0', { createGeneration: '-1' }, NOTHING],
+    ['survives a list that does not parse', { retiring: '[{' }, NOTHING],
   ])('%s', (_, annotations, expected) => {
     expect(readIdentity(object({}, annotations))).toEqual(expected);
   });
 
   test('comes back from the annotations that it was written to', () => {
-    const identity = { externalId: 'ipp_1', generation: 2, retiring: [entry('ipp_0', 1)] };
+    const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [entry('ipp_0', 1)] };
     const annotations = identityAnnotations(identity) as Record<string, string>;
     expect(readIdentity(object({ metadata: { annotations } }))).toEqual(identity);
   });
 
   test('removes the annotations of missing parts', () => {
-    expect(identityAnnotations({ externalId: undefined, generation: 0, retiring: [] })).toEqual({
+    expect(identityAnnotations(NOTHING)).toEqual({
       [ANNOTATION.externalId]: null,
       [ANNOTATION.createGeneration]: null,
+      [ANNOTATION.createKey]: null,
       [ANNOTATION.retiring]: null,
     });
   });
@@ -54,12 +50,7 @@ describe('the identity of an object', () => {
 
 describe('the next generation', () => {
   test.each([
-    [
-      'of nothing is the first',
-      { externalId: undefined, generation: 0, retiring: [] },
-      undefined,
-      { generation: 1, retiring: [] },
-    ],
+    ['of nothing is the first', NOTHING, undefined, { generation: 1, retiring: [] }],
     [
       'of what is gone retires nothing',
       { externalId: 'a', generation: 1, retiring: [] },
@@ -85,20 +76,40 @@ describe('the next generation', () => {
       { generation: 3, retiring: [entry('a', 1), entry('b', 2, AFTER.toISOString())] },
     ],
   ])('%s', (_, identity, retire, expected) => {
-    expect(nextGeneration(identity, retire)).toEqual({ externalId: undefined, ...expected });
+    const given = { createKey: 'k', ...identity };
+    expect(nextGeneration(given, retire)).toEqual({ externalId: undefined, createKey: KEY, ...expected });
   });
 
-  test('has its own idempotency key, as does every object', () => {
+  test('has its own idempotency key, as does every object and every beginning', () => {
     const [a, b] = [object({ uid: 'u1' }), object({ uid: 'u2' })];
-    expect(new Set([idempotencyKeyOf(a, 1), idempotencyKeyOf(a, 2), idempotencyKeyOf(b, 1)]).size).toBe(3);
-    expect(idempotencyKeyOf(a, 1)).toBe(idempotencyKeyOf(object({ uid: 'u1', version: 9 }), 1));
+    const first = nextGeneration(NOTHING);
+    const all = [idempotencyOf(a, first), idempotencyOf(b, first), idempotencyOf(a, nextGeneration(NOTHING))];
+    const next = idempotencyOf(a, nextGeneration(first));
+    expect(new Set([...all, next].map(({ idempotencyKey }) => idempotencyKey)).size).toBe(4);
+    expect(idempotencyOf(object({ uid: 'u1', version: 9 }), first)).toEqual(all[0]);
+  });
+
+  test('has its place among those of the object', () => {
+    const identity = { ...NOTHING, generation: 3 };
+    expect(idempotencyOf(object({ uid: 'u1' }), identity).idempotencyPlace).toEqual({ scope: 'u1', sequence: 3 });
   });
 });
 
 test('a retired resource is due from its time on', () => {
   const retiring = [entry('a', 1, '2026-11-21T10:00:00Z'), entry('b', 2, '2026-11-21T10:00:01Z')];
-  const split = dueForRetirement({ externalId: 'c', generation: 3, retiring }, new Date('2026-11-21T10:00:00Z'));
+  const split = dueForRetirement(
+    { ...NOTHING, externalId: 'c', generation: 3, retiring },
+    new Date('2026-11-21T10:00:00Z'),
+  );
   expect(split).toEqual({ due: [retiring[0]], later: [retiring[1]] });
+});
+
+test.each([
+  ['of nothing is not', NOTHING, false],
+  ['with a generation is', { ...NOTHING, generation: 1 }, true],
+  ['of an adopted resource is', { ...NOTHING, externalId: 'a' }, true],
+])('an identity %s begun', (_, identity, expected) => {
+  expect(isBegun(identity)).toBe(expected);
 });
 
 test.each([

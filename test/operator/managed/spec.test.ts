@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import { Blocked } from '../../../src/operator/managed/external.ts';
 import {
+  doubtAbout,
   hasFinalizer,
   isDeleting,
   isPaused,
   looksSettled,
-  lostIdentity,
   readSpec,
   readStatus,
+  shownIdentity,
   wasInSync,
 } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
@@ -17,20 +18,34 @@ import { condition, object } from '../objects.ts';
 const retiring = [{ id: 'a', generation: 1, after: '2026-11-21T10:00:00.000Z' }];
 const status = { id: 'b', createGeneration: 2, retiring };
 
+const shown = (generation: number) => ({ externalId: 'b', generation, createKey: undefined });
+
 test.each([
-  ['what the status kept', {}, status, { externalId: 'b', generation: 2, retiring }],
-  [
-    'what the status kept of an adoption',
-    {},
-    { id: 'b', createGeneration: 0 },
-    { externalId: 'b', generation: 0, retiring: [] },
-  ],
-  ['nothing when the annotations have the id', { externalId: 'c', createGeneration: '3' }, status, undefined],
-  ['nothing between two generations', { createGeneration: '3' }, status, undefined],
-  ['nothing of what was only observed', {}, { id: 'b' }, undefined],
-  ['nothing without a status', {}, undefined, undefined],
-])('the lost identity is %s', (_, annotations, kept, expected) => {
-  expect(lostIdentity(object({ status: kept }, annotations))).toEqual(expected);
+  ['what it kept', status, { ...shown(2), retiring }],
+  ['what it kept of an adoption', { id: 'b', createGeneration: 0 }, { ...shown(0), retiring: [] }],
+  ['none of what was only observed', { id: 'b' }, undefined],
+  ['none between two generations', { createGeneration: 2 }, undefined],
+  ['none when there is no status', undefined, undefined],
+])('the identity that the status shows is %s', (_, kept, expected) => {
+  expect(shownIdentity(object({ status: kept }))).toEqual(expected);
+});
+
+const settled = { externalId: 'b', createGeneration: '2', createKey: 'k', retiring: JSON.stringify(retiring) };
+
+test.each([
+  ['not lost when the status says the same', settled, status, 'none'],
+  ['not lost when there was none', {}, undefined, 'none'],
+  ['not lost when the resource was only observed', { adopt: 'b' }, { id: 'b' }, 'none'],
+  ['lost when only the status has it', {}, status, 'lost'],
+  ['lost when all that is left is something else', { adopt: 'c' }, status, 'lost'],
+  ['different when the id was edited', { ...settled, externalId: 'c' }, status, 'differs'],
+  ['different when the id was removed', { ...settled, externalId: '' }, status, 'differs'],
+  ['different when the generation was edited', { ...settled, createGeneration: '9' }, status, 'differs'],
+  ['different when what is to be retired was removed', { ...settled, retiring: '' }, status, 'differs'],
+  ['different when the status is lost, or not yet written', settled, undefined, 'differs'],
+  ['not yet certain when it is only begun: its create will tell', { createGeneration: '1' }, undefined, 'none'],
+])('the identity in the annotations is %s', (_, annotations, kept, expected) => {
+  expect(doubtAbout(object({ status: kept }, annotations))).toBe(expected);
 });
 
 const schema = z.object({ name: z.string(), list: z.array(z.object({ size: z.int() })).default([]) });
@@ -71,6 +86,7 @@ test.each([
 });
 
 const good = { id: 'x', observedGeneration: 1, conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
+const shownGood = { ...good, createGeneration: 1 };
 const annotations = { externalId: 'x', createGeneration: '1' };
 
 test.each([
@@ -88,33 +104,50 @@ test.each([
 });
 
 test.each([
-  ['when it was in sync', object({ status: good }, annotations), true],
-  ['when it was adopted and is in sync', object({ status: good }, { externalId: 'x' }), true],
+  ['when it was in sync', object({ status: shownGood }, annotations), true],
+  [
+    'when it was adopted and is in sync',
+    object({ status: { ...good, createGeneration: 0 } }, { externalId: 'x' }),
+    true,
+  ],
   ['when it observes what it names', object({ status: good }, { adopt: 'x' }), true],
   ['not without a status', object({}, annotations), false],
-  ['not when it was not in sync', object({ status: { ...good, conditions: [] } }, annotations), false],
+  ['not when it was not in sync', object({ status: { ...shownGood, conditions: [] } }, annotations), false],
   [
     'not when another resource was recorded since',
-    object({ status: good }, { ...annotations, externalId: 'y' }),
+    object({ status: shownGood }, { ...annotations, externalId: 'y' }),
     false,
   ],
-  ['not when another one was begun since', object({ status: good }, { createGeneration: '2', adopt: 'x' }), false],
-  ['not when it is paused', object({ status: good }, { ...annotations, paused: 'true' }), false],
-  ['not when it is being deleted', object({ status: good, metadata: { deletionTimestamp: 'x' } }, annotations), false],
+  ['not when another one was begun since', object({ status: shownGood }, { createGeneration: '2', adopt: 'x' }), false],
+  [
+    'not when its annotations were edited',
+    object({ status: shownGood }, { ...annotations, createGeneration: '7' }),
+    false,
+  ],
+  ['not when it is paused', object({ status: shownGood }, { ...annotations, paused: 'true' }), false],
+  [
+    'not when it is being deleted',
+    object({ status: shownGood, metadata: { deletionTimestamp: 'x' } }, annotations),
+    false,
+  ],
   [
     'not when a reconcile was asked for',
-    object({ status: good }, { ...annotations, reconcileRequestedAt: 't' }),
+    object({ status: shownGood }, { ...annotations, reconcileRequestedAt: 't' }),
     false,
   ],
   [
     'when the reconcile that was asked for was made',
-    object({ status: { ...good, lastHandledReconcileAt: 't' } }, { ...annotations, reconcileRequestedAt: 't' }),
+    object({ status: { ...shownGood, lastHandledReconcileAt: 't' } }, { ...annotations, reconcileRequestedAt: 't' }),
     true,
   ],
-  ['not when a rotation was asked for', object({ status: good }, { ...annotations, rotateRequestedAt: 't' }), false],
+  [
+    'not when a rotation was asked for',
+    object({ status: shownGood }, { ...annotations, rotateRequestedAt: 't' }),
+    false,
+  ],
   [
     'when the rotation that was asked for was made',
-    object({ status: good }, { ...annotations, rotateRequestedAt: 't', rotateHandledAt: 't' }),
+    object({ status: shownGood }, { ...annotations, rotateRequestedAt: 't', rotateHandledAt: 't' }),
     true,
   ],
 ])('after a restart, an object looks settled %s', (_, of, expected) => {

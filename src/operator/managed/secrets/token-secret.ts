@@ -8,6 +8,7 @@ import type { Delivery } from '../external.ts';
 import { readIdentity } from '../identity.ts';
 import { decideRotation } from '../rotation.ts';
 import { isIntact, type SecretSpec, secretBody, secretNameOf, tokenIn } from './content.ts';
+import { credentialIn } from './data.ts';
 import { formerNames, isOwnedBy, mustBeOurs } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 
@@ -57,15 +58,20 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     return decideRotation(object, spec, remote.created_at, now);
   }
 
-  async release(object: KubeObject): Promise<void> {
+  async release(object: KubeObject): Promise<string[]> {
     const { uid: owner, namespace } = object.metadata;
+    const held: string[] = [];
     for (const name of this.#formerNames(object, undefined)) {
       const existing = await this.#secrets.find(name, namespace);
-      if (!existing || !isOwnedBy(existing, object)) continue;
+      const isReleased = existing?.type === SECRET_TYPE && !existing.metadata.ownerReferences?.length;
+      if (!existing || !(isReleased || isOwnedBy(existing, object))) continue;
+      held.push(credentialIn(existing) ?? '');
+      if (isReleased) continue;
       const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
       const others = ownerReferences.filter((reference) => reference.uid !== owner);
       await this.#secrets.patch(name, { metadata: { uid, resourceVersion, ownerReferences: others } }, namespace);
     }
+    return held;
   }
 
   async #write(object: KubeObject, spec: SecretSpec, id: string, token: string, known?: KubeObject): Promise<void> {

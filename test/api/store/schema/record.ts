@@ -22,6 +22,13 @@ import { columnsOf, type Recording, type Rows, RowsInTime, recorded, withClient 
 /** Far from the numbers of samples in tests. */
 const FIRST_SAMPLE = 60_000;
 
+/** A create in an idempotency scope. */
+const PLACED = {
+  'idempotency-key': 'recorded-in-scope',
+  'idempotency-scope': 'recorded-scope',
+  'idempotency-sequence': '1',
+};
+
 const made = z.looseObject({ id: z.string() });
 
 async function fill(recording: Recording, databaseUrl: string, tables: ReadonlySet<string>): Promise<void> {
@@ -35,8 +42,8 @@ async function fill(recording: Recording, databaseUrl: string, tables: ReadonlyS
     bootstrapApiKey: adminKey,
     encryptionKey: parsed.keys,
   });
-  const post = async (path: string, body: object) => {
-    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+  const post = async (path: string, body: object, more: Readonly<Record<string, string>> = {}) => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json', ...more };
     const response = await fetch(api.listening + path, { method: 'POST', headers, body: JSON.stringify(body) });
     const text = await response.text();
     if (!response.ok) throw new Error(`POST ${path} answered ${response.status}: ${text}`);
@@ -48,6 +55,7 @@ async function fill(recording: Recording, databaseUrl: string, tables: ReadonlyS
     for (const family of FAMILIES.filter(({ table }) => tables.has(table))) {
       for (const which of ['full', 'least'] as const) await createSample(post, family, which, n++, values);
     }
+    if (tables.has('idempotency_scopes')) await post('/ip_policies', {}, PLACED);
   } finally {
     await api.stop();
   }
@@ -93,7 +101,7 @@ try {
   } else {
     await fill(recording, url, new Set(lacking.map(({ table }) => table)));
     const rows = added(before, await read());
-    const file = `rows-${String(all.length).padStart(4, '0')}.json`;
+    const file = `rows-${String(all.at(-1)?.version).padStart(4, '0')}.json`;
     await writeFile(join(import.meta.dirname, file), `${JSON.stringify({ rows }, null, 2)}\n`);
     process.stdout.write(`wrote ${file}, with rows for ${Object.keys(rows).join(', ')}\n`);
     const left = await withClient(url, async (client) => lackingIn(client, await allRows(client)));

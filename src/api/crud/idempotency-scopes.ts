@@ -1,0 +1,107 @@
+/**
+ * Scopes of idempotent creates. The creates of a scope are numbered, and each number is used at most once, even after
+ * what it made is deleted. A row per caller and scope keeps the highest number; a create locks it, so that closing the
+ * scope comes either before or after it.
+ */
+import { z } from 'zod';
+import { conflict } from '../errors/errors.ts';
+import type { Executor } from '../store/database.ts';
+
+/** A scope as it is stored: by the digest of its name. */
+export interface StoredPlace {
+  scope: string;
+  sequence: number;
+}
+
+export interface Scope {
+  nextSequence: number;
+  /** What was created in it, as the records of the keys say, newest first; a resource may be gone by now. */
+  created: { id: string; path: string; sequence: number }[];
+}
+
+/** The first create of a scope may have any number: whoever restored it from a backup goes on where it was. */
+const ADVANCE = `
+  insert into idempotency_scopes as scope (principal, digest, sequence, closed_through, used_at) values ($1, $2, $3, 0, $4)
+  on conflict (principal, digest) do update set sequence = excluded.sequence, used_at = excluded.used_at
+   where scope.sequence = excluded.sequence - 1
+  returning 1`;
+
+/** Takes a number for this transaction, if it is the next one. The scope is locked either way. */
+export async function advance(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<boolean> {
+  const values = [principal, scope, sequence, new Date().toISOString()];
+  return (await tx.query({ name: 'scope.advance', text: ADVANCE, values })).length > 0;
+}
+
+const POSITION = 'select sequence, closed_through from idempotency_scopes where principal = $1 and digest = $2';
+
+const position = z.object({ sequence: z.number(), closed_through: z.number() });
+
+/** Why a create that is neither the next one nor a repetition is refused. */
+export async function refusal(tx: Executor, principal: string, { scope, sequence }: StoredPlace) {
+  const [row] = await tx.query({ name: 'scope.position', text: POSITION, values: [principal, scope] });
+  const { sequence: last, closed_through: closed } = position.parse(row);
+  const isClosed = sequence <= closed;
+  const reason = isClosed
+    ? `This idempotency scope is closed up to ${closed}; nothing more can be created with the sequence number ${sequence}.`
+    : `The next sequence number of this idempotency scope is ${last + 1}, not ${sequence}.`;
+  return conflict(reason, {
+    idempotency_scope: isClosed ? 'closed' : 'out_of_sequence',
+    next_sequence: String(last + 1),
+  });
+}
+
+const READ = `
+  select scope.sequence, created.resource_id, created.resource_path, created.sequence as number
+    from idempotency_scopes scope
+    left join idempotency_keys created
+      on created.principal = scope.principal and created.scope = scope.digest and created.resource_id is not null
+   where scope.principal = $1 and scope.digest = $2
+   order by created.sequence desc`;
+
+const row = z.object({
+  sequence: z.number(),
+  resource_id: z.string().nullable(),
+  resource_path: z.string().nullable(),
+  number: z.number().nullable(),
+});
+
+export async function readScope(db: Executor, principal: string, scope: string): Promise<Scope> {
+  const rows = (await db.query({ name: 'scope.read', text: READ, values: [principal, scope] })).map((found) =>
+    row.parse(found),
+  );
+  const created = rows.flatMap(({ resource_id: id, resource_path: path, number: sequence }) =>
+    id === null || path === null || sequence === null ? [] : [{ id, path, sequence }],
+  );
+  return { nextSequence: (rows[0]?.sequence ?? 0) + 1, created };
+}
+
+/** The number after the last one is closed as well: a create with it may be in flight. */
+const CLOSE = `
+  insert into idempotency_scopes as scope (principal, digest, sequence, closed_through, used_at) values ($1, $2, 1, 1, $3)
+  on conflict (principal, digest) do update
+     set sequence = scope.sequence + 1, closed_through = scope.sequence + 1, used_at = excluded.used_at`;
+
+/**
+ * Makes every number up to the next one unusable from now on. A create under way decides first: committed, it is
+ * reported; rolled back, it stays so.
+ */
+export async function closeScope(db: Executor, principal: string, scope: string): Promise<Scope> {
+  const values = [principal, scope, new Date().toISOString()];
+  await db.query({ name: 'scope.close', text: CLOSE, values });
+  return readScope(db, principal, scope);
+}
+
+const FORGET = `
+  delete from idempotency_scopes scope
+   where used_at < $1
+     and not exists (select 1 from idempotency_keys
+                      where idempotency_keys.principal = scope.principal and idempotency_keys.scope = scope.digest)`;
+
+/** So that each is looked at once in that time, not at every sweep. */
+const KEEP = 'update idempotency_scopes set used_at = $2 where used_at < $1';
+
+/** Deletes the scopes that were last used before this time, unless something that was created in them exists. */
+export async function sweepScopes(db: Executor, before: string, now: string): Promise<void> {
+  await db.query({ text: FORGET, values: [before] });
+  await db.query({ text: KEEP, values: [before, now] });
+}

@@ -1,0 +1,96 @@
+/**
+ * Finding what belongs to an object whose annotations were lost or edited. The API knows everything that was created in
+ * the object's scope, which follows from its UID alone.
+ */
+import { EVENT_REASON } from '../contract/reasons.ts';
+import type { CreateScope } from './external.ts';
+import { type Identity, isBegun, nextGeneration, type Retiring, readIdentity } from './identity.ts';
+import type { ManagedObject } from './managed-object.ts';
+import { rotationHandled } from './rotation.ts';
+import { doubtAbout, shownIdentity } from './spec.ts';
+
+/** Restores an identity that was lost or edited. */
+export async function ensureIdentity(managed: ManagedObject): Promise<void> {
+  const { object, kind } = managed;
+  const doubt = doubtAbout(object);
+  if (doubt === 'none') return;
+  if (doubt === 'differs') {
+    const scope = await kind.external.scope(object.metadata.uid);
+    if (isSound(readIdentity(object), shownIdentity(object), scope)) return;
+  }
+  await recoverIdentity(managed);
+}
+
+/** Ends all creates that have begun for the object, and records what they made, or else the next generation. */
+export async function recoverIdentity(managed: ManagedObject): Promise<void> {
+  // What a stale cache has lost may be there.
+  await managed.mustBeNewest();
+  const recorded = readIdentity(managed.object);
+  const recovered = await closeCreates(managed);
+  const identity = recovered.externalId === undefined ? nextGeneration(recovered) : recovered;
+  await managed.persist(identity, isBegun(recorded) ? {} : rotationHandled(managed.object));
+  if (recorded.externalId === undefined || recorded.externalId === identity.externalId) return;
+  const message = `${recorded.externalId} is not this object's resource; restored ${identity.externalId ?? 'none'}`;
+  managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
+}
+
+/** Ends all creates that have begun for the object; what belongs to it then. */
+export async function closeCreates({ object, kind }: ManagedObject): Promise<Identity> {
+  const scope = await kind.external.closeScope(object.metadata.uid);
+  return recoveredIdentity(readIdentity(object), shownIdentity(object), scope, new Date());
+}
+
+/** Whether the recorded identity accounts for everything that was created for the object. */
+export function isSound(recorded: Identity, shown: Identity | undefined, { resources }: CreateScope): boolean {
+  const { externalId, generation } = recorded;
+  const isUnderWay = (sequence: number) => externalId === undefined && sequence === generation;
+  if (!resources.every(({ id, sequence }) => knows(recorded, id) || isUnderWay(sequence))) return false;
+  if (externalId === undefined) return true;
+  // Generation 0 would mean that it was adopted.
+  if (resources.some(({ id }) => id === externalId)) return generation > 0;
+  // Adopted, or restored from a backup under another UID; or put in the place of the one that the status shows.
+  return shown?.externalId === undefined || knows(recorded, shown.externalId);
+}
+
+/**
+ * The identity of an object whose creates are closed. One of its resources is the current one, and the others are retired:
+ * when that was planned, or else at once.
+ */
+export function recoveredIdentity(
+  recorded: Identity,
+  shown: Identity | undefined,
+  { resources, nextSequence }: CreateScope,
+  now: Date,
+): Identity {
+  const isOurs = (id: string) => resources.some((resource) => resource.id === id);
+  const current = currentOf(recorded, shown, resources);
+  const isAdopted = (id: string) => [recorded, shown].some((one) => one?.generation === 0 && one.externalId === id);
+  // The status may be behind: what it still shows as retiring may be gone by now.
+  const shownRetiring = shown?.retiring.filter(({ id, generation }) => isOurs(id) || generation === 0) ?? [];
+  const strays = resources.map(({ id, sequence }) => ({ id, generation: sequence, after: now.toISOString() }));
+  return {
+    externalId: current,
+    generation: current !== undefined && !isOurs(current) && isAdopted(current) ? 0 : nextSequence - 1,
+    createKey: undefined,
+    retiring: withoutRepeats([...recorded.retiring, ...shownRetiring, ...strays]).filter(({ id }) => id !== current),
+  };
+}
+
+/** Which resource is the current one; undefined if all that there are have been superseded. */
+function currentOf(recorded: Identity, shown: Identity | undefined, resources: CreateScope['resources']) {
+  const isOurs = (id: string | undefined) => resources.some((resource) => resource.id === id);
+  const isSuperseded = (id: string | undefined) => recorded.retiring.some((entry) => entry.id === id);
+  if (isOurs(recorded.externalId)) return recorded.externalId;
+  const before = isSuperseded(shown?.externalId) ? undefined : shown;
+  if (before && (isOurs(before.externalId) || before.generation === 0)) return before.externalId;
+  const newest = resources.find(({ id }) => !isSuperseded(id));
+  return newest?.id ?? before?.externalId ?? recorded.externalId;
+}
+
+const knows = ({ externalId, retiring }: Identity, id: string) =>
+  externalId === id || retiring.some((entry) => entry.id === id);
+
+/** The first entry of each id. */
+function withoutRepeats(entries: readonly Retiring[]): Retiring[] {
+  return [...new Map(entries.toReversed().map((entry) => [entry.id, entry])).values()].toReversed();
+}

@@ -1,0 +1,33 @@
+/**
+ * The promise under random sequences of what users, crashes and slow networks do to one object: once everything has arrived
+ * and the operator has nothing left to do, there is exactly one credential, and its token works; none after a deletion.
+ */
+import fc from 'fast-check';
+import { lives, overlaps } from './commands.ts';
+import { Life } from './life.ts';
+import type { World } from './world.ts';
+
+/** Sequences that run at the same time. */
+const AT_ONCE = 8;
+
+let named = 0;
+
+/** Runs that many sequences. @throws with the shortest sequence that breaks the promise, and the seed that repeats it */
+export async function checkPromise(world: World, sequences: number, seed: number): Promise<void> {
+  const property = fc.asyncProperty(lives, overlaps, async (commands, overlap) => {
+    const life = new Life(world, `life-${named++}`, overlap);
+    await life.create();
+    await fc.asyncModelRun(() => ({ model: {}, real: life }), commands);
+    await life.comeToRest();
+    await life.mustHoldPromise();
+    await life.remove();
+    await life.comeToRest();
+    await life.mustHoldPromise();
+    await life.deleteSecret();
+    world.count('sequences');
+  });
+  const numRuns = Math.ceil(sequences / AT_ONCE);
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, (_, n) => fc.assert(property, { numRuns, seed: seed + n, endOnFailure: false })),
+  );
+}

@@ -1,0 +1,105 @@
+/** The calls of one reconcile on their way, and what becomes of them. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { ApiUnreachableError } from '../../../src/client/errors.ts';
+import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
+import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
+
+export const FATES = [
+  'dies before it',
+  'dies after it',
+  'dies, and it arrives late',
+  'gets no answer',
+  'gets no answer, and it arrives late',
+  'gets its answer, and it arrives again',
+] as const;
+
+/** What happens to the operator at one of its calls. */
+export interface Fault {
+  /** The how many-th call of the reconcile, from 0. */
+  readonly at: number;
+  readonly fate: (typeof FATES)[number];
+}
+
+class Killed extends Error {
+  override readonly name = 'Killed';
+}
+
+type Call = () => Promise<unknown>;
+
+export class Wire {
+  /** Whether the operator was killed: nothing more that it does has an effect. */
+  isDead = false;
+  readonly #faults: readonly Fault[];
+  readonly #late: Call[];
+  #calls = 0;
+
+  /** @param late takes the calls that are still on their way */
+  constructor(faults: readonly Fault[], late: Call[]) {
+    this.#faults = faults;
+    this.#late = late;
+  }
+
+  async pass<T>(send: () => Promise<T>, noAnswer: () => Error): Promise<T> {
+    if (this.isDead) throw new Killed();
+    const fault = this.#faults.find(({ at }) => at === this.#calls);
+    this.#calls++;
+    switch (fault?.fate) {
+      case undefined:
+        return send();
+      case 'dies before it':
+        return this.#die();
+      case 'dies after it':
+        await send().catch(() => {});
+        return this.#die();
+      case 'dies, and it arrives late':
+        this.#late.push(send);
+        return this.#die();
+      case 'gets no answer':
+        await send().catch(() => {});
+        throw noAnswer();
+      case 'gets no answer, and it arrives late':
+        this.#late.push(send);
+        throw noAnswer();
+      case 'gets its answer, and it arrives again':
+        this.#late.push(send);
+        return send();
+    }
+  }
+
+  #die(): never {
+    this.isDead = true;
+    throw new Killed();
+  }
+}
+
+/** The wire of the reconcile under way; many run at a time, over the same clients. */
+export const wires = new AsyncLocalStorage<Wire | undefined>();
+
+function pass<T>(send: () => Promise<T>, noAnswer: () => Error): Promise<T> {
+  const wire = wires.getStore();
+  return wire ? wire.pass(send, noAnswer) : send();
+}
+
+/** For the client of the management API. */
+export const admit = <T>(attempt: () => Promise<T>) => pass(attempt, () => new ApiUnreachableError('by the test'));
+
+/** Reads, which change nothing, take the same way. */
+export class WiredKubeApi extends KubeApi {
+  override get(...args: Parameters<KubeApi['get']>) {
+    return pass(() => super.get(...args), noKubeAnswer);
+  }
+
+  override create(...args: Parameters<KubeApi['create']>) {
+    return pass(() => super.create(...args), noKubeAnswer);
+  }
+
+  override patch(...args: Parameters<KubeApi['patch']>) {
+    return pass(() => super.patch(...args), noKubeAnswer);
+  }
+
+  override delete(...args: Parameters<KubeApi['delete']>) {
+    return pass(() => super.delete(...args), noKubeAnswer);
+  }
+}
+
+const noKubeAnswer = () => new KubeUnreachableError('by the test');

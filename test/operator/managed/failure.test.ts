@@ -40,6 +40,11 @@ describe('a failure', () => {
     ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale', message: 'x' }],
     ['an object that is gone', new KubeError(404, 'NotFound', 'x'), { kind: 'stale' }],
     [
+      'a resource that has changed since it was observed',
+      apiError('PRECONDITION_FAILED'),
+      { kind: 'stale', reason: 'Rejected', message: 'msg of PRECONDITION_FAILED' },
+    ],
+    [
       'Blocked',
       new Blocked('SecretConflict', 'taken'),
       { kind: 'terminal', reason: 'SecretConflict', message: 'taken' },

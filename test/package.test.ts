@@ -61,7 +61,12 @@ test('it has what is needed to run it and to use it, and nothing from the worksh
     ['CHANGELOG.md', 'LICENSE', 'README.md', 'crds', 'dist', 'docs', 'node_modules', 'package.json'].sort(),
   );
   expect(await readdir(join(installed, 'crds'))).toEqual(crds);
-  expect((await readdir(join(installed, 'docs'))).sort()).toEqual(['api.md', 'operator.md', 'permissions.md']);
+  expect((await readdir(join(installed, 'docs'))).sort()).toEqual([
+    'api.md',
+    'normalisation.md',
+    'operator.md',
+    'permissions.md',
+  ]);
 });
 
 test('the command line runs', async () => {

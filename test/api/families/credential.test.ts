@@ -54,11 +54,16 @@ describe('a credential', () => {
     expect(emptied.acl).toEqual([]);
   });
 
-  test.each(['token', 'owner_id', 'id', 'uri', 'created_at'])('refuses a PATCH of %s', async (field) => {
+  test.each([
+    ['token', 'is set by the service'],
+    ['owner_id', 'cannot be changed'],
+    ['id', 'must equal the "id" in the path'],
+    ['uri', 'is set by the service'],
+    ['created_at', 'is set by the service'],
+  ])('refuses a PATCH of %s', async (field, reason) => {
     const { id } = await issue(admin);
     const value = field === 'id' ? newId('cr') : newId('usr');
     const { error } = await admin.patch(`/credentials/${id}`, { [field]: value });
-    const reason = field === 'id' ? 'must equal the "id" in the path' : 'unknown field';
     expect(error.details[`/${field}`]).toBe(reason);
   });
 

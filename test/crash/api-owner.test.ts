@@ -50,7 +50,7 @@ async function refused(flags: readonly string[] = []): Promise<string> {
   const operator = await stage.startOperator(0, flags);
   return waitFor('the refusal', async () => {
     const problems = await operator.problems();
-    return problems.includes('API key') && problems;
+    return /the API key belongs to|refuses the operator's API key/.test(problems) && problems;
   });
 }
 

@@ -63,7 +63,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   operator: [
     ...FAMILIES,
     'client',
+    'retry',
     'settings',
+    'operator/contract',
     'operator/kube',
     'operator/managed',
     'operator/controller',

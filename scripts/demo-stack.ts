@@ -121,6 +121,8 @@ export class Demo {
       KUBECONFIG: this.#mustHaveCluster().kubeconfig,
       TUNNEL_API_URL: this.#mustHaveApi().url,
       TUNNEL_API_KEY: this.#apiKey,
+      // A cluster of one's own may have seen a demo before, with another API.
+      ACCEPT_NEW_OWNER: (await this.#mustHaveClient().whoami()).owner.id,
       LEADER_ELECT: 'false',
       METRICS_HOST: '127.0.0.1',
       METRICS_PORT: String(port),
@@ -241,6 +243,11 @@ export class Demo {
   #mustHaveCluster(): Cluster {
     if (!this.#cluster) throw new Error('the cluster was not started');
     return this.#cluster;
+  }
+
+  #mustHaveClient(): Client {
+    if (this.#client === undefined) throw new Error('the API has not been started');
+    return this.#client;
   }
 
   #mustHaveApi(): Service {

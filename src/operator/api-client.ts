@@ -1,15 +1,20 @@
-/** The operator's client of the management API: all kinds share one budget, and every attempt is counted. */
+/** The operator's clients of the management API: they share one budget, and every attempt is counted. */
 import { type Client, createClient } from '../client/client.ts';
 import type { ApiBudget } from './controller/api-budget.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
 
-export function createApiClient(
-  config: OperatorConfig,
-  userAgent: string,
-  budget: ApiBudget,
-  metrics: OperatorMetrics,
-): Client {
+export interface ApiClientOptions {
+  userAgent: string;
+  budget: ApiBudget;
+  metrics: OperatorMetrics;
+  /** Resolves when a call may be made; it fails with the reason otherwise. */
+  mayCall?: () => Promise<void>;
+  onUnauthenticated?: () => void;
+}
+
+export function createApiClient(config: OperatorConfig, options: ApiClientOptions): Client {
+  const { userAgent, budget, metrics, mayCall = async () => {}, onUnauthenticated } = options;
   return createClient({
     baseUrl: config.apiUrl,
     apiKey: config.apiKey,
@@ -18,10 +23,14 @@ export function createApiClient(
     retries: 0,
     connections: config.apiConcurrency,
     userAgent,
-    admit: budget.admit,
+    admit: async (attempt) => {
+      await mayCall();
+      return budget.admit(attempt);
+    },
     onAttempt: ({ method, status, seconds }) => {
       metrics.apiRequests.inc({ method, code: status === undefined ? '<error>' : String(status) });
       metrics.apiRequestTime.observe({ method }, seconds);
+      if (status === 401) onUnauthenticated?.();
     },
   });
 }

@@ -1,5 +1,5 @@
 /** All metrics of the operator in one registry: those of each room, and those of calls to the management API. */
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createControllerMetrics } from './controller/metrics.ts';
 import { createKubeMetrics } from './kube/metrics.ts';
 import { createManagedMetrics } from './managed/metrics.ts';
@@ -28,6 +28,11 @@ export function createMetrics() {
       help: 'Latency of requests to the management API.',
       labelNames: ['method'],
       buckets: REQUEST_BUCKETS,
+      registers,
+    }),
+    apiOwnerRefused: new Gauge({
+      name: 'tunnel_operator_api_owner_refused',
+      help: '1 while nothing is reconciled because the API key belongs to another owner than before.',
       registers,
     }),
   };

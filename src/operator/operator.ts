@@ -10,6 +10,8 @@ import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import { createApiClient } from './api-client.ts';
+import { ApiOwner } from './api-owner.ts';
+import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
 import { type HealthServer, startHealthServer } from './controller/health-server.ts';
@@ -19,8 +21,10 @@ import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection } from './kube/leader-election.ts';
+import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import type { WatchCache } from './kube/watch-cache.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
+import { Blocked } from './managed/external.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
 import { createMetrics } from './metrics.ts';
@@ -36,6 +40,8 @@ export class TunnelOperator extends operatorLibrary.default {
   readonly #kube: KubeApi;
   readonly #leaderKube: KubeApi;
   readonly #budget: ApiBudget;
+  readonly #ownerClient: Client;
+  readonly #owner: ApiOwner;
   readonly #client: Client;
   readonly #eventRecorder: EventRecorder;
   readonly #secrets: SecretCache;
@@ -59,17 +65,29 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics });
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
-    this.#client = createApiClient(config, NAME, this.#budget, this.#metrics);
+    const lease = { namespace: config.leaseNamespace, name: NAME };
+    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics };
+    this.#ownerClient = createApiClient(config, calls);
+    this.#owner = new ApiOwner({
+      client: this.#ownerClient,
+      memory: new LeaseAnnotation(this.#leaderKube, { ...lease, annotation: ANNOTATION.apiOwner }),
+      accepted: config.acceptNewOwner,
+      mayForget: !config.leaderElect,
+      refused: this.#metrics.apiOwnerRefused,
+      log,
+    });
+    const { doubt: onUnauthenticated } = this.#owner;
+    this.#client = createApiClient(config, { ...calls, mayCall: () => this.#mayCall(), onUnauthenticated });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
     const { namespace, silenceMs } = config;
     this.#secrets = new SecretCache(this.#kube, { namespace, silenceMs, log, metrics });
     this.#election = new LeaderElection(this.#leaderKube, {
-      namespace: config.leaseNamespace,
-      name: NAME,
+      ...lease,
       identity: config.identity,
       leaseMs: config.leaseMs,
       renewDeadlineMs: (config.leaseMs * 2) / 3,
       retryMs: config.leaseMs / 7.5,
+      annotations: () => this.#owner.annotations,
       log,
     });
   }
@@ -79,7 +97,7 @@ export class TunnelOperator extends operatorLibrary.default {
     return this.#health?.url;
   }
 
-  /** Resolves when leadership is lost: the process must end, since another may already be working. */
+  /** Resolves when leadership is lost, or the API key is another owner's by now: the process must end. */
   get lostLead(): Promise<void> {
     return this.#lost.promise;
   }
@@ -120,13 +138,17 @@ export class TunnelOperator extends operatorLibrary.default {
       throw cannotListen(error, { host, port, names: { host: 'METRICS_HOST', port: 'METRICS_PORT' } });
     });
     this.#log.info({ url: this.#health.url }, 'serving metrics and probes');
+    const isUsable = this.#owner.untilUsable();
     await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
     await this.#secrets.watch.filled;
     this.#state = 'standing-by';
+    // Before it leads: a replica with the right key must not have to wait for this one.
+    if (!(await isUsable)) return;
     if (this.#config.leaderElect) {
       const isLeading = await this.#election.acquire(() => this.#lost.resolve());
       if (!isLeading) return;
     }
+    if (!(await this.#mayReconcile())) return;
     this.#state = 'leading';
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
@@ -137,6 +159,7 @@ export class TunnelOperator extends operatorLibrary.default {
   /** Waits for the reconciles in progress, at most for the shutdown timeout, then closes everything. */
   override async stop(): Promise<void> {
     this.#state = 'stopping';
+    this.#owner.stop();
     // A pause requested by the API may outlast every timeout.
     this.#budget.close();
     const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));
@@ -147,12 +170,13 @@ export class TunnelOperator extends operatorLibrary.default {
     if (!isDone) {
       this.#log.warn('shutdown timeout reached; aborting the reconciles in progress');
       // Before the lease is released: the next leader may work on the same objects.
-      await Promise.all([this.#client.destroy(), this.#kube.close()]);
+      await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
     }
     await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
     await Promise.all([...this.#controllers.map(({ cache }) => cache.stop()), this.#secrets.watch.stop()]);
-    await Promise.all([this.#client.destroy(), this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
+    await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
+    await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
   }
 
@@ -161,6 +185,24 @@ export class TunnelOperator extends operatorLibrary.default {
     if (this.#state !== 'leading') return;
     controller.start();
     this.#log.info({ kinds: [controller.name] }, 'reconciling');
+  }
+
+  /** False if the API key has become the wrong one while this process stood by. What cannot be told yet is told later. */
+  async #mayReconcile(): Promise<boolean> {
+    const refused = await this.#owner.verify().catch((error: unknown) => error);
+    if (!(refused instanceof Blocked)) return this.#state !== 'stopping';
+    await this.#election.release();
+    this.#lost.resolve();
+    return false;
+  }
+
+  async #mayCall(): Promise<void> {
+    try {
+      await this.#owner.verify();
+    } catch (error) {
+      if (error instanceof Blocked) this.#lost.resolve();
+      throw error;
+    }
   }
 
   /** Overridden: it watches without listing, handles all watch events one by one and exits the process on an error. */
@@ -194,7 +236,8 @@ export class TunnelOperator extends operatorLibrary.default {
     };
     const kinds = this.#controllers.map(({ name, cache }) => state(name, cache));
     const found = readiness(kinds, [state('Secret', this.#secrets.watch)], this.#config.silenceMs);
-    return this.#state === 'stopping' ? { ...found, problems: ['stopping', ...found.problems] } : found;
+    const own = [this.#state === 'stopping' ? 'stopping' : undefined, this.#owner.problem];
+    return { ...found, problems: [...own.filter((problem) => problem !== undefined), ...found.problems] };
   }
 
   #readGauges(): void {

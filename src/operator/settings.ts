@@ -1,6 +1,9 @@
 /** The operator's settings: one table that the command line, its help and the validation are derived from. */
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { botUser } from '../resources/bot-user.ts';
+import { idOf } from '../resources/definition/id.ts';
+import { user } from '../resources/user.ts';
 import { duration, httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 
@@ -16,6 +19,13 @@ export const operatorSettings = {
     description: 'API key of the operator; BotUsers and credentials of other owners need an admin key',
     schema: z.string().min(1, 'must not be empty'),
     secret: true,
+  },
+  acceptNewOwner: {
+    env: 'ACCEPT_NEW_OWNER',
+    flag: '--accept-new-owner <id>',
+    description:
+      'user or bot that the API key belongs to from now on; needed once when that changes, since what was under way is then not found again',
+    schema: idOf(user.prefix, botUser.prefix).optional(),
   },
   kubeconfig: {
     env: 'KUBECONFIG',

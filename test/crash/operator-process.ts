@@ -39,6 +39,8 @@ export class OperatorProcess {
         TUNNEL_API_KEY: apiKey,
         KUBECONFIG: kubeconfigPath,
         WATCH_NAMESPACE: namespace,
+        // Other test files work in the same cluster, each with an API of its own.
+        POD_NAMESPACE: namespace,
       },
     });
   }
@@ -88,8 +90,18 @@ export class OperatorProcess {
   }
 
   async readyz(): Promise<number> {
+    return (await this.#probe()).status;
+  }
+
+  /** What keeps it from being ready, in words. */
+  async problems(): Promise<string> {
+    const response = await this.#probe();
+    return response.ok ? '' : response.text();
+  }
+
+  async #probe(): Promise<Response> {
     this.#metricsUrl ??= (await this.#untilLogged('serving metrics and probes')).url;
-    return (await fetch(`${this.#metricsUrl}/readyz`)).status;
+    return fetch(`${this.#metricsUrl}/readyz`);
   }
 
   #untilLogged(message: string) {

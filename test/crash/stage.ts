@@ -178,14 +178,27 @@ export class Stage {
     return this.#operators.filter((operator) => operator !== undefined);
   }
 
-  /** Operators that are started from now on call the API with another key of the same owner. */
-  async exchangeApiKey(): Promise<void> {
-    const { token } = await this.client.apiKeys.create({ description: 'another key' });
+  /** Operators that are started from now on call the API with another key, of the same owner or of this one. */
+  async exchangeApiKey(owner?: string): Promise<void> {
+    const { token } = await this.client.apiKeys.create({
+      description: 'another key',
+      ...(owner !== undefined && { owner_id: owner }),
+    });
     if (token === null) throw new Error('a new API key came without its token');
     this.#apiKey = token;
   }
 
   // The API.
+
+  /** Past the proxies. */
+  get apiUrl(): string {
+    return this.#api.listening;
+  }
+
+  /** The key of operators that are started now. */
+  get apiKey(): string {
+    return this.#apiKey;
+  }
 
   async stopApi(): Promise<void> {
     await this.#api.stop();

@@ -240,6 +240,7 @@ export async function startStack(
     return {
       apiUrl: api.url,
       apiKey: API_KEY,
+      acceptNewOwner: undefined,
       kubeconfig: kubeconfigPath,
       namespace,
       concurrency: 8,

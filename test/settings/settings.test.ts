@@ -86,6 +86,14 @@ describe('numbers and durations', () => {
     expect(() => read(operatorSettings, flag, value)).toThrow(new RegExp(`^${message}$`));
   });
 
+  test('of the operator: --accept-new-owner takes the id of a user or bot', () => {
+    const id = 'bot_01k9zq3v5hf8svx2r4c6y7n0wd';
+    expect(read(operatorSettings, '--accept-new-owner', id)).toBe(id);
+    expect(() => read(operatorSettings, '--accept-new-owner', 'true')).toThrow(
+      /^--accept-new-owner is "true", but must be an id that starts with usr_ or bot_/,
+    );
+  });
+
   test('have defaults within their bounds', () => {
     const { resyncMs, leaseMs, port } = readSettings(
       operatorSettings,

@@ -34,6 +34,8 @@ export const ANNOTATION = {
    * can be removed.
    */
   template: `${GROUP}/template`,
+  /** Set by the operator on its Lease: the user or bot in whose name it has created things. */
+  apiOwner: `${GROUP}/api-owner`,
 } as const;
 
 /** The label on every Secret that the operator writes; the Secret watch selects by it. */

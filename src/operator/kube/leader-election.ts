@@ -20,10 +20,12 @@ export interface LeaderElectionOptions {
   leaseMs: number;
   renewDeadlineMs: number;
   retryMs: number;
+  /** What the Lease carries while this process holds it: a Lease that was deleted comes back with it. */
+  annotations: () => Readonly<Record<string, string>>;
   log: Logger;
 }
 
-const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
 export class LeaderElection {
   readonly #api: KubeApi;
@@ -136,19 +138,20 @@ export class LeaderElection {
   }
 
   async #create(): Promise<void> {
-    const { namespace, name } = this.#options;
+    const { namespace, name, annotations } = this.#options;
     const body = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name, namespace },
+      metadata: { name, namespace, annotations: annotations() },
       spec: this.#holding(),
     };
     await this.#api.create(LEASES, body, namespace);
   }
 
   async #write(lease: KubeObject, spec: LeaseSpec): Promise<void> {
-    const { namespace, name } = this.#options;
-    await this.#api.replace(LEASES, name, { ...lease, spec }, namespace);
+    const { namespace, name, annotations } = this.#options;
+    const metadata = { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...annotations() } };
+    await this.#api.replace(LEASES, name, { ...lease, metadata, spec }, namespace);
   }
 
   async #pause(ms: number): Promise<void> {

@@ -1,0 +1,82 @@
+/** Replicas of the operator with API keys of different owners. */
+import { beforeAll, expect, test } from 'vitest';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { readLease } from '../../src/operator/kube/lease.ts';
+import type { TunnelOperator } from '../../src/operator/operator.ts';
+import { eventually, LEASES, POLICIES, policy, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'owner', operators: 0 });
+const { namespace, kube } = stack;
+const settings = { leaderElect: true, leaseMs: 3_000 };
+
+let [ours, other, otherKey] = ['', '', ''];
+beforeAll(async () => {
+  ours = (await stack.client.whoami()).owner.id;
+  other = (await stack.client.users.create({ name: 'Somebody else', admin: true })).id;
+  otherKey = (await stack.client.apiKeys.create({ owner_id: other })).token ?? '';
+});
+
+const lease = () => kube.get(LEASES, 'tunnel-operator', namespace);
+const remembered = async () => (await lease()).metadata.annotations?.[ANNOTATION.apiOwner];
+const holder = async () => readLease(await lease()).holderIdentity;
+const readyz = async (operator: TunnelOperator) => {
+  const response = await fetch(`${operator.healthUrl}/readyz`);
+  return { status: response.status, text: await response.text() };
+};
+
+test('one with the key of another owner is not ready, and leaves the lead to others', async () => {
+  const first = await stack.operate({ ...settings, identity: 'first' });
+  expect(await remembered()).toBe(ours);
+  const wrong = stack.makeOperator({ ...settings, identity: 'wrong', apiKey: otherKey });
+  const started = wrong.start();
+  await eventually(async () =>
+    expect(await readyz(wrong)).toEqual({ status: 503, text: expect.stringContaining(`belongs to ${other}`) }),
+  );
+  await stack.stopOperator(first);
+  const third = await stack.operate({ ...settings, identity: 'third' });
+  await stack.apply(policy('served'));
+  await stack.ready(POLICIES, 'served');
+  expect(await holder()).toBe('third');
+  await Promise.all([stack.stopOperator(wrong), started]);
+  await stack.stopOperator(third);
+  expect(await remembered()).toBe(ours);
+});
+
+test('a Lease that is deleted comes back with the owner', async () => {
+  const operator = await stack.operate({ ...settings, identity: 'leader' });
+  const { uid } = (await lease()).metadata;
+  await kube.delete(LEASES, 'tunnel-operator', namespace);
+  await eventually(async () => {
+    expect((await lease()).metadata.uid).not.toBe(uid);
+    expect(await remembered()).toBe(ours);
+  });
+  await stack.stopOperator(operator);
+});
+
+test('one that stood by while another owner was accepted gives up the lead', async () => {
+  const first = await stack.operate({ ...settings, identity: 'first' });
+  const second = stack.makeOperator({ ...settings, identity: 'second' });
+  const started = second.start();
+  await eventually(async () => expect(await readyz(second)).toMatchObject({ status: 200 }));
+  const take = (holderIdentity: string) =>
+    eventually(async () => {
+      const { resourceVersion } = (await lease()).metadata;
+      const metadata = { resourceVersion, annotations: { [ANNOTATION.apiOwner]: other } };
+      const spec = { holderIdentity, leaseDurationSeconds: 3600 };
+      await kube.patch(LEASES, 'tunnel-operator', { metadata, spec }, namespace);
+    });
+  await take('somebody');
+  await first.lostLead;
+  await stack.stopOperator(first);
+  await take('');
+  await second.lostLead;
+  await started;
+  expect(await holder()).toBe('');
+  expect(await remembered()).toBe(other);
+  expect(await stack.metric('tunnel_operator_api_owner_refused')).toBe(1);
+  await stack.stopOperator(second);
+
+  const accepting = await stack.operate({ ...settings, identity: 'accepting', acceptNewOwner: ours });
+  expect(await remembered()).toBe(ours);
+  await stack.stopOperator(accepting);
+});

@@ -26,7 +26,14 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
   }
 
   async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
-    await this.#find(object, secretNameOf(object, spec));
+    try {
+      await this.#secrets.tryCreate(secretBody(object, spec, '', ''), object.metadata.namespace);
+    } catch (error) {
+      // A Secret that exists can still be written then, but would soon be gone.
+      if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
+      // It need not be created if it exists. A used-up quota hides that.
+      if (!(await this.#find(object, secretNameOf(object, spec)))) throw error;
+    }
   }
 
   async deliver(object: KubeObject, spec: SecretSpec, remote: Credential): Promise<'held' | 'lost'> {

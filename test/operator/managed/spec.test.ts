@@ -5,6 +5,7 @@ import { Blocked } from '../../../src/operator/managed/external.ts';
 import {
   doubtAbout,
   hasFinalizer,
+  idNotAdopted,
   isDeleting,
   isPaused,
   looksSettled,
@@ -46,6 +47,23 @@ test.each([
   ['not yet certain when it is only begun: its create will tell', { createGeneration: '1' }, undefined, 'none'],
 ])('the identity in the annotations is %s', (_, annotations, kept, expected) => {
   expect(doubtAbout(object({ status: kept }, annotations))).toBe(expected);
+});
+
+const adopted = { id: 'b', adopted: 'x' };
+test.each([
+  ['one that it does not have', { externalId: 'b', createGeneration: '1', adopt: 'x' }, {}, 'x'],
+  ['one that it had once created', { externalId: 'b', adopt: 'a', retiring: JSON.stringify(retiring) }, {}, 'a'],
+  ['none without the annotation', { externalId: 'b' }, {}, undefined],
+  ['none when it has that', { externalId: 'b', adopt: 'b' }, {}, undefined],
+  ['none when it has nothing yet', { adopt: 'x', createGeneration: '1' }, {}, undefined],
+  [
+    'none when it has taken the place of that',
+    { externalId: 'b', createGeneration: '1', adopt: 'x' },
+    adopted,
+    undefined,
+  ],
+])('an object whose annotation adopt came too late: it names %s', (_, annotations, kept, expected) => {
+  expect(idNotAdopted(object({ status: kept }, annotations))).toBe(expected);
 });
 
 const schema = z.object({ name: z.string(), list: z.array(z.object({ size: z.int() })).default([]) });

@@ -46,10 +46,10 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
-    // An earlier attempt created it from an older spec: it exists and is updated later instead.
+    // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
     const remote = earlier && (await external.observe(earlier.id));
     if (!remote) throw error;
-    return remote;
+    return external.changes(spec, remote).length > 0 ? await external.update(remote, spec) : remote;
   }
 }
 

@@ -6,7 +6,7 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
-import { claimOf, type Identity, isBegun, readIdentity, retiringEntry } from './identity.ts';
+import { claimOf, type Identity, isBegun, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
@@ -116,6 +116,16 @@ export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
 
 export function readyMessage(object: KubeObject): string {
   return findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.message ?? '';
+}
+
+/**
+ * Whether no reconcile of the object has ever succeeded: what was created for it, without its rules for example, is known to
+ * nobody. Not after a mere loss of the annotations, nor of everything.
+ */
+export function isUnfinished(object: KubeObject): boolean {
+  const { id, conditions = [] } = readStatus(object);
+  const hasFailed = findCondition(conditions, CONDITION.ready)?.status === 'False';
+  return hasFailed && id === undefined && mayAdopt(object);
 }
 
 /** Whether the object has been reconciled in its present form, so that a restart need not repeat it. */

@@ -8,6 +8,7 @@ import {
   idNotAdopted,
   isDeleting,
   isPaused,
+  isUnfinished,
   looksSettled,
   readSpec,
   readStatus,
@@ -47,6 +48,18 @@ test.each([
   ['not yet certain when it is only begun: its create will tell', { createGeneration: '1' }, undefined, 'none'],
 ])('the identity in the annotations is %s', (_, annotations, kept, expected) => {
   expect(doubtAbout(object({ status: kept }, annotations))).toBe(expected);
+});
+
+const failed = { conditions: [condition('Ready', 'False')] };
+test.each([
+  ['has never succeeded', true, { createGeneration: '1' }, failed],
+  ['has succeeded before its annotations were lost', false, {}, { ...failed, id: 'b' }],
+  ['has recorded its resource', false, { externalId: 'b', createGeneration: '1' }, failed],
+  ['replaces another resource', false, { createGeneration: '3', retiring: JSON.stringify(retiring) }, failed],
+  ['may have lost everything', false, {}, undefined],
+  ['has not failed either', false, { createGeneration: '1' }, { conditions: [condition('Synced', 'False')] }],
+])('an object that %s: is it unfinished? %s', (_, expected, annotations, kept) => {
+  expect(isUnfinished(object({ status: kept }, annotations))).toBe(expected);
 });
 
 const adopted = { id: 'b', adopted: 'x' };

@@ -22,7 +22,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
     expect(new Set(killed.map(({ call }) => call))).toEqual(
       new Set([
         'kube PATCH /tunnelcredentials/agent',
-        'kube GET /secrets/agent',
+        'kube POST /secrets?dryRun=All',
         'api POST /credentials',
         'kube POST /secrets',
         'kube PATCH /tunnelcredentials/agent #2',

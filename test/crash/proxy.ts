@@ -15,7 +15,7 @@ export interface Call {
   readonly n: number;
   readonly target: 'api' | 'kube';
   readonly method: string;
-  /** Without the query. */
+  /** Without the query, except that of a dry run. */
   readonly path: string;
   readonly body: string;
   /** Of a create in the API. */
@@ -148,7 +148,7 @@ export class FaultProxy {
       n: this.#counted,
       target,
       method,
-      path: url.pathname,
+      path: url.searchParams.has('dryRun') ? `${url.pathname}?dryRun=All` : url.pathname,
       body: body.toString(),
       idempotencyScope: request.headers['idempotency-scope']?.toString(),
       at,

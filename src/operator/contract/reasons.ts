@@ -41,6 +41,7 @@ export const REASON = {
 export const EVENT_REASON = {
   created: 'Created',
   adopted: 'Adopted',
+  adoptionIgnored: 'AdoptionIgnored',
   updated: 'Updated',
   deleted: 'Deleted',
   retained: 'Retained',

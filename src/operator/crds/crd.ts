@@ -100,6 +100,7 @@ function rootSchema(kind: AnyKind): Schema {
 const statusShape = {
   id: managedStatus.shape.id.meta({ description: 'Id of the remote resource.' }),
   uri: z.string().optional().meta({ description: 'URI of the remote resource.' }),
+  adopted: managedStatus.shape.adopted.meta({ description: 'Id of the resource that was adopted last.' }),
   createGeneration: managedStatus.shape.createGeneration.meta({
     description: 'Copy of the annotation create-generation, in case the annotations are lost.',
   }),

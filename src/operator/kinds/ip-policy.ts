@@ -58,9 +58,9 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
     observe,
     async create(spec, idempotency) {
       const policy = await plain.create(spec, idempotency);
-      // It may have rules from an earlier spec by now; the update that follows makes them match.
+      // It may have rules from an earlier spec by now.
       const existing = policy.isReplay ? await observe(policy.id) : undefined;
-      return existing ?? withRulesOf(spec, { ...policy, rules: [] });
+      return withRulesOf(spec, existing ?? { ...policy, rules: [] });
     },
     changes(spec, policy) {
       const changed = plain.changes(spec, policy);

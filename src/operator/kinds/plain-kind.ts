@@ -6,9 +6,8 @@ import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { Delivery, External, Remote } from '../managed/external.ts';
-import { type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
-import type { SecretAccess } from '../managed/secrets/secret-access.ts';
+import type { External, Remote } from '../managed/external.ts';
+import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, inputOf, isDeclarable, specialty } from './family-fields.ts';
 import { immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
@@ -35,7 +34,7 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   /** For resources that are more than the family's fields. */
   external?: (plain: External<SpecOf<Own>, V>, client: Client) => External<SpecOf<Own>, R>;
   /** For families with a one-time token. */
-  delivery?: (secrets: SecretAccess) => Delivery<SpecOf<Own>, R>;
+  delivery?: MakeDelivery<SpecOf<Own>, R>;
 }
 
 /** A kind with the family of its resources. */

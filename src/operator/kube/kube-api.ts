@@ -82,6 +82,12 @@ export class KubeApi {
     return kubeObject.parse(await this.#call('POST', pathOf(type, { namespace }), { body }));
   }
 
+  /** Has the API server check a create as if it were to make it, without making anything. */
+  async tryCreate(type: ResourceType, body: unknown, namespace?: string): Promise<void> {
+    const query = new URLSearchParams({ dryRun: 'All' });
+    await this.#call('POST', pathOf(type, { namespace }), { query, body });
+  }
+
   /** Replaces the whole object; include `resourceVersion` so as not to overwrite a newer one. */
   async replace(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
     return kubeObject.parse(await this.#call('PUT', pathOf(type, { namespace, name }), { body }));

@@ -6,6 +6,7 @@ const status = z.looseObject({
   code: z.number().optional(),
   reason: z.string().optional(),
   message: z.string().optional(),
+  details: z.looseObject({ causes: z.array(z.looseObject({ reason: z.string().optional() })).optional() }).optional(),
 });
 
 /** The API server answered with a Status. */
@@ -14,12 +15,15 @@ export class KubeError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
+  /** More precise than the reason, if the API server says so. */
+  readonly causes: readonly string[];
 
-  constructor(code: number, reason: string, message: string, retryAfterMs?: number) {
+  constructor(code: number, reason: string, message: string, retryAfterMs?: number, causes: readonly string[] = []) {
     super(message);
     this.code = code;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.causes = causes;
   }
 
   get isNotFound(): boolean {
@@ -28,7 +32,12 @@ export class KubeError extends Error {
 
   /** The service account lacks a permission; the message names it. */
   get isForbidden(): boolean {
-    return this.code === 403;
+    return this.code === 403 && !this.isNamespaceTerminating;
+  }
+
+  /** The namespace is being deleted: nothing is created in it any more. */
+  get isNamespaceTerminating(): boolean {
+    return this.causes.includes('NamespaceTerminating');
   }
 
   /** A newer version exists, or the name is taken. */
@@ -55,7 +64,8 @@ export function kubeErrorFrom(httpStatus: number, body: string, headers: Headers
   try {
     const parsed = status.parse(JSON.parse(body));
     const code = parsed.code ?? httpStatus;
-    return new KubeError(code, parsed.reason ?? 'Unknown', parsed.message ?? `HTTP ${code}`, retryAfterMs);
+    const causes = parsed.details?.causes?.flatMap(({ reason }) => reason ?? []);
+    return new KubeError(code, parsed.reason ?? 'Unknown', parsed.message ?? `HTTP ${code}`, retryAfterMs, causes);
   } catch {
     const message = `answered ${describeBody(httpStatus, body, headers)}; is that the Kubernetes API?`;
     return new KubeError(httpStatus, 'Unknown', message, retryAfterMs);

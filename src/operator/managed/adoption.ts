@@ -3,7 +3,7 @@ import { ANNOTATION } from '../contract/names.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked, type CreateScope } from './external.ts';
-import { type Identity, isBegun, readIdentity } from './identity.ts';
+import { type Identity, isBegun, mayAdopt, readIdentity } from './identity.ts';
 import { mustBeChangeable } from './immutable.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { rotationHandled } from './rotation.ts';
@@ -16,7 +16,11 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   const { external } = managed.kind;
   const remote = await external.observe(id);
   if (!remote) {
-    throw new Blocked(REASON.externalNotFound, `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist`);
+    // Perhaps it was adopted once, and the object creates the resource that replaces it.
+    if (isBegun(readIdentity(managed.object))) return;
+    const remedy = 'correct the annotation, or remove it to have a new one created';
+    const message = `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist: ${remedy}`;
+    throw new Blocked(REASON.externalNotFound, message);
   }
   // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
   mustBeChangeable(external, spec, remote);
@@ -27,12 +31,9 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
 }
 
-/**
- * The id that the object is to adopt; undefined without one, and once the object has or creates a resource of its own.
- */
+/** The id that the object is to adopt; undefined without one, and once the object has a resource. */
 export function idToAdopt(object: KubeObject): string | undefined {
-  if (isBegun(readIdentity(object))) return undefined;
-  return annotation(object, ANNOTATION.adopt) || undefined;
+  return mayAdopt(object) ? annotation(object, ANNOTATION.adopt) || undefined : undefined;
 }
 
 /** The identity of an object that adopts a resource; what was created for it before is retired at once. */

@@ -20,7 +20,7 @@ export class ConnectedKind {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
-    this.delivery = declared.delivery?.(secrets);
+    this.delivery = declared.delivery?.(secrets, this.external.observe);
     this.#declared = declared;
   }
 

@@ -5,7 +5,7 @@ import { type Remote, StaleObject } from './external.ts';
 import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { recoverIdentity } from './recovery.ts';
-import { type FoundRemote, LOST, supersede } from './replacement.ts';
+import { type FoundRemote, LOST, mustBeDeliverable, supersede } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';
 
 /** After this many fresh starts in one reconcile, the create is left to the next one. */
@@ -18,8 +18,7 @@ const MOST_GENERATIONS_AT_ONCE = 3;
 export async function createRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote> {
   const { delivery } = managed.kind;
   // A stale cache could hold an outdated generation.
-  await managed.mustBeNewest();
-  await delivery?.prepare(managed.object, spec);
+  await mustBeDeliverable(managed, spec);
   for (let attempt = 0; attempt < MOST_GENERATIONS_AT_ONCE; attempt++) {
     const identity = readIdentity(managed.object);
     const remote = await createOnce(managed, spec, identity);
@@ -29,7 +28,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     }
     const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
     if (held === 'lost') {
-      await supersede(managed, remote, LOST);
+      await supersede(managed, spec, remote, LOST);
       continue;
     }
     await managed.persist({ ...identity, externalId: remote.id });
@@ -47,10 +46,10 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
-    // An earlier attempt created it from an older spec: it exists and is updated later instead.
+    // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
     const remote = earlier && (await external.observe(earlier.id));
     if (!remote) throw error;
-    return remote;
+    return external.changes(spec, remote).length > 0 ? await external.update(remote, spec) : remote;
   }
 }
 

@@ -5,6 +5,7 @@ import { Blocked } from './external.ts';
 import { dueForRetirement, type Identity, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { earliest } from './schedule.ts';
+import { isUnfinished } from './spec.ts';
 
 /** When to try again to delete a superseded resource to which something still refers. */
 const IN_USE_RETRY_MS = 60_000;
@@ -35,9 +36,10 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
   if (ids.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${ids.join(', ')}`);
 }
 
-/** Lets the resource, and the Secret with its token, outlive the object. */
+/** Lets the resource, and the Secret with its token, outlive the object; not one that was never finished. */
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object)) ?? [];
+  if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
   const { kept, superseded } = whenRetained(identity, readIdentity(managed.object).externalId, held);
   await deleteAll(managed, idsOf(superseded));
   if (kept !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${kept}`);
@@ -45,6 +47,7 @@ export async function retainRemote(managed: ManagedObject, identity: Identity): 
 
 /** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
 export async function leaveRemote(managed: ManagedObject, identity: Identity): Promise<void> {
+  if (isUnfinished(managed.object)) return deleteRemote(managed, identity);
   if (identity.externalId !== undefined) await deleteAll(managed, idsOf(identity.retiring));
 }
 

@@ -50,7 +50,7 @@ export interface Renewal {
 
 /** For kinds whose resource comes with a one-time token, which must be stored in the cluster. */
 export interface Delivery<Spec, R extends Remote> {
-  /** Called before anything is created. @throws Blocked when the token could not be stored */
+  /** Called before anything is created or replaced. @throws Blocked or KubeError when the token could not be stored */
   prepare(object: KubeObject, spec: Spec): Promise<void>;
   /** Stores the token. `lost`: neither the response nor the Secret has it. */
   deliver(object: KubeObject, spec: Spec, remote: R): Promise<'held' | 'lost'>;

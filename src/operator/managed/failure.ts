@@ -50,7 +50,8 @@ function classifyApiError(error: ApiError): Failure {
 }
 
 function classifyKubeError(error: KubeError): Failure {
-  if (error.isConflict || error.isNotFound) return stale(error, REASON.kubernetesError);
+  // With its namespace, the object is about to be deleted.
+  if (error.isConflict || error.isNotFound || error.isNamespaceTerminating) return stale(error, REASON.kubernetesError);
   // A 401 is temporary while a token is being replaced and while the API server starts.
   if (error.code === 401 || error.code === 429 || error.code >= 500) {
     return transient(REASON.kubernetesError, 'The Kubernetes API is failing; retrying', error.retryAfterMs);

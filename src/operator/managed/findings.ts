@@ -4,7 +4,8 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import { type Finding, findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from './external.ts';
-import { readStatus } from './spec.ts';
+import { readIdentity } from './identity.ts';
+import { idNotAdopted, readStatus } from './spec.ts';
 
 export const UP_TO_DATE: Finding = {
   status: 'True',
@@ -20,8 +21,20 @@ export function unchanged(object: KubeObject): Finding {
 }
 
 export function tokenUnavailable(id: string): Finding {
-  const message = `The token of the adopted ${id} cannot be read back. Set the annotation ${ANNOTATION.rotateRequestedAt} to get a new credential; the old one stays valid for the overlap`;
+  const message = `The token of the adopted ${id} cannot be read back. Set the annotation ${ANNOTATION.rotateRequestedAt} to a new value to get a new credential; the old one stays valid for the overlap`;
   return { status: 'False', reason: REASON.tokenUnavailable, message };
+}
+
+/** What to say about an annotation `adopt` that came too late; undefined if there is none. */
+export function adoptionIgnored(object: KubeObject): string | undefined {
+  const id = idNotAdopted(object);
+  if (id === undefined) return undefined;
+  const { externalId } = readIdentity(object);
+  return `the annotation ${ANNOTATION.adopt} has no effect, since this object has ${externalId}: remove it, and create another object with it to adopt ${id}`;
+}
+
+export function withNote(finding: Finding, note: string | undefined): Finding {
+  return note === undefined ? finding : { ...finding, message: `${finding.message}; ${note}` };
 }
 
 export function available({ id }: Remote): Finding {

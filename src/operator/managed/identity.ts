@@ -47,6 +47,12 @@ export function isBegun({ externalId, generation }: Identity): boolean {
   return externalId !== undefined || generation > 0;
 }
 
+/** Whether the annotation `adopt` still has an effect: until the object has a resource, even if a create was begun. */
+export function mayAdopt(object: KubeObject): boolean {
+  const { externalId, retiring } = readIdentity(object);
+  return externalId === undefined && retiring.length === 0;
+}
+
 /** The annotations that record the identity; null removes one (JSON merge patch). */
 export function identityAnnotations(identity: Identity): Record<string, string | null> {
   return {

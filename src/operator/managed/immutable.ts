@@ -12,6 +12,6 @@ export function mustBeChangeable<Spec, R extends Remote>(
   if (fields.length === 0) return;
   throw new Blocked(
     REASON.rejected,
-    `${remote.id} differs in ${fields.join(', ')}, which cannot be changed: delete this object, or create one that matches ${remote.id}`,
+    `${remote.id} differs in ${fields.join(', ')}, which cannot be changed: delete this object and create one that matches ${remote.id}`,
   );
 }

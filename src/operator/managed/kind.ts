@@ -33,8 +33,13 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   /** The values of `status` for the observed resource. */
   describe(spec: SpecOf<Shape>, remote: R, object: KubeObject): Record<string, unknown>;
   /** For kinds with a one-time token. */
-  delivery?: (secrets: SecretAccess) => Delivery<SpecOf<Shape>, R>;
+  delivery?: MakeDelivery<SpecOf<Shape>, R>;
 }
+
+export type MakeDelivery<Spec, R extends Remote> = (
+  secrets: SecretAccess,
+  observe: External<Spec, R>['observe'],
+) => Delivery<Spec, R>;
 
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;
 
@@ -44,7 +49,7 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
   readonly status: z.ZodObject;
   external(client: Client): External<Spec, R>;
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
-  readonly delivery?: ((secrets: SecretAccess) => Delivery<Spec, R>) | undefined;
+  readonly delivery?: MakeDelivery<Spec, R> | undefined;
 }
 
 /** A kind whose own types do not matter: an entry in the list of kinds. */

@@ -3,7 +3,7 @@ import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';
 import { observedReady, observedSynced } from './findings.ts';
-import { claimOf } from './identity.ts';
+import { claimOf, readIdentity } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
@@ -17,11 +17,17 @@ export async function observeOnly(
   const { external } = managed.kind;
   const id = claimOf(managed.object);
   if (id === undefined) {
-    const message = `managementPolicy Observe requires the annotation ${ANNOTATION.adopt} with the id to observe`;
+    const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
     throw new Blocked(REASON.nothingToObserve, message);
   }
   const remote = await external.observe(id);
-  if (!remote) throw new Blocked(REASON.externalNotFound, `${id} does not exist`);
+  if (!remote) {
+    const isOwn = readIdentity(managed.object).externalId !== undefined;
+    const remedy = isOwn
+      ? 'set managementPolicy to Manage to have it created again'
+      : `correct the annotation ${ANNOTATION.adopt}`;
+    throw new Blocked(REASON.externalNotFound, `${id} does not exist: ${remedy}`);
+  }
   const synced = observedSynced(external.changes(spec, remote));
   await writeStatus(managed, spec, { remote, ready: observedReady(remote), synced });
   return managed.outcome(nextRetirement);

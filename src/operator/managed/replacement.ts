@@ -19,10 +19,10 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   const remote = await external.observe(externalId);
   if (!remote) return recreate(managed, externalId);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
-  if (renewal?.due) return supersede(managed, remote, renewal.due);
+  if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
-  if (held === 'lost' && generation > 0) return supersede(managed, remote, LOST);
+  if (held === 'lost' && generation > 0) return supersede(managed, spec, remote, LOST);
   return { remote, isHeld: held === 'held' };
 }
 
@@ -33,13 +33,28 @@ async function recreate(managed: ManagedObject, id: string): Promise<undefined> 
 }
 
 /** Makes the next create replace the resource, and records when the current one is to be deleted. */
-export async function supersede(managed: ManagedObject, remote: Remote, renewal: Renewal): Promise<undefined> {
+export async function supersede(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  remote: Remote,
+  renewal: Renewal,
+): Promise<undefined> {
+  await mustBeDeliverable(managed, spec);
   const after = new Date(Date.now() + renewal.overlapMs);
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
   await managed.persist(next, renewal.annotations);
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
   else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
   managed.metrics.credentialsIssued.inc({ cause: renewal.cause });
+}
+
+/**
+ * Ensures that no token is issued in vain: for an object or a namespace that is being deleted, or where the Secret cannot be
+ * written. A Secret that is gone may be the first sign of that.
+ */
+export async function mustBeDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
+  await managed.mustBeNewest();
+  await managed.kind.delivery?.prepare(managed.object, spec);
 }
 
 export const LOST: Renewal = {

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
-import { REASON } from '../contract/reasons.ts';
-import { condition } from '../kube/conditions.ts';
+import { CONDITION, REASON } from '../contract/reasons.ts';
+import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
-import { claimOf, type Identity, isBegun, readIdentity, retiringEntry } from './identity.ts';
+import { claimOf, type Identity, isBegun, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
@@ -28,6 +28,7 @@ export interface ManagedSpec {
 
 export const managedStatus = z.looseObject({
   id: z.string().optional(),
+  adopted: z.string().optional(),
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),
   observedGeneration: z.number().optional(),
@@ -83,6 +84,15 @@ export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
   return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
 }
 
+/** The id in the annotation `adopt` if that came too late: the object has another resource, and not in its place. */
+export function idNotAdopted(object: KubeObject): string | undefined {
+  const { externalId, retiring } = readIdentity(object);
+  const wanted = annotation(object, ANNOTATION.adopt) || undefined;
+  if (externalId === undefined || wanted === undefined || wanted === externalId) return undefined;
+  const wasAdopted = retiring.some(({ id, generation }) => id === wanted && generation === 0);
+  return wasAdopted || readStatus(object).adopted === wanted ? undefined : wanted;
+}
+
 /** With any value but `false`: who writes `yes` wants no work on the object. */
 export function isPaused(object: KubeObject): boolean {
   const value = annotation(object, ANNOTATION.paused);
@@ -106,13 +116,29 @@ export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
   return status.observedGeneration === generation && isTrue('Ready') && isTrue('Synced');
 }
 
+export function readyMessage(object: KubeObject): string {
+  return findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.message ?? '';
+}
+
+/**
+ * Whether no reconcile of the object has ever succeeded: what was created for it, without its rules for example, is known to
+ * nobody. Not after a mere loss of the annotations, nor of everything.
+ */
+export function isUnfinished(object: KubeObject): boolean {
+  const { id, conditions = [] } = readStatus(object);
+  const hasFailed = findCondition(conditions, CONDITION.ready)?.status === 'False';
+  return hasFailed && id === undefined && mayAdopt(object);
+}
+
 /** Whether the object has been reconciled in its present form, so that a restart need not repeat it. */
 export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
   const { externalId, generation } = readIdentity(object);
   // They differ after a crash between recording a new identity and writing the status.
   const recorded = generation > 0 ? externalId : claimOf(object);
+  const ignored = idNotAdopted(object);
   return (
+    (ignored === undefined || readyMessage(object).includes(ignored)) &&
     !isDeleting(object) &&
     !isPaused(object) &&
     status.id !== undefined &&

@@ -1,12 +1,13 @@
 /** Writing the outcome of a reconcile to the object's status. */
 import { ANNOTATION } from '../contract/names.ts';
-import { CONDITION, REASON } from '../contract/reasons.ts';
+import { CONDITION, EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { type Finding, findCondition } from '../kube/conditions.ts';
-import type { KubeObject } from '../kube/kube-object.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from './external.ts';
+import { adoptionIgnored, withNote } from './findings.ts';
 import { identityInStatus, readIdentity } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
-import { type ManagedSpec, readStatus } from './spec.ts';
+import { type ManagedSpec, readStatus, readyMessage } from './spec.ts';
 
 export interface CurrentState {
   remote: Remote;
@@ -29,16 +30,21 @@ export async function writeStatus(
   { remote, ready, synced }: CurrentState,
 ): Promise<void> {
   const { object, kind } = managed;
+  const identity = readIdentity(object);
+  const note = adoptionIgnored(object);
+  const isNews = note !== undefined && !readyMessage(object).includes(note);
   await managed.patchStatus(
-    { [CONDITION.ready]: ready, [CONDITION.synced]: synced },
+    { [CONDITION.ready]: withNote(ready, note), [CONDITION.synced]: synced },
     {
       id: remote.id,
       uri: remote.uri,
-      ...identityInStatus(readIdentity(object)),
+      ...(annotation(object, ANNOTATION.adopt) === identity.externalId && { adopted: identity.externalId }),
+      ...identityInStatus(identity),
       ...kind.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
     },
   );
+  if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
 }
 
 export async function showPaused(managed: ManagedObject): Promise<Outcome> {
@@ -63,7 +69,8 @@ export async function showFailure(managed: ManagedObject, failure: ShownFailure)
 
 /** What the conditions say about the failure. */
 export function failureFindings(object: KubeObject, failure: ShownFailure): Record<string, Finding> {
-  const finding: Finding = { status: 'False', reason: failure.reason, message: failure.message };
+  const { reason, message } = failure;
+  const finding = withNote({ status: 'False', reason, message }, adoptionIgnored(object));
   const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';
   if (failure.keepReady && wasReady) return { [CONDITION.synced]: finding };
   return { [CONDITION.ready]: finding, [CONDITION.synced]: finding };

@@ -93,6 +93,10 @@ export class WiredKubeApi extends KubeApi {
     return pass(() => super.create(...args), noKubeAnswer);
   }
 
+  override tryCreate(...args: Parameters<KubeApi['tryCreate']>) {
+    return pass(() => super.tryCreate(...args), noKubeAnswer);
+  }
+
   override patch(...args: Parameters<KubeApi['patch']>) {
     return pass(() => super.patch(...args), noKubeAnswer);
   }

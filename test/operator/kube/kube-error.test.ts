@@ -21,6 +21,14 @@ test.each([
   expect(error).toMatchObject({ ...expected, retryAfterMs: 7_000 });
 });
 
+test('a namespace that is being deleted is not a missing permission', () => {
+  const forbidden = (causes: object[]) =>
+    kubeErrorFrom(403, JSON.stringify({ code: 403, reason: 'Forbidden', details: { causes } }), {});
+  const terminating = forbidden([{ reason: 'NamespaceTerminating', message: 'x', field: 'metadata.namespace' }]);
+  expect([terminating.isNamespaceTerminating, terminating.isForbidden]).toEqual([true, false]);
+  expect([forbidden([]).isNamespaceTerminating, forbidden([]).isForbidden]).toEqual([false, true]);
+});
+
 test.each([
   [403, 'isForbidden'],
   [404, 'isNotFound'],

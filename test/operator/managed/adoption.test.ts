@@ -2,13 +2,16 @@ import { expect, test } from 'vitest';
 import { adoptedIdentity, idToAdopt } from '../../../src/operator/managed/adoption.ts';
 import { object } from '../objects.ts';
 
+const RETIRING = JSON.stringify([{ id: 'y', generation: 1, after: '2026-11-21T12:00:00Z' }]);
+
 test.each([
   ['nothing without the annotation', {}, undefined],
   ['nothing when it is empty', { adopt: '' }, undefined],
   ['what the annotation names', { adopt: 'x' }, 'x'],
   ['nothing once it has that', { adopt: 'x', externalId: 'x' }, undefined],
   ['nothing when it has another', { adopt: 'x', externalId: 'y' }, undefined],
-  ['nothing when a create was begun', { adopt: 'x', createGeneration: '1' }, undefined],
+  ['nothing when another is to be replaced', { adopt: 'x', createGeneration: '2', retiring: RETIRING }, undefined],
+  ['it although a create was begun', { adopt: 'x', createGeneration: '1' }, 'x'],
 ])('an object adopts %s', (_, annotations, expected) => {
   expect(idToAdopt(object({}, annotations))).toBe(expected);
 });

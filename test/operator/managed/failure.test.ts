@@ -107,6 +107,11 @@ describe('a failure', () => {
       new KubeError(403, 'Forbidden', 'may not'),
       { kind: 'terminal', reason: 'KubernetesError', message: 'may not' },
     ],
+    [
+      'a namespace that is being deleted',
+      new KubeError(403, 'Forbidden', 'x', undefined, ['NamespaceTerminating']),
+      { kind: 'stale' },
+    ],
     ['no answer from Kubernetes', new KubeUnreachableError('x'), { kind: 'transient', reason: 'KubernetesError' }],
     ['anything else', new TypeError('x'), { kind: 'transient', reason: 'InternalError' }],
     ['not even an error', 'x', { kind: 'transient', reason: 'InternalError' }],

@@ -13,7 +13,7 @@ test('an immutable difference is rejected, naming the fields and the remedies', 
     expect.objectContaining({
       reason: 'Rejected',
       message:
-        'cr_1 differs in spec.ownerId, spec.region, which cannot be changed: delete this object, or create one that matches cr_1',
+        'cr_1 differs in spec.ownerId, spec.region, which cannot be changed: delete this object and create one that matches cr_1',
     }),
   );
 });

@@ -5,8 +5,10 @@ import { Blocked } from '../../../src/operator/managed/external.ts';
 import {
   doubtAbout,
   hasFinalizer,
+  idNotAdopted,
   isDeleting,
   isPaused,
+  isUnfinished,
   looksSettled,
   readSpec,
   readStatus,
@@ -46,6 +48,35 @@ test.each([
   ['not yet certain when it is only begun: its create will tell', { createGeneration: '1' }, undefined, 'none'],
 ])('the identity in the annotations is %s', (_, annotations, kept, expected) => {
   expect(doubtAbout(object({ status: kept }, annotations))).toBe(expected);
+});
+
+const failed = { conditions: [condition('Ready', 'False')] };
+test.each([
+  ['has never succeeded', true, { createGeneration: '1' }, failed],
+  ['has succeeded before its annotations were lost', false, {}, { ...failed, id: 'b' }],
+  ['has recorded its resource', false, { externalId: 'b', createGeneration: '1' }, failed],
+  ['replaces another resource', false, { createGeneration: '3', retiring: JSON.stringify(retiring) }, failed],
+  ['may have lost everything', false, {}, undefined],
+  ['has not failed either', false, { createGeneration: '1' }, { conditions: [condition('Synced', 'False')] }],
+])('an object that %s: is it unfinished? %s', (_, expected, annotations, kept) => {
+  expect(isUnfinished(object({ status: kept }, annotations))).toBe(expected);
+});
+
+const adopted = { id: 'b', adopted: 'x' };
+test.each([
+  ['one that it does not have', { externalId: 'b', createGeneration: '1', adopt: 'x' }, {}, 'x'],
+  ['one that it had once created', { externalId: 'b', adopt: 'a', retiring: JSON.stringify(retiring) }, {}, 'a'],
+  ['none without the annotation', { externalId: 'b' }, {}, undefined],
+  ['none when it has that', { externalId: 'b', adopt: 'b' }, {}, undefined],
+  ['none when it has nothing yet', { adopt: 'x', createGeneration: '1' }, {}, undefined],
+  [
+    'none when it has taken the place of that',
+    { externalId: 'b', createGeneration: '1', adopt: 'x' },
+    adopted,
+    undefined,
+  ],
+])('an object whose annotation adopt came too late: it names %s', (_, annotations, kept, expected) => {
+  expect(idNotAdopted(object({ status: kept }, annotations))).toBe(expected);
 });
 
 const schema = z.object({ name: z.string(), list: z.array(z.object({ size: z.int() })).default([]) });

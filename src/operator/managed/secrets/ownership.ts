@@ -4,7 +4,7 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
 import type { ObjectChange } from '../../kube/object-store.ts';
 import { Blocked } from '../external.ts';
-import { readIdentity } from '../identity.ts';
+import { mayAdopt, readIdentity } from '../identity.ts';
 import { readStatus } from '../spec.ts';
 import { credentialIn } from './data.ts';
 
@@ -15,18 +15,37 @@ export interface SecretOwner {
   name: string;
 }
 
-/** @throws Blocked when the Secret belongs to something else, or holds a token that is not this object's */
-export function mustBeOurs(existing: KubeObject, object: KubeObject, id?: string): void {
-  if (isOwnedBy(existing, object) || isOfPredecessor(existing, object)) return;
+/** Whether the object may write to the Secret; not if it belongs to something else, or holds a token of another credential. */
+export function isOurs(existing: KubeObject, object: KubeObject, id?: string): boolean {
+  if (isOwnedBy(existing, object) || isOfPredecessor(existing, object)) return true;
   const { externalId, retiring } = readIdentity(object);
-  const held =
-    existing.type === SECRET_TYPE && !existing.metadata.ownerReferences?.length ? credentialIn(existing) : undefined;
-  if (held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held)) return;
-  const { name } = existing.metadata;
-  const remedy = held
-    ? `and holds the token of ${held}: set the annotation ${ANNOTATION.adopt} to that id, delete the Secret, or set spec.secret.name`
-    : 'but does not belong to this object: delete it, or set spec.secret.name';
-  throw new Blocked(REASON.secretConflict, `Secret ${name} exists ${remedy}`);
+  const held = releasedCredential(existing);
+  return held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held);
+}
+
+/** The id of the credential whose token is in a Secret that the operator wrote and that nobody owns any more. */
+export function releasedCredential(existing: KubeObject): string | undefined {
+  const isReleased = existing.type === SECRET_TYPE && !existing.metadata.ownerReferences?.length;
+  return isReleased ? credentialIn(existing) : undefined;
+}
+
+/**
+ * What to tell the user about a Secret that is not the object's.
+ * @param heldExists whether the credential exists whose token was released
+ */
+export function secretConflict(existing: KubeObject, object: KubeObject, heldExists: boolean): Blocked {
+  const { name, ownerReferences = [] } = existing.metadata;
+  const owner = ownerReferences.find(({ controller }) => controller) ?? ownerReferences[0];
+  const held = releasedCredential(existing);
+  const rename = 'set spec.secret.name to another name';
+  const told = () => {
+    if (owner) return `belongs to ${owner.kind} ${owner.name}: ${rename}`;
+    if (held === undefined) return `does not belong to this object: ${rename}, or delete the Secret`;
+    if (!heldExists) return `holds the token of ${held}, which no longer exists: ${rename}, or delete the Secret`;
+    const adopt = mayAdopt(object) ? `set the annotation ${ANNOTATION.adopt} to ${held}, or ` : '';
+    return `holds the token of ${held}: ${adopt}${rename}`;
+  };
+  return new Blocked(REASON.secretConflict, `Secret ${name} exists and ${told()}`);
 }
 
 export function isOwnedBy(existing: KubeObject, object: KubeObject): boolean {

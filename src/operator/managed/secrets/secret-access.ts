@@ -29,6 +29,11 @@ export class SecretAccess {
     return this.#kube.find(SECRETS, name, namespace);
   }
 
+  /** Whether it could be created now. @throws KubeError if not */
+  async tryCreate(body: unknown, namespace: string | undefined): Promise<void> {
+    await this.#kube.tryCreate(SECRETS, body, namespace);
+  }
+
   async create(body: unknown, namespace: string | undefined): Promise<void> {
     this.#cache.watch.observe(await this.#kube.create(SECRETS, body, namespace));
   }

@@ -9,24 +9,35 @@ import { readIdentity } from '../identity.ts';
 import { decideRotation } from '../rotation.ts';
 import { isIntact, type SecretSpec, secretBody, secretNameOf, tokenIn } from './content.ts';
 import { credentialIn } from './data.ts';
-import { formerNames, isOwnedBy, mustBeOurs } from './ownership.ts';
+import { formerNames, isOurs, isOwnedBy, releasedCredential, secretConflict } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 
 type Credential = View<typeof credential>;
 
-export function tokenSecret(secrets: SecretAccess): Delivery<SecretSpec, Credential> {
-  return new TokenSecret(secrets);
+type Observe = (id: string) => Promise<Credential | undefined>;
+
+export function tokenSecret(secrets: SecretAccess, observe: Observe): Delivery<SecretSpec, Credential> {
+  return new TokenSecret(secrets, observe);
 }
 
 class TokenSecret implements Delivery<SecretSpec, Credential> {
   readonly #secrets: SecretAccess;
+  readonly #observe: Observe;
 
-  constructor(secrets: SecretAccess) {
+  constructor(secrets: SecretAccess, observe: Observe) {
     this.#secrets = secrets;
+    this.#observe = observe;
   }
 
   async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
-    await this.#find(object, secretNameOf(object, spec));
+    try {
+      await this.#secrets.tryCreate(secretBody(object, spec, '', ''), object.metadata.namespace);
+    } catch (error) {
+      // A Secret that exists can still be written then, but would soon be gone.
+      if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
+      // It need not be created if it exists. A used-up quota hides that.
+      if (!(await this.#find(object, secretNameOf(object, spec)))) throw error;
+    }
   }
 
   async deliver(object: KubeObject, spec: SecretSpec, remote: Credential): Promise<'held' | 'lost'> {
@@ -98,8 +109,9 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
   /** @throws Blocked when the Secret of that name belongs to something else */
   async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
-    if (found) mustBeOurs(found, object, id);
-    return found;
+    if (!found || isOurs(found, object, id)) return found;
+    const held = releasedCredential(found);
+    throw secretConflict(found, object, held !== undefined && (await this.#observe(held)) !== undefined);
   }
 
   /** The object's Secrets under former names. */

@@ -5,10 +5,11 @@ import type { ObjectChange } from '../../../../src/operator/kube/object-store.ts
 import { encode } from '../../../../src/operator/managed/secrets/data.ts';
 import {
   formerNames,
+  isOurs,
   isOwnedBy,
-  mustBeOurs,
   ownersOfChange,
   ownerUids,
+  secretConflict,
 } from '../../../../src/operator/managed/secrets/ownership.ts';
 import { object } from '../../objects.ts';
 
@@ -36,30 +37,46 @@ describe('a Secret that exists', () => {
   ])('is ours when it %s', (_, existing) => {
     const retiring = JSON.stringify([{ id: 'cr_0', generation: 1, after: 'x' }]);
     const of = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { externalId: 'cr_1', retiring });
-    expect(() => mustBeOurs(existing, of, 'cr_2')).not.toThrow();
+    expect(isOurs(existing, of, 'cr_2')).toBe(true);
   });
 
+  const rename = 'set spec.secret.name to another name';
   test.each([
-    ['nobody owns it', secret([]), 'but does not belong to this object: delete it, or set spec.secret.name'],
-    ['it is of another type', secret([], { type: 'Opaque', ...holding('cr_1') }), 'but does not belong to this object'],
+    ['nobody owns it', secret([]), `does not belong to this object: ${rename}, or delete the Secret`],
+    ['it is of another type', secret([], { type: 'Opaque', ...holding('cr_1') }), 'does not belong to this object'],
     [
       'an object of another name owns it',
       secret([owner('u0', { name: 'other' })]),
-      'but does not belong to this object',
+      `belongs to TunnelCredential other: ${rename}`,
     ],
-    [
-      'an object of another kind owns it',
-      secret([owner('u0', { kind: 'Other' })]),
-      'but does not belong to this object',
-    ],
+    ['an object of another kind owns it', secret([owner('u0', { kind: 'Other' })]), `belongs to Other cred: ${rename}`],
     [
       'one of several owners is a stranger',
-      secret([owner('u0'), owner('u9', { name: 'other' })]),
-      'but does not belong to this object',
+      secret([owner('u0', { controller: false }), owner('u9', { name: 'other' })]),
+      `belongs to TunnelCredential other: ${rename}`,
     ],
-    ['it has the token of another credential', secret([], holding('cr_9')), 'and holds the token of cr_9'],
-  ])('is not ours when %s', (_, existing, message) => {
-    expect(() => mustBeOurs(existing, credential)).toThrow(`Secret s exists ${message}`);
+    [
+      'it has the token of another credential',
+      secret([], holding('cr_9')),
+      `holds the token of cr_9: set the annotation tunnel-operator.dev/adopt to cr_9, or ${rename}`,
+    ],
+  ])('is not ours when %s, which names what helps', (_, existing, message) => {
+    const fresh = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { createGeneration: '1' });
+    expect(isOurs(existing, credential)).toBe(false);
+    expect(secretConflict(existing, fresh, true)).toMatchObject({
+      reason: 'SecretConflict',
+      message: expect.stringContaining(`Secret s exists and ${message}`),
+    });
+  });
+
+  test('is to be adopted only if its credential exists and the object has none of its own', () => {
+    const existing = secret([], holding('cr_9'));
+    expect(secretConflict(existing, credential, true).message).toBe(
+      `Secret s exists and holds the token of cr_9: ${rename}`,
+    );
+    expect(secretConflict(existing, object(), false).message).toBe(
+      `Secret s exists and holds the token of cr_9, which no longer exists: ${rename}, or delete the Secret`,
+    );
   });
 });
 

@@ -128,7 +128,7 @@ test('the demo starts, and the commands that it prints for another terminal work
   await demo.stop({ graceMs: 60_000 });
 });
 
-test('running it for real', { timeout: 180_000 }, async () => {
+test('running it for real', { timeout: 180_000 }, async ({ onTestFinished }) => {
   expect(shell.filter((command) => !isDevelopment(command))).toEqual([
     'npm start -- migrate',
     'npm start -- api',
@@ -142,12 +142,16 @@ test('running it for real', { timeout: 180_000 }, async () => {
   await start(api, 'api', /tnl_ak_/, { DATABASE_URL, PORT: port, HOST: '127.0.0.1' });
   const [key] = /tnl_ak_\w+/.exec(await readFile(join(folder, 'api.log'), 'utf8')) ?? [];
   expect(await run(crds)).toMatch(/serverside-applied|unchanged|configured|created/);
+  // The Lease in the namespace of the stack remembers whose API key its operator uses.
+  const leases = `${stack.namespace}-own`;
+  await run(`kubectl create namespace ${leases}`);
+  onTestFinished(async () => void (await run(`kubectl delete namespace ${leases} --wait=false`)));
   await start(operator, 'operator', /"reconciling"/, {
     TUNNEL_API_URL: `http://127.0.0.1:${port}`,
     TUNNEL_API_KEY: key,
     // The cluster is shared with other tests.
     WATCH_NAMESPACE: stack.namespace,
-    POD_NAMESPACE: stack.namespace,
+    POD_NAMESPACE: leases,
     METRICS_PORT: '0',
   });
 });

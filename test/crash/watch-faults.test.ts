@@ -129,8 +129,10 @@ describe('a stale cache does not mislead the operator', () => {
     // It is told of this, and acts on an object that it knows in an older version only.
     await stage.deleteSecret(agent.name);
     stage.proxy().forget();
-    const isRefused = () => stage.proxy().calls.some(({ status }) => status === 409);
-    await waitFor('a write that comes too late', isRefused);
+    // Before it issues a token, it reads the object again.
+    const isRead = () =>
+      stage.proxy().calls.some(({ method, path }) => method === 'GET' && path.endsWith(`/${agent.name}`));
+    await waitFor('a look at the newest version', isRead);
     stage.proxy().watches.release();
     await untilSettled(stage);
   });

@@ -6,6 +6,7 @@ import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
 import { watchAnswers } from './http/answers.ts';
+import { credentialsOf } from './http/authentication.ts';
 import { readBody } from './http/body.ts';
 import { BYTES_IN_FLIGHT, type BytesInFlightLimits, type Charge, createBytesInFlight } from './http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, limitConnections, refuseSurplus } from './http/connections.ts';
@@ -133,11 +134,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   );
   const answerMissing = answerUnrouted(methods);
   app.setNotFoundHandler(answerMissing);
-  // For an unknown path, Fastify parses the body first; the 404 matters more than errors in the body.
-  app.setErrorHandler((error, request, reply) => {
-    if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
-    else answerError(error, request, reply);
-  });
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply));
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
   const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
@@ -146,6 +143,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorate('metrics', metrics);
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
   const rateLimiter = await addRateLimits(app, db, { ...RATE_LIMITS, ...options.rateLimits });
+  // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 && !methods.lacks(pathOf(request), request.method)) return;
+    await rateLimiter.countUnrouted(request, reply, credentialsOf(request.headers.authorization));
+    answerMissing(request, reply);
+    return reply;
+  });
   if (!options.metricsElsewhere) serveMetrics(app, metrics, rateLimiter);
   addHealth(app, db, shutdown);
 

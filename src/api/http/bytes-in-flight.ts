@@ -9,7 +9,7 @@ import type { Caller } from './authentication.ts';
 export interface BytesInFlightLimits {
   /** Of one API key, or of one address without a valid one. */
   perKey: number;
-  /** Of all keys of one user or bot: whoever has a key can make more of them. */
+  /** Of all keys of one user or bot, since whoever has a key can make more of them; and of all addresses without one. */
   perOwner: number;
   inAll: number;
 }
@@ -39,6 +39,9 @@ export interface BytesInFlight {
   /** Of all requests. */
   total(): number;
 }
+
+/** However many addresses they have: they must leave room to those who have a key. */
+const STRANGERS = 'strangers';
 
 /** The counters are in memory, as what they count is. */
 export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLimits): BytesInFlight {
@@ -82,7 +85,11 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
         { name: keyId, limit: perKey },
         { name: id, limit: perOwner },
       ]),
-    ofAddress: (address) => open([{ name: address, limit: perKey }]),
+    ofAddress: (address) =>
+      open([
+        { name: address, limit: perKey },
+        { name: STRANGERS, limit: perOwner },
+      ]),
     total: () => total,
   };
 }

@@ -29,6 +29,8 @@ export interface RateLimiter {
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
   countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Counts a request that leads nowhere, unless its key was valid when last seen. @throws RATE_LIMITED */
+  countUnrouted(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<void>;
   /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
@@ -54,7 +56,19 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
   /** Skips the lookup if there was no stranger recently, which is nearly always. */
   let lastStranger = Number.NEGATIVE_INFINITY;
 
+  async function countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (perAddress === 0) return;
+    lastStranger = performance.now();
+    const requests = await strangerOf(request);
+    if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
+  }
+
   return {
+    countStranger,
+    async countUnrouted(request, reply, { fingerprint = '' }) {
+      if (!known.has(fingerprint)) await countStranger(request, reply);
+    },
+
     async authenticate(request, reply, { fingerprint = '', caller }) {
       if (perAddress === 0) return caller(db);
       if (performance.now() - lastStranger <= windowMs && !known.has(fingerprint)) {
@@ -74,13 +88,6 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
         }
         throw error;
       }
-    },
-
-    async countStranger(request, reply) {
-      if (perAddress === 0) return;
-      lastStranger = performance.now();
-      const requests = await strangerOf(request);
-      if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
     },
 
     async count(request, reply) {

@@ -198,6 +198,16 @@ describe('a stranger', async () => {
   const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
   // Known to be valid, and so not refused for what strangers do.
   expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  test('may as often ask for what does not exist, which a valid key does not count', async () => {
+    const missing = await times(LIMIT, () => api.anonymous.post('/nothing', {}, from(90)));
+    expect(missing.map(({ status }) => status)).toEqual(Array(LIMIT).fill(404));
+    refused(await api.anonymous.get('/nothing', from(90)));
+    refused(await api.anonymous.put('/ip_policies', {}, from(90)));
+    refused(await api.anonymous.get('/openapi.json', from(90)));
+    for (const reply of await times(2 * LIMIT, () => api.admin.get('/nothing', from(90))))
+      expect(reply.status).toBe(404);
+  });
+
   const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
 
   test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {

@@ -24,6 +24,7 @@ import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts'
 import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { addRateLimits, addressOf, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
+import { refusalLogs } from './http/refusal-log.ts';
 import { requestId } from './http/request-id.ts';
 import { addRoutes } from './http/route.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from './http/shutdown.ts';
@@ -121,6 +122,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
+  app.decorate('logRefusal', refusalLogs(app.log));
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);

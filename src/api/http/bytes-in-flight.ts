@@ -2,7 +2,7 @@
  * How many bytes the process holds for its callers at once: bodies that arrive or are being handled, and answers that
  * are not sent yet. Without a bound, whoever sends slowly or does not read takes all memory.
  */
-import { rateLimited, unavailable } from '../errors/errors.ts';
+import { overloaded, rateLimited } from '../errors/errors.ts';
 import type { Caller } from './authentication.ts';
 
 /** In bytes; 0 for no limit. */
@@ -57,7 +57,7 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
       if (accounts.some(({ name, limit }) => exceeds(held.get(name) ?? 0, bytes, limit))) {
         throw rateLimited(1, 'Too many bytes in flight: read the answers, or send less at once.');
       }
-      if (exceeds(total, bytes, inAll)) throw unavailable('The service holds as many bytes as it may; try again.');
+      if (exceeds(total, bytes, inAll)) throw overloaded('The service holds as many bytes as it may; try again.');
     }
     function book(bytes: number): void {
       own += bytes;

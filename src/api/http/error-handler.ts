@@ -134,6 +134,11 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
     socket.destroy(error);
     return;
   }
+  // The client went away in the middle of a request, which has a line of its own.
+  if (error.code === 'HPE_INVALID_EOF_STATE' && pending.safeParse(socket).success) {
+    socket.destroy();
+    return;
+  }
   const answer = clientError(error.code);
   const id = newRequestId();
   this.log.info({ request_id: id, code: error.code, status: answer.status }, 'unreadable request');

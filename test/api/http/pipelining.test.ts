@@ -76,6 +76,22 @@ test('requests that wait on a connection that is closed end with it', async () =
   expect(aborted()).toHaveLength(20);
 });
 
+test('of one key, or of one address with unknown ones, four are looked up at once', async () => {
+  const bot = await api.newBot();
+  expect((await bot.get('/ip_policies')).status).toBe(200);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table api_keys');
+  const known = Array.from({ length: 12 }, () => bot.get('/ip_policies'));
+  const unknown = Array.from({ length: 12 }, (_, n) => api.withKey('', `guess-${n}`).get('/ip_policies'));
+  await until(waiting, 8);
+  // Whoever came later has been answered.
+  expect((await api.anonymous.get('/readyz')).status).toBe(200);
+  expect(await waiting()).toBe(8);
+  await held.commit();
+  for (const { status } of await Promise.all(known)) expect(status).toBe(200);
+  for (const { status } of await Promise.all(unknown)) expect(status).toBe(401);
+});
+
 test('probes that wait at the same time ask the database once', async () => {
   const held = await heldTransaction(api.databaseUrl);
   await held.query('lock table schema_migrations');

@@ -193,6 +193,13 @@ test('the client waits for as long as it is told, and then succeeds', async () =
   expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
 });
 
+test('a key at its limit is refused without being looked up', async () => {
+  const api = await start({ perKey: LIMIT });
+  await times(LIMIT, () => api.admin.get('/ip_policies'));
+  await api.rows('alter table api_keys rename to api_keys_away');
+  refused(await api.admin.get('/ip_policies'));
+});
+
 describe('a stranger', async () => {
   const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
   const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });

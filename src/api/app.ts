@@ -6,6 +6,7 @@ import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
 import { watchAnswers } from './http/answers.ts';
+import { credentialsOf } from './http/authentication.ts';
 import { readBody } from './http/body.ts';
 import { BYTES_IN_FLIGHT, type BytesInFlightLimits, type Charge, createBytesInFlight } from './http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, limitConnections, refuseSurplus } from './http/connections.ts';
@@ -21,8 +22,10 @@ import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
 import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
+import { boundPipelining } from './http/pipelining.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { addRateLimits, addressOf, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
+import { refusalLogs } from './http/refusal-log.ts';
 import { requestId } from './http/request-id.ts';
 import { addRoutes } from './http/route.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from './http/shutdown.ts';
@@ -120,6 +123,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
+  app.decorate('logRefusal', refusalLogs(app.log));
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -133,11 +137,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   );
   const answerMissing = answerUnrouted(methods);
   app.setNotFoundHandler(answerMissing);
-  // For an unknown path, Fastify parses the body first; the 404 matters more than errors in the body.
-  app.setErrorHandler((error, request, reply) => {
-    if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
-    else answerError(error, request, reply);
-  });
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply));
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
   const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
@@ -145,7 +145,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const metrics = collectMetrics(app, db, bytes);
   app.decorate('metrics', metrics);
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
+  boundPipelining(app);
   const rateLimiter = await addRateLimits(app, db, { ...RATE_LIMITS, ...options.rateLimits });
+  // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 && !methods.lacks(pathOf(request), request.method)) return;
+    await rateLimiter.countUnrouted(request, reply, credentialsOf(request.headers.authorization));
+    answerMissing(request, reply);
+    return reply;
+  });
   if (!options.metricsElsewhere) serveMetrics(app, metrics, rateLimiter);
   addHealth(app, db, shutdown);
 

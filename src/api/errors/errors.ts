@@ -22,6 +22,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The service has no room for the request at the moment. Nothing has failed, and there may be very many of them. */
+export class Overload extends ApiError {}
+
 /** The body of an error, with the request's id. */
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
@@ -37,6 +40,9 @@ const RETRY_AFTER = '1';
 
 export const unavailable = (message: string) =>
   new ApiError('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });
+
+/** @param message one of few texts, since the log counts by it */
+export const overloaded = (message: string) => new Overload('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });
 
 /** @param seconds after which to try again */
 export const rateLimited = (seconds: number, message = 'Too many requests; try again later.') =>

@@ -10,8 +10,8 @@ declare module 'fastify' {
   }
 }
 
-/** Requested every few seconds by machines; logged at debug. */
-const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
+/** Requested every few seconds by machines; logged at debug, and never refused for want of room. */
+export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 export function addAccessLog(app: FastifyInstance): void {
   app.decorateRequest('reasons', null);

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createDeadlines, type Deadline } from '../store/deadlines.ts';
-import { logAborted } from './access-log.ts';
+import { logAborted, PROBES } from './access-log.ts';
 import type { BytesInFlight, Charge } from './bytes-in-flight.ts';
 import type { Metrics } from './metrics.ts';
 import { addressOf } from './rate-limit.ts';
@@ -74,8 +74,9 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
     const answer = typeof payload === 'string' && payload.length > LARGE ? Buffer.from(payload) : payload;
     request.charge ??= bytes.ofAddress(addressOf(request));
     try {
-      // Nothing has happened that a refusal would conceal.
-      if (request.method === 'GET' && reply.statusCode === 200) request.charge.add(sizeOf(answer));
+      // Nothing has happened that a refusal would conceal; probes and metrics matter most when there is no room.
+      const isRefusable = request.method === 'GET' && reply.statusCode === 200 && !PROBES.has(request.documentedPath);
+      if (isRefusable) request.charge.add(sizeOf(answer));
       else request.charge.hold(sizeOf(answer));
     } catch (error) {
       for (const name of ['etag', 'content-encoding', 'cache-control']) reply.removeHeader(name);

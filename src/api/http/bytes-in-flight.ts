@@ -2,14 +2,14 @@
  * How many bytes the process holds for its callers at once: bodies that arrive or are being handled, and answers that
  * are not sent yet. Without a bound, whoever sends slowly or does not read takes all memory.
  */
-import { rateLimited, unavailable } from '../errors/errors.ts';
+import { overloaded, rateLimited } from '../errors/errors.ts';
 import type { Caller } from './authentication.ts';
 
 /** In bytes; 0 for no limit. */
 export interface BytesInFlightLimits {
   /** Of one API key, or of one address without a valid one. */
   perKey: number;
-  /** Of all keys of one user or bot: whoever has a key can make more of them. */
+  /** Of all keys of one user or bot, since whoever has a key can make more of them; and of all addresses without one. */
   perOwner: number;
   inAll: number;
 }
@@ -40,6 +40,9 @@ export interface BytesInFlight {
   total(): number;
 }
 
+/** However many addresses they have: they must leave room to those who have a key. */
+const STRANGERS = 'strangers';
+
 /** The counters are in memory, as what they count is. */
 export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLimits): BytesInFlight {
   /** By id of the key or owner, or by address. */
@@ -54,7 +57,7 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
       if (accounts.some(({ name, limit }) => exceeds(held.get(name) ?? 0, bytes, limit))) {
         throw rateLimited(1, 'Too many bytes in flight: read the answers, or send less at once.');
       }
-      if (exceeds(total, bytes, inAll)) throw unavailable('The service holds as many bytes as it may; try again.');
+      if (exceeds(total, bytes, inAll)) throw overloaded('The service holds as many bytes as it may; try again.');
     }
     function book(bytes: number): void {
       own += bytes;
@@ -82,7 +85,11 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
         { name: keyId, limit: perKey },
         { name: id, limit: perOwner },
       ]),
-    ofAddress: (address) => open([{ name: address, limit: perKey }]),
+    ofAddress: (address) =>
+      open([
+        { name: address, limit: perKey },
+        { name: STRANGERS, limit: perOwner },
+      ]),
     total: () => total,
   };
 }

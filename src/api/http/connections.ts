@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import { unavailable } from '../errors/errors.ts';
+import { overloaded } from '../errors/errors.ts';
 import type { ConnectionCaps } from './descriptors.ts';
+import { refusalLog } from './refusal-log.ts';
 
 export interface ConnectionLimits extends ConnectionCaps {
   /** Connections of one address (IPv6: one /64) that are served; 0 for no limit. */
@@ -36,7 +37,14 @@ export interface Connections {
 export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, proxies: string[]): Connections {
   const { server, log } = app;
   const { most, perAddress, firstByteMs } = limits;
-  const refused = refusalLog(log, { connections: most, per_address: perAddress });
+  const refused = refusalLog(
+    log,
+    { connections: most, per_address: perAddress },
+    {
+      first: 'refusing connections: there are too many (MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS)',
+      later: 'refused connections',
+    },
+  );
   const shared = blockList(proxies);
   const served = new Map<string, number>();
   let servedInAll = 0;
@@ -94,7 +102,7 @@ export function refuseSurplus(app: FastifyInstance, connections: Connections): v
   app.addHook('onRequest', (request, _reply, done) => {
     if (!connections.isSurplus(request.raw.socket)) return done();
     request.documentedPath = request.routeOptions.config.documentedPath ?? request.documentedPath;
-    done(unavailable('There are too many connections; try again.'));
+    done(overloaded('There are too many connections; try again.'));
   });
 }
 
@@ -108,27 +116,6 @@ function expired(deadlines: Map<Socket, number>): Socket[] {
     found.push(socket);
   }
   return found;
-}
-
-const LOG_EVERY_MS = 60_000;
-
-/** One line when it begins, then one a minute with the number, as long as it goes on. */
-function refusalLog(log: FastifyBaseLogger, limits: Record<string, number>): () => void {
-  let refused = 0;
-  let timer: NodeJS.Timeout | undefined;
-  return () => {
-    refused++;
-    if (timer) return;
-    log.warn(limits, 'refusing connections: there are too many (MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS)');
-    timer = setInterval(() => {
-      if (refused > 0) log.warn({ ...limits, refused }, 'refused connections');
-      else {
-        clearInterval(timer);
-        timer = undefined;
-      }
-      refused = 0;
-    }, LOG_EVERY_MS).unref();
-  };
 }
 
 function blockList(networks: string[]): BlockList {

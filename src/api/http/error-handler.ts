@@ -9,14 +9,23 @@ import {
   internalError,
   invalidRequest,
   notFound,
+  Overload,
+  overloaded,
   resourceInUse,
   unavailable,
 } from '../errors/errors.ts';
-import { transientCondition, violation } from '../store/database-errors.ts';
+import { POOL_EXHAUSTED, transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
 import { ABORTED, RequestAborted } from './body.ts';
 import { newRequestId } from './request-id.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Counts a request that is refused for load, of which the log says more than in the lines of the requests. */
+    logRefusal: (reason: string) => void;
+  }
+}
 
 /** Answers errors of handlers, hooks and Fastify itself. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -28,7 +37,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const answer = toApiError(error);
   // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError || isHandlerTimeout(error);
-  if (answer.status >= 500) {
+  if (answer instanceof Overload) request.server.logRefusal(answer.message);
+  else if (answer.status >= 500) {
     request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
   }
   sendError(answer, request, reply);
@@ -48,8 +58,10 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isFastifyError(error)) return fromFastify(error) ?? internalError();
-  if (transientCondition(error) !== undefined)
-    return unavailable('The database is not available at the moment; try again.');
+  const condition = transientCondition(error);
+  // Whether the database is there shows in the requests that have the connections.
+  if (condition === POOL_EXHAUSTED) return overloaded('All connections to the database are in use; try again.');
+  if (condition !== undefined) return unavailable('The database is not available at the moment; try again.');
   const broken = violation(error);
   // Rules that an operation checks itself have better messages; these are for changes that raced past the check.
   if (broken?.kind === 'referenced') {
@@ -120,6 +132,11 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
   // Silence is not a request, and whoever sends the first one later would take this for its answer (RFC 9110, 15.5.9).
   if (socket.bytesRead === 0 || !socket.writable || isAnswering(socket)) {
     socket.destroy(error);
+    return;
+  }
+  // The client went away in the middle of a request, which has a line of its own.
+  if (error.code === 'HPE_INVALID_EOF_STATE' && pending.safeParse(socket).success) {
+    socket.destroy();
     return;
   }
   const answer = clientError(error.code);

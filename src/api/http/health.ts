@@ -9,6 +9,19 @@ const APPLIED = { name: 'ready', text: 'select version from schema_migrations', 
 
 export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown): void {
   let wanted: Migration[] | undefined;
+  let asking: Promise<Set<number>> | undefined;
+
+  /** One query for all who wait at the same time: anybody may ask, as often as they like. */
+  function versions(): Promise<Set<number>> {
+    asking ??= db
+      .query(APPLIED)
+      .then((rows) => new Set(rows.map(({ version }) => Number(version))))
+      .finally(() => {
+        asking = undefined;
+      });
+    return asking;
+  }
+
   app.get('/healthz', async (request) => {
     request.documentedPath = '/healthz';
     return { status: 'ok' };
@@ -17,7 +30,7 @@ export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown
     request.documentedPath = '/readyz';
     if (shutdown.hasBegun()) throw unavailable('The service is stopping.');
     wanted ??= await migrations();
-    const applied = new Set((await db.query(APPLIED)).map(({ version }) => Number(version)));
+    const applied = await versions();
     const missing = wanted.filter(({ version }) => !applied.has(version));
     if (missing.length > 0) throw unavailable('The database lacks migrations of this release.');
     return { status: 'ready' };

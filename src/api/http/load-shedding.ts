@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
-import { unavailable } from '../errors/errors.ts';
+import { overloaded } from '../errors/errors.ts';
 
 export interface LoadLimits {
   /** Mean delay of the event loop over the last sample, in milliseconds; 0 for no limit. */
@@ -43,7 +43,7 @@ export function shedLoad(app: FastifyInstance, { eventLoopDelayMs, rssBytes, sam
   app.addHook('onRequest', (request, _reply, done) => {
     if (!isOverloaded) return done();
     request.documentedPath = request.routeOptions.config.documentedPath ?? request.documentedPath;
-    done(unavailable('The service is overloaded; try again.'));
+    done(overloaded('The service is overloaded; try again.'));
   });
 }
 

@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, rateLimited } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
 import type { Caller, Credentials } from './authentication.ts';
+import { RequestAborted } from './body.ts';
+import { createTurns } from './turns.ts';
 
 export interface RateLimits {
   /** Requests of one API key in a window; 0 for no limit. */
@@ -21,6 +23,15 @@ export interface RateLimits {
  */
 export const RATE_LIMITS: RateLimits = { perKey: 1000, perOwner: 2000, perAddress: 100, windowMs: 1000 };
 
+/** Whose limits a request counts for. */
+type Payer = Pick<Caller, 'id' | 'keyId'>;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    payer: Payer | null;
+  }
+}
+
 export interface RateLimiter {
   /**
    * Looks up whose credentials these are, unless too many from this address were nobody's. A key that was valid when
@@ -29,6 +40,8 @@ export interface RateLimiter {
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
   countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Counts a request that leads nowhere, unless its key was valid when last seen. @throws RATE_LIMITED */
+  countUnrouted(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<void>;
   /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
@@ -39,6 +52,9 @@ export const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip 
 /** Beyond this number the oldest key is forgotten. */
 const KNOWN_KEYS = 5000;
 
+/** Of one key, or of all unknown ones of one address; the others wait. They leave most of the pool to everyone else. */
+const LOOKUPS_AT_ONCE = 4;
+
 /** The counters are in memory: every process has its own. */
 export async function addRateLimits(app: FastifyInstance, db: Executor, limits: RateLimits): Promise<RateLimiter> {
   const { perKey, perOwner, perAddress, windowMs } = limits;
@@ -46,44 +62,72 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
   // The key comes first: what it is refused must not use up what its owner's other keys may send.
   const counters = [
-    ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ caller }) => caller?.keyId ?? '' })]),
-    ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ caller }) => caller?.id ?? '' })]),
+    ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ payer }) => payer?.keyId ?? '' })]),
+    ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ payer }) => payer?.id ?? '' })]),
   ];
   const strangerOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
-  const known = new Set<string>();
+  /** By fingerprint. */
+  const known = new Map<string, Payer>();
+  const lookups = createTurns(LOOKUPS_AT_ONCE);
+  app.decorateRequest('payer', null);
   /** Skips the lookup if there was no stranger recently, which is nearly always. */
   let lastStranger = Number.NEGATIVE_INFINITY;
 
+  async function countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (perAddress === 0) return;
+    lastStranger = performance.now();
+    const requests = await strangerOf(request);
+    if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
+  }
+
+  /** Skips the lookup of what would be a stranger's, if too many from this address were. */
+  async function refuseStranger(request: FastifyRequest, reply: FastifyReply, fingerprint: string): Promise<void> {
+    if (perAddress === 0 || performance.now() - lastStranger > windowMs || known.has(fingerprint)) return;
+    const failures = await strangerOf(request, { increment: false });
+    if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
+  }
+
+  /** Skips the lookup of a key that has nothing left of its limits. It is not looked up again until their window ends. */
+  async function refuseSpent(request: FastifyRequest, reply: FastifyReply, payer: Payer | undefined): Promise<void> {
+    if (!payer) return;
+    request.payer = payer;
+    for (const counter of counters) {
+      const usage = await counter(request, { increment: false });
+      if (!usage.isAllowed && usage.remaining === 0) refuse(reply, usage);
+    }
+  }
+
   return {
+    countStranger,
+    async countUnrouted(request, reply, { fingerprint = '' }) {
+      if (!known.has(fingerprint)) await countStranger(request, reply);
+    },
+
     async authenticate(request, reply, { fingerprint = '', caller }) {
-      if (perAddress === 0) return caller(db);
-      if (performance.now() - lastStranger <= windowMs && !known.has(fingerprint)) {
-        const failures = await strangerOf(request, { increment: false });
-        if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
-      }
+      const end = await lookups.take(known.has(fingerprint) ? fingerprint : addressOf(request));
       try {
+        if (reply.isOver) throw new RequestAborted();
+        // What others before it in the line have used up counts.
+        await refuseStranger(request, reply, fingerprint);
+        await refuseSpent(request, reply, known.get(fingerprint));
         const found = await caller(db);
-        known.add(fingerprint);
+        known.set(fingerprint, { id: found.id, keyId: found.keyId });
         if (known.size > KNOWN_KEYS) for (const oldest of known.keys().take(1)) known.delete(oldest);
         return found;
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
           known.delete(fingerprint);
           lastStranger = performance.now();
-          await strangerOf(request);
+          if (perAddress > 0) await strangerOf(request);
         }
         throw error;
+      } finally {
+        end();
       }
     },
 
-    async countStranger(request, reply) {
-      if (perAddress === 0) return;
-      lastStranger = performance.now();
-      const requests = await strangerOf(request);
-      if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
-    },
-
     async count(request, reply) {
+      request.payer = request.caller;
       let tightest: Usage | undefined;
       for (const counter of counters) {
         const usage = await counter(request);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { CURVES, type EllipticCurve, ellipticCurve, type SshKeyType } from '../../resources/formats/ssh-public-key.ts';
 import { mpint, string } from '../../resources/formats/ssh-wire.ts';
 import { RSA_BITS } from '../../resources/ssh-certificate-authority.ts';
-import { unavailable } from '../errors/errors.ts';
+import { overloaded } from '../errors/errors.ts';
 
 const generate = promisify(generateKeyPair);
 
@@ -26,7 +26,7 @@ export async function generatePrivateKey(type: SshKeyType, curve: EllipticCurve 
     return (await generate('ec', { namedCurve: openssl })).privateKey;
   }
   if (running >= MAX_RUNNING) {
-    if (waiting.length >= MAX_WAITING) throw unavailable('Too many keys are being generated; try again.');
+    if (waiting.length >= MAX_WAITING) throw overloaded('Too many keys are being generated; try again.');
     await new Promise<void>((turn) => void waiting.push(turn));
   } else running++;
   try {

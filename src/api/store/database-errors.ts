@@ -59,8 +59,13 @@ const UNREACHABLE = new Set([
 ]);
 
 /** The driver reports these without a code. */
-const TRANSIENT_MESSAGE =
-  /connection terminated|timeout exceeded when trying to connect|not queryable|cannot use a pool after/i;
+const TRANSIENT_MESSAGE = /connection terminated|not queryable|cannot use a pool after/i;
+
+/** What the pool says when all connections were in use for too long; of one that it cannot open, it says something else. */
+const WAITED_IN_VAIN = /timeout exceeded when trying to connect/i;
+
+/** The condition of a request that got no connection because others had them all. */
+export const POOL_EXHAUSTED = 'pool_exhausted';
 
 export function mustRetry(error: unknown): boolean {
   const { code } = read(error);
@@ -75,7 +80,9 @@ export function transientCondition(error: unknown): string | undefined {
   if (error instanceof AggregateError) return error.errors.map(transientCondition).find((name) => name !== undefined);
   const { code, message } = read(error);
   if (code !== undefined) return CONDITIONS.get(code) ?? CONDITIONS.get(code.slice(0, 2)) ?? unreachable(code);
-  return message !== undefined && TRANSIENT_MESSAGE.test(message) ? 'connection_lost' : undefined;
+  if (message === undefined) return undefined;
+  if (WAITED_IN_VAIN.test(message)) return POOL_EXHAUSTED;
+  return TRANSIENT_MESSAGE.test(message) ? 'connection_lost' : undefined;
 }
 
 const unreachable = (code: string) => (UNREACHABLE.has(code) ? code : undefined);

@@ -54,6 +54,21 @@ test('a client that goes away in the middle of its body leaves one access line, 
   await expectAborted('upload-1', 'POST', '/ip_policies', before);
 });
 
+test('a client that closes in the middle of its body leaves one line in all', async () => {
+  const before = await aborted('POST', '/ip_policies');
+  const unreadable = () => api.logs.filter((text) => text.includes('unreadable request'));
+  const had = unreadable().length;
+  const socket = await open();
+  const type = 'content-type: application/json';
+  socket.write(`${head('POST /ip_policies', 'upload-2', type, 'content-length: 900')}{"desc`);
+  await vi.waitFor(async () => {
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight [1-9]/m);
+  });
+  socket.destroy();
+  await expectAborted('upload-2', 'POST', '/ip_policies', before);
+  expect(unreadable()).toHaveLength(had);
+});
+
 test('a client that goes away while its request is handled leaves one access line', async () => {
   const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
   const before = await aborted('DELETE', '/ip_policies/{id}');

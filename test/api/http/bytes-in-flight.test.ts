@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
+import { createBytesInFlight } from '../../../src/api/http/bytes-in-flight.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { type Caller, startTestApi } from '../harness.ts';
 
@@ -84,7 +85,8 @@ test('beyond what all may hold, everybody is refused until there is room, and a 
   const refused = await api.admin.get('/ip_policies');
   expect(refused.error).toMatchObject({ error_code: 'UNAVAILABLE', status_code: 503 });
   expect(refused.headers['retry-after']).toBe('1');
-  expect((await api.anonymous.get('/healthz')).status).toBe(200);
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    expect((await api.anonymous.get(path)).status, path).toBe(200);
   for (const socket of sockets.splice(0)) socket.destroy();
   await vi.waitFor(async () => expect((await api.admin.get('/ip_policies')).status).toBe(200), { timeout: 10_000 });
 });
@@ -96,12 +98,37 @@ test('a body in single bytes counts for what it holds', async () => {
   await vi.waitFor(async () => expect((await bot.get('/ip_policies')).status).toBe(429), { timeout: 20_000 });
 });
 
-test('strangers hold as much as a key, and nothing is held for those who need one', async () => {
-  await send('GET /ip_policies HTTP/1.1\r\nhost: a\r\n\r\n');
-  const stranger = upload(api.anonymous, 'content-length: 900').replace('/ip_policies', '/nothing');
-  await send(`${stranger}{`);
-  await untilInFlight(1);
+/** Waits for the first answer on a connection that reads. */
+const answerTo = (bytes: string) =>
+  new Promise<string>((resolve) => {
+    const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
+    sockets.push(socket);
+    socket.on('error', () => undefined).once('data', (part) => resolve(String(part)));
+  });
+
+test.each([
+  ['POST /nothing', 404],
+  ['PUT /ip_policies', 405],
+  ['PATCH /credentials/authenticate', 405],
+  ['POST /metrics', 405],
+  ['POST /ip_policies', 401],
+])('%s without a key is answered before its body has arrived, and holds nothing', async (line, status) => {
+  const start = upload(api.anonymous, `content-length: ${2 * MIB}`).replace('POST /ip_policies', line);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => answerTo(`${start}${'x'.repeat(MIB)}`)));
+  for (const answer of answers) expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(await inFlight()).toBeLessThan(KIB);
+});
+
+test('a key does not make an unknown path read a body', async () => {
+  const start = upload(api.admin, `content-length: ${2 * MIB}`).replace('/ip_policies', '/nothing');
+  expect(await answerTo(`${start}{`)).toMatch(/^HTTP\/1.1 404 /);
+});
+
+test('strangers hold no more than one owner, from however many addresses', () => {
+  const bytes = createBytesInFlight({ perKey: 2 * MIB, perOwner: 4 * MIB, inAll: 8 * MIB });
+  for (let n = 0; n < 4; n++) bytes.ofAddress(`192.0.2.${n}`).add(MIB);
+  expect(() => bytes.ofAddress('192.0.2.9').add(1)).toThrow('in flight');
+  bytes.ofCaller({ id: 'a', keyId: 'b' }).check();
 });
 
 test('answers that nobody reads are held up to the limit; then reads are refused, and changes answered', async () => {

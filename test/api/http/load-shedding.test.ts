@@ -9,6 +9,13 @@ const unavailable = (reply: Reply) => {
   expect(reply.headers['retry-after']).toBe('1');
 };
 
+/** However many were refused. */
+const expectOneWarning = (logs: string[], reason: string) => {
+  const warnings = logs.filter((line) => line.includes('"level":40'));
+  expect(warnings).toEqual([expect.stringContaining(reason)]);
+  expect(warnings[0]).not.toContain('stack');
+};
+
 /** Keeps the event loop from turning, as a long computation would. */
 const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
@@ -26,7 +33,22 @@ test('a process that cannot keep up refuses requests, but not probes, until it c
   const { text } = await anonymous.get('/metrics');
   expect(text).toMatch(/request_duration_seconds_count\{method="GET",route="\/ip_policies",status_code="503"\} 1/);
   expect(logs.filter((line) => line.includes('"level":50'))).toEqual([]);
+  expectOneWarning(logs, 'overloaded');
   while ((await admin.get('/ip_policies')).status !== 200) await turn(10);
+});
+
+test('a request that gets no connection to the database is refused for load, which is no failure of the database', async () => {
+  const { admin, db, logs } = await startTestApi({ poolSize: 1, connectTimeoutMs: 50 });
+  const ask = () => admin.get('/ip_policies');
+  const replies = await db.transaction(() => Promise.all(Array.from({ length: 5 }, ask)));
+  for (const reply of replies) {
+    unavailable(reply);
+    expect(reply.error.msg).toContain('connections to the database are in use');
+  }
+  expect(logs.filter((line) => line.includes('"level":50'))).toEqual([]);
+  expectOneWarning(logs, 'in use');
+  expect(logs.filter((line) => line.includes('"status":503'))).toHaveLength(5);
+  expect((await ask()).status).toBe(200);
 });
 
 test('a process that has taken more memory than it may refuses requests', async () => {

@@ -193,11 +193,28 @@ test('the client waits for as long as it is told, and then succeeds', async () =
   expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
 });
 
+test('a key at its limit is refused without being looked up', async () => {
+  const api = await start({ perKey: LIMIT });
+  await times(LIMIT, () => api.admin.get('/ip_policies'));
+  await api.rows('alter table api_keys rename to api_keys_away');
+  refused(await api.admin.get('/ip_policies'));
+});
+
 describe('a stranger', async () => {
   const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
   const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
   // Known to be valid, and so not refused for what strangers do.
   expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  test('may as often ask for what does not exist, which a valid key does not count', async () => {
+    const missing = await times(LIMIT, () => api.anonymous.post('/nothing', {}, from(90)));
+    expect(missing.map(({ status }) => status)).toEqual(Array(LIMIT).fill(404));
+    refused(await api.anonymous.get('/nothing', from(90)));
+    refused(await api.anonymous.put('/ip_policies', {}, from(90)));
+    refused(await api.anonymous.get('/openapi.json', from(90)));
+    for (const reply of await times(2 * LIMIT, () => api.admin.get('/nothing', from(90))))
+      expect(reply.status).toBe(404);
+  });
+
   const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
 
   test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {

@@ -57,9 +57,46 @@ export function refuseUnless(sentBack: readonly SentBack[], isStored: (one: Sent
   if (Object.keys(problems).length > 0) throw invalidRequest(problems);
 }
 
-/** The same for members that stand at the same place in what is shown. */
-export function refuseUnlessShown(sentBack: readonly SentBack[], shown: unknown): void {
-  refuseUnless(sentBack, ({ path, value }) => isSame(value, path.reduce(memberOf, shown)));
+/**
+ * The same for members that stand at the same place in what is shown.
+ * @param after what shows the elements of lists as they will be
+ */
+export function refuseUnlessShown(sentBack: readonly SentBack[], before: unknown, after = before): void {
+  const isOfElement = insideElements(sentBack, before, after);
+  refuseUnless(sentBack, (one) => {
+    const [name, ...inner] = one.path;
+    return inner.length > 0 ? isOfElement(one) : isSame(one.value, memberOf(before, name ?? ''));
+  });
+}
+
+/**
+ * Whether what was sent back inside an element of a list is what the element will show, or all of it what one element
+ * shows now: the member that tells elements apart may be the one that the client has changed.
+ */
+export function insideElements(sentBack: readonly SentBack[], before: unknown, after: unknown) {
+  const elementOf = ({ path }: SentBack) => pointerTo(path.slice(0, -1));
+  const inside = sentBack.filter(({ path }) => path.length > 1);
+  const lists = new Map<PropertyKey, Map<unknown, unknown>>();
+  const asRead = new Set<string>();
+  for (const [element, members] of Map.groupBy(inside, elementOf)) {
+    const list = members[0]?.path[0] ?? '';
+    const stored = lists.get(list) ?? byName(memberOf(before, list));
+    lists.set(list, stored);
+    const named = members.find(({ path }) => NAMES.some((name) => name === path.at(-1)));
+    const origin = stored.get(named?.value);
+    const isOf = ({ path, value }: SentBack) => isNone(value) || isSame(value, memberOf(origin, path.at(-1) ?? ''));
+    if (origin !== undefined && members.every(isOf)) asRead.add(element);
+  }
+  return (one: SentBack) =>
+    isNone(one.value) || isSame(one.value, one.path.reduce(memberOf, after)) || asRead.has(elementOf(one));
+}
+
+/** What says which element it was that a client has read. */
+const NAMES = ['id', 'uri'] as const;
+
+function byName(elements: unknown): Map<unknown, unknown> {
+  const list: unknown[] = Array.isArray(elements) ? elements : [];
+  return new Map(NAMES.flatMap((name) => list.map((element) => [memberOf(element, name), element] as const)));
 }
 
 /** What clients send for a member that they do not set. */

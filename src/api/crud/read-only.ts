@@ -24,7 +24,7 @@ export async function refuseOtherValues<R extends Resource>(
     if (path.length > 1) return isOfElement(one);
     // A reference shows under another name; a private key, not at all.
     const shown = memberOf(before, name) === undefined ? row[name] : memberOf(before, name);
-    return isSame(value, shown) || isStoredAs(resource.fields[name], value, row[name]);
+    return isSame(value, shown, name) || isStoredAs(resource.fields[name], value, row[name]);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Whether what an update sends back of a resource is what it has. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
-import { isNone, isSame, memberOf, refuseUnless, type SentBack } from '../http/sent-back.ts';
+import { insideElements, isSame, memberOf, refuseUnless, type SentBack } from '../http/sent-back.ts';
 import type { Row } from '../store/repository.ts';
 import type { Family } from './family.ts';
 import type { WriteContext } from './hooks.ts';
@@ -17,13 +17,14 @@ export async function refuseOtherValues<R extends Resource>(
   if (sentBack.length === 0) return;
   const { resource } = family;
   const others = await withoutSecret(context, family, sentBack, row.id);
-  refuseUnless(others, ({ path, value }) => {
+  const isOfElement = insideElements(others, before, after);
+  refuseUnless(others, (one) => {
+    const { path, value } = one;
     const name = String(path[0]);
-    // What an element of a list shows follows from the element, which may be new.
-    if (path.length > 1) return isNone(value) || isSame(value, path.reduce(memberOf, after));
+    if (path.length > 1) return isOfElement(one);
     // A reference shows under another name; a private key, not at all.
     const shown = memberOf(before, name) === undefined ? row[name] : memberOf(before, name);
-    return isSame(value, shown) || isStoredAs(resource.fields[name], value, row[name]);
+    return isSame(value, shown, name) || isStoredAs(resource.fields[name], value, row[name]);
   });
 }
 

@@ -7,8 +7,8 @@ import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet, ruleSetMember } from '../../resources/ip-policy-rule.ts';
 import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { type Call, type Operation, operation } from '../http/operation.ts';
-import { isNone, isSame, memberOf, refuseUnless } from '../http/sent-back.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { refuseUnlessShown } from '../http/sent-back.ts';
 import type { Row } from '../store/repository.ts';
 import { ruleChanges } from './rule-changes.ts';
 
@@ -85,8 +85,14 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const { created, updated, deleted, kept } = plan(current, call.body.rules, policy.id);
         const rows = [...kept, ...updated, ...created];
         if (call.sentBack.length > 0) {
-          const shown = answer(rules, policy, current, base).body;
-          refuseOtherValues(call, shown, new Map(rows.map((row) => [row.cidr, rules.show(row, base)])));
+          // With the id of the policy, which shows as a reference.
+          const asSent = (row: Row | undefined) => row && { ...row, ...rules.show(row, base) };
+          const next = new Map(rows.map((row) => [row.cidr, row]));
+          refuseUnlessShown(
+            call.sentBack,
+            { ...answer(rules, policy, current, base).body, rules: current.map(asSent) },
+            { rules: call.body.rules.map(({ cidr }) => asSent(next.get(cidr))) },
+          );
         }
         if (created.length + updated.length + deleted.length === 0) return answer(rules, policy, rows, base);
         await rules.rows.removeMany(
@@ -100,24 +106,6 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         return answer(rules, { id: policy.id, revision }, rows, base);
       }),
   });
-
-/**
- * Throws INVALID_REQUEST naming every member that was sent back with another value than is shown.
- * @param shown the rule set as it is
- * @param next the rules as they will be, by CIDR block; a new one has an id that nobody can have sent
- */
-function refuseOtherValues(
-  { body, sentBack }: Pick<Call<'id', unknown, { rules: readonly RuleSetMember[] }>, 'body' | 'sentBack'>,
-  shown: object,
-  next: ReadonlyMap<unknown, object>,
-): void {
-  refuseUnless(sentBack, ({ path, value }) => {
-    const [name, index, inner] = path;
-    if (index === undefined) return isSame(value, memberOf(shown, String(name)));
-    const rule = next.get(body.rules[Number(index)]?.cidr);
-    return isNone(value) || isSame(value, memberOf(rule, String(inner)));
-  });
-}
 
 /** What makes the rule set `wanted`: the CIDR block says which rule is which. */
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {

@@ -57,9 +57,51 @@ export function refuseUnless(sentBack: readonly SentBack[], isStored: (one: Sent
   if (Object.keys(problems).length > 0) throw invalidRequest(problems);
 }
 
-/** The same for members that stand at the same place in what is shown. */
-export function refuseUnlessShown(sentBack: readonly SentBack[], shown: unknown): void {
-  refuseUnless(sentBack, ({ path, value }) => isSame(value, path.reduce(memberOf, shown)));
+/**
+ * The same for members that stand at the same place in what is shown.
+ * @param after what shows the elements of lists as they will be
+ */
+export function refuseUnlessShown(sentBack: readonly SentBack[], before: unknown, after = before): void {
+  const isOfElement = insideElements(sentBack, before, after);
+  refuseUnless(sentBack, (one) => {
+    const [name, ...inner] = one.path;
+    return inner.length > 0 ? isOfElement(one) : isSame(one.value, memberOf(before, name ?? ''), name);
+  });
+}
+
+/**
+ * Whether what was sent back inside an element of a list is what the element will show, or all of it what one element
+ * shows now: the member that tells elements apart may be the one that the client has changed.
+ */
+export function insideElements(sentBack: readonly SentBack[], before: unknown, after: unknown) {
+  const elementOf = ({ path }: SentBack) => pointerTo(path.slice(0, -1));
+  const inside = sentBack.filter(({ path }) => path.length > 1);
+  const lists = new Map<PropertyKey, Map<unknown, unknown>>();
+  const asRead = new Set<string>();
+  for (const [element, members] of Map.groupBy(inside, elementOf)) {
+    const list = members[0]?.path[0] ?? '';
+    const stored = lists.get(list) ?? byName(memberOf(before, list));
+    lists.set(list, stored);
+    const named = members.find(({ path }) => NAMES.some((name) => name === path.at(-1)));
+    const origin = stored.get(pathOf(named?.value));
+    const isOf = ({ path, value }: SentBack) => {
+      const name = path.at(-1) ?? '';
+      return isNone(value) || isSame(value, memberOf(origin, name), name);
+    };
+    if (origin !== undefined && members.every(isOf)) asRead.add(element);
+  }
+  return (one: SentBack) => {
+    const { path, value } = one;
+    return isNone(value) || isSame(value, path.reduce(memberOf, after), path.at(-1)) || asRead.has(elementOf(one));
+  };
+}
+
+/** What says which element it was that a client has read. */
+const NAMES = ['id', 'uri'] as const;
+
+function byName(elements: unknown): Map<unknown, unknown> {
+  const list: unknown[] = Array.isArray(elements) ? elements : [];
+  return new Map(NAMES.flatMap((name) => list.map((element) => [pathOf(memberOf(element, name)), element] as const)));
 }
 
 /** What clients send for a member that they do not set. */
@@ -71,18 +113,26 @@ const isEmpty = (shown: unknown) =>
 
 /**
  * Whether a client has sent what is shown. Typed clients write it in their own way: null may be "", what is empty may be
- * missing, and a time may have another number of digits or another offset.
+ * missing, and a time may have another number of digits or another offset. Links name the server as the request did
+ * that read them, so that only their path says what they lead to.
+ * @param name of the member that has it
  */
-export function isSame(sent: unknown, shown: unknown): boolean {
+export function isSame(sent: unknown, shown: unknown, name?: PropertyKey): boolean {
   if (shown === null || shown === undefined) return isNone(sent);
   if (sent === undefined) return isEmpty(shown);
-  if (typeof shown === 'string') return sent === shown || isSameTime(sent, shown);
+  if (typeof shown === 'string') {
+    return sent === shown || isSameTime(sent, shown) || (name === 'uri' && pathOf(sent) === pathOf(shown));
+  }
   if (typeof shown !== 'object') return sent === shown;
   if (sent === null || typeof sent !== 'object' || Array.isArray(sent) !== Array.isArray(shown)) return false;
   if (Array.isArray(sent) && Array.isArray(shown) && sent.length !== shown.length) return false;
   const names = new Set([...Object.keys(sent), ...Object.keys(shown)]);
-  return [...names].every((name) => isSame(memberOf(sent, name), memberOf(shown, name)));
+  return [...names].every((inner) => isSame(memberOf(sent, inner), memberOf(shown, inner), inner));
 }
+
+/** Of a link, its path; anything else as it is. */
+const pathOf = (value: unknown) =>
+  typeof value === 'string' ? (/^(?:https?:\/\/[^/?#]+)?(\/.*)$/.exec(value)?.[1] ?? value) : value;
 
 function isSameTime(sent: unknown, shown: string): boolean {
   const time = timeOf(shown);

@@ -27,6 +27,12 @@ const LINGER_MS = 1_000;
 
 const SWEEP_EVERY_MS = 20;
 
+/** Nobody has connected for this long: those who were told to go have come back. */
+const SETTLED_MS = 20;
+
+/** Clients that open a connection for each request never settle. */
+const MOST_SETTLING_ROUNDS = 25;
+
 interface Connection {
   /** Requests that are not answered yet, oldest first. */
   answers: Set<ServerResponse>;
@@ -42,8 +48,12 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
   const { server, log } = app;
   const connections = new Map<Socket, Connection>();
   let hasBegun = false;
+  /** Whether clients are told to go elsewhere. While the listener is about to close, they would come back to it. */
+  let sendsAway = false;
+  let accepted = 0;
 
   server.on('connection', (socket) => {
+    accepted++;
     connections.set(socket, { answers: new Set(), readAtRest: 0, restsSince: performance.now() });
     socket.once('close', () => connections.delete(socket));
   });
@@ -53,7 +63,7 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
     const connection = connections.get(socket);
     if (!connection) return;
     connection.answers.add(answer);
-    if (hasBegun) answer.setHeader('connection', 'close');
+    if (sendsAway) answer.setHeader('connection', 'close');
     const rest = () => {
       connection.readAtRest = socket.bytesRead;
       connection.restsSince = performance.now();
@@ -67,6 +77,8 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
   });
   // A request that arrives when we have closed our side could not be answered: it must not take effect.
   app.addHook('onRequest', (request, reply, done) => {
+    // Fastify's own, from the beginning of the stop.
+    if (hasBegun && !sendsAway) reply.raw.removeHeader('connection');
     if (hasBegun && connections.get(request.raw.socket)?.endedAt !== undefined) reply.hijack();
     else done();
   });
@@ -91,18 +103,36 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
     for (const socket of connections.keys()) socket.destroy();
   }
 
-  app.addHook('preClose', async () => {
-    hasBegun = true;
-    if (!server.listening) return;
+  function sendAway(): void {
+    sendsAway = true;
     // Of several requests in a row, the last answer closes the connection.
     for (const { answers } of connections.values()) {
       const last = [...answers].at(-1);
       if (last?.headersSent === false) last.setHeader('connection', 'close');
     }
+  }
+
+  /** Waits until nobody is waiting to be accepted, whom the system would reset. */
+  async function settle(): Promise<void> {
+    sendsAway = false;
+    for (let round = 0, before = -1; round < MOST_SETTLING_ROUNDS && before !== accepted; round++) {
+      before = accepted;
+      await delay(SETTLED_MS);
+      // The listener closes right after a round of accepting.
+      await nextTurn();
+    }
+  }
+
+  app.addHook('preClose', async () => {
+    hasBegun = true;
+    if (!server.listening) return;
     const deadline = setTimeout(cut, deadlineMs);
-    await delay(delayMs);
-    // Takes those who are waiting to be accepted, whom the system would reset.
-    await nextTurn();
+    if (delayMs > 0) {
+      sendAway();
+      await delay(delayMs);
+    }
+    await settle();
+    sendAway();
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS);
     server.once('close', () => {
       clearInterval(sweep);

@@ -109,7 +109,7 @@ describe('a rule set', () => {
     const rules = ['10.0.0.0/8', '192.0.2.0/24'].map((cidr) => ({ cidr, action: 'allow' }));
     const set = z.looseObject({ ip_policy_rules: z.array(withId) });
     const view = (await admin.put(address, { rules })).as(set);
-    return { address, view, rules: view.ip_policy_rules, read: async () => (await admin.get(address)).as(set) };
+    return { id, address, view, rules: view.ip_policy_rules, read: async () => (await admin.get(address)).as(set) };
   }
 
   test('may be put as it is read, under the name of either', async () => {
@@ -126,13 +126,36 @@ describe('a rule set', () => {
     expect((await read()).ip_policy_rules).toEqual([{ ...first, action: 'deny' }]);
   });
 
-  test('refuses the id of another rule, and any for a new one, by its place', async () => {
+  test('takes another block among what is sent back, which makes another rule', async () => {
+    const { address, rules, read } = await policy();
+    const [first, second] = rules;
+    const cidr = '198.51.100.0/24';
+    expect((await admin.put(address, { rules: [first, { ...second, cidr }] })).status).toBe(200);
+    const after = (await read()).ip_policy_rules;
+    expect(after).toMatchObject([first ?? {}, { cidr, action: 'allow' }]);
+    expect(after[1]?.id).not.toBe(second?.id);
+  });
+
+  test('may name its policy in each rule, and no other', async () => {
+    const { id, address, view, rules, read } = await policy();
+    const naming = (ip_policy_id: string) => ({ rules: rules.map((rule) => ({ ...rule, ip_policy_id })) });
+    expect((await admin.put(address, naming(id))).status).toBe(200);
+    const fresh = { cidr: '198.51.100.0/24', action: 'deny', ip_policy_id: newId('ipp') };
+    const other = await admin.put(address, { rules: [...rules, fresh] });
+    expect(other.error.details).toHaveProperty(['/rules/2/ip_policy_id']);
+    expect(await read()).toEqual(view);
+    expect((await admin.put(address, { rules: [...rules, { ...fresh, ip_policy_id: id }] })).status).toBe(200);
+  });
+
+  test('refuses the id of another rule, and one that no rule has, by its place', async () => {
     const { address, view, rules, read } = await policy();
     const [first, second] = rules;
     const swapped = await admin.put(address, { rules: [{ ...first, id: second?.id }, second] });
     expect(swapped.error.details['/rules/0/id']).toBe('is set by the service');
-    const moved = await admin.put(address, { rules: [first, { ...second, cidr: '198.51.100.0/24' }] });
-    expect(moved.error.details).toHaveProperty(['/rules/1/id']);
+    const none = await admin.put(address, {
+      rules: [first, { cidr: '198.51.100.0/24', action: 'deny', id: newId('ipr') }],
+    });
+    expect(none.error.details['/rules/1/id']).toBe('is set by the service');
     const shown = await admin.put(address, { ...view, ip_policy_rules: [first] });
     expect(shown.error.details['/ip_policy_rules']).toBe('shows rules; set that');
     expect(await read()).toEqual(view);

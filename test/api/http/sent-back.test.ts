@@ -11,6 +11,8 @@ test.each<[string, unknown, unknown]>([
   ['nothing for null', undefined, null],
   ['"" for null', '', null],
   ['a member left out that is null', { a: 1 }, { a: 1, b: null }],
+  ['a link with another host', { uri: 'https://b.example:8080/x/1' }, { uri: 'http://a/x/1' }],
+  ['a link without a host', { uri: '/x/1' }, { uri: 'http://a/x/1' }],
   ['a member left out that is empty', { a: 1 }, { a: 1, b: [], c: false, d: 0, e: '' }],
 ])('%s is the same', (_, sent, shown) => {
   expect(isSame(sent, shown)).toBe(true);
@@ -19,6 +21,11 @@ test.each<[string, unknown, unknown]>([
 test.each<[string, unknown, unknown]>([
   ['another text', 'a', 'b'],
   ['another case', 'A', 'a'],
+  ['a link to something else', { uri: 'http://a/x/2' }, { uri: 'http://a/x/1' }],
+  ['a link with a query', { uri: 'http://a/x/1?y' }, { uri: 'http://a/x/1' }],
+  ['a link of another scheme', { uri: 'ftp://a/x/1' }, { uri: 'http://a/x/1' }],
+  ['a link that only ends alike', { uri: 'http://a/y/x/1' }, { uri: 'http://a/x/1' }],
+  ['an address with another host that is no link', { url: 'http://b/x/1' }, { url: 'http://a/x/1' }],
   ['another time', '2026-11-21T10:00:00.901Z', TIME],
   ['a text that is no time', 'yesterday', TIME],
   ['null for a value', null, 'a'],

@@ -12,7 +12,7 @@ import { type Field, isShown, type Resource } from '../../../src/resources/defin
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { timeOf } from '../../../src/resources/formats/text.ts';
 import { startTestApi } from '../harness.ts';
-import { anotherThan, deleteTwice, type Json, observer, SPELLINGS } from './observer.ts';
+import { anotherThan, deleteTwice, type Json, json, observer, SPELLINGS } from './observer.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -43,6 +43,10 @@ const shown = (name: string, field: Field, view: Json) => {
  * are never shown again.
  */
 const SHOWN_OTHERWISE = ['event_subscription.sources', 'event_destination.signing_secret'];
+
+/** By what the elements of a list are told apart, if they show more than can be set: a value that no sample has. */
+const OTHER_KEYS: Readonly<Record<string, Json>> = { 'event_subscription.sources': { type: 'user_created.v0' } };
+const listsOf = (family: Resource) => fieldsOf(family).flatMap(([name, { setInside }]) => (setInside ? [name] : []));
 
 /** Values of fields that samples cannot have: what only an update sets, and what excludes something else. */
 const MORE: Readonly<Record<string, () => Promise<Json>>> = {
@@ -99,6 +103,18 @@ describe.each(FAMILIES.map((family) => [family.name, family] as const))('the lif
     const { body } = await read(address);
     const after = await expectChange('PATCH', address, { ...body, ...family.samples.change }, 'change');
     expect(after).toMatchObject(family.samples.change);
+  });
+
+  test.each(listsOf(family))('takes a change of the key of one of its %s among all that is sent back', async (list) => {
+    const { address } = await sample(family, 'full');
+    const { body: view } = await read(address);
+    const [first, ...others] = z.array(json).parse(view[list]);
+    const key = OTHER_KEYS[`${family.name}.${list}`];
+    const changed = { ...view, [list]: [{ ...first, ...key }, ...others] };
+    const after = await expectChange('PATCH', address, changed, list);
+    expect(z.array(json).parse(after[list])[0]).toMatchObject(key ?? {});
+    const unknown = { ...changed, [list]: [{ ...first, uri: anotherThan(first?.uri) }, ...others] };
+    await expectRefused('PATCH', address, unknown, `/${list}/0/uri`, /^is set by the service$/);
   });
 
   test('refuses other values of what cannot be set, by name and with the reason', async () => {

@@ -70,6 +70,17 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       }
     });
 
+    test.runIf(operation.readOnly?.inside.rules)('takes another block among all that is sent back', async () => {
+      const { address } = await put();
+      for (const [n, { name, of }] of SPELLINGS.entries()) {
+        const { ip_policy_rules } = json.parse(of((await read(address)).body));
+        const [first, ...others] = z.array(json).parse(ip_policy_rules);
+        const changed = { ...first, cidr: `198.51.100.${n}/32` };
+        const after = await expectChange('PUT', address, { rules: [changed, ...others] }, name);
+        expect(after.ip_policy_rules).toContainEqual(expect.objectContaining({ cidr: changed.cidr }));
+      }
+    });
+
     test('is as if left out where it is null, and as it was when it is put again', async () => {
       for (const [name, schema] of members) {
         if (!schema.safeParse(undefined).success) continue;
@@ -117,7 +128,7 @@ describe('the life of a source of an event subscription', () => {
   test('has its address refused in the list of the subscription, too, if it is another', async () => {
     const { list, made } = await source();
     const address = list.replace('/sources', '');
-    const other = { sources: [made, { ...made, type: 'user_created.v0' }] };
+    const other = { sources: [made, { uri: `${made.uri}x`, type: 'user_created.v0' }] };
     await expectRefused('PATCH', address, other, '/sources/1/uri', /^is set by the service$/);
     const added = { sources: [made, { type: 'user_created.v0', uri: '' }] };
     await expectChange('PATCH', address, added, 'a second source');

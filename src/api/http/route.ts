@@ -6,6 +6,7 @@ import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { RequestAborted } from './body.ts';
+import { sizeOf } from './body-size.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import { parseIdempotency } from './idempotency-headers.ts';
@@ -68,7 +69,8 @@ function addRoute(
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
-  const body = { schema: operation.body ?? NO_BODY, readOnly, creates };
+  const schema = operation.body ?? NO_BODY;
+  const body = { schema, readOnly, size: sizeOf(schema, readOnly), creates };
   const takesBody = operation.method !== 'GET';
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);

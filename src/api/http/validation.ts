@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
 import { type Details, invalidRequest } from '../errors/errors.ts';
+import { excessOf, type Size } from './body-size.ts';
 import { pointerTo } from './json-pointer.ts';
 import { differing, isNone, memberOf, type SentBack, takeOut } from './sent-back.ts';
 
@@ -28,17 +29,21 @@ interface Taken<T extends z.ZodType> {
 export interface BodyOf<T extends z.ZodType> {
   schema: T;
   readOnly: ReadOnlyMembers;
+  size: Size;
   /** Nothing is stored yet: read-only members must be none. */
   creates: boolean;
 }
 
 /** The parsed body of a request whose path has `params`. Throws INVALID_REQUEST naming every bad field. */
 export function parseBody<T extends z.ZodType>(
-  { schema, readOnly, creates }: BodyOf<T>,
+  { schema, readOnly, size, creates }: BodyOf<T>,
   body: unknown,
   params: Readonly<Record<string, string>>,
 ): Taken<T> {
-  const { own, standIns } = withStandIns(withoutParams(body, params), readOnly);
+  const given = withoutParams(body, params);
+  const excess = excessOf(given, size);
+  if (excess) throw invalidRequest({ [nameOf(excess.path, 'body')]: excess.reason });
+  const { own, standIns } = withStandIns(given, readOnly);
   const first = schema.safeParse(own, IN_OUR_WORDS);
   if (first.success) return { body: first.data, sentBack: [] };
   const { rest, sentBack } = takeOut(own, first.error.issues, readOnly);
@@ -73,25 +78,31 @@ function withStandIns(body: object, { members }: ReadOnlyMembers) {
   for (const [name, { reason, standsFor }] of Object.entries(members)) {
     const sent = memberOf(body, name);
     if (!standsFor || isNone(sent) || memberOf(body, standsFor.member) !== undefined) continue;
-    // A copy: what is taken out of one is not taken out of the other.
-    added[standsFor.member] = structuredClone(standsFor.read(sent));
+    added[standsFor.member] = standsFor.read(sent);
     standIns.set(standsFor.member, { code: 'custom', path: [name], message: reason, input: sent });
   }
   return { own: standIns.size === 0 ? body : { ...body, ...added }, standIns };
 }
 
 function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): Details {
-  const found: Record<string, string> = {};
-  const add = (path: readonly PropertyKey[], reason: string) => {
+  const found = new Map<string, string>();
+  for (const [path, reason] of reasons(issues, part)) {
     const name = nameOf(path, part);
-    if (Object.keys(found).length < MAX_PROBLEMS) found[name] ??= reason;
-  };
-  for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[part]);
-    // A repeated query parameter arrives as an array.
-    else add(issue.path, part === 'query' && Array.isArray(issue.input) ? 'must be given only once' : issue.message);
+    if (!found.has(name)) found.set(name, reason);
+    if (found.size === MAX_PROBLEMS) break;
   }
-  return found;
+  return Object.fromEntries(found);
+}
+
+function* reasons(
+  issues: readonly z.core.$ZodIssue[],
+  part: RequestPart,
+): Generator<[path: readonly PropertyKey[], reason: string]> {
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield [[...issue.path, key], unknown[part]];
+    // A repeated query parameter arrives as an array.
+    else yield [issue.path, part === 'query' && Array.isArray(issue.input) ? 'must be given only once' : issue.message];
+  }
 }
 
 const unknown = { body: 'unknown field', query: 'unknown query parameter' } as const;

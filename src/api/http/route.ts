@@ -117,7 +117,7 @@ function addRoute(
   app.route<PathParams>({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { documentedPath: operation.path },
+    config: { documentedPath: operation.path, known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY) } },
     ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: operation.large ? inTurn(answer, turns) : answer,

@@ -15,14 +15,21 @@ const empty = Array(300_000).fill({});
 const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1]));
 
 test.each<[string, 'post' | 'put' | 'patch', string, object, string, string]>([
-  ['rules', 'put', `/ip_policies/${policy.id}/rules`, { rules: empty }, '/rules', '300000 elements; at most 1000 are'],
+  [
+    'rules',
+    'put',
+    `/ip_policies/${policy.id}/rules`,
+    { rules: empty },
+    '/rules',
+    'has 300000 elements; at most 1000 are allowed',
+  ],
   [
     'what stands for rules',
     'put',
     `/ip_policies/${policy.id}/rules`,
     { ip_policy_rules: empty },
     '/ip_policy_rules',
-    '300000 elements; at most 1000 are',
+    'shows rules; set that',
   ],
   [
     'labels',
@@ -30,7 +37,7 @@ test.each<[string, 'post' | 'put' | 'patch', string, object, string, string]>([
     `/backends/tunnel_group/${group.id}`,
     { labels: members(70_000) },
     '/labels',
-    '70000 members; at most 20 are',
+    'has 70000 members; at most 20 are allowed',
   ],
   [
     'headers',
@@ -38,14 +45,21 @@ test.each<[string, 'post' | 'put' | 'patch', string, object, string, string]>([
     '/backends/http_response',
     { headers: members(70_000) },
     '/headers',
-    '70000 members; at most 64 are',
+    'has 70000 members; at most 64 are allowed',
   ],
-  ['sources', 'post', '/event_subscriptions', { sources: empty }, '/sources', '300000 elements; at most 500 are'],
+  [
+    'sources',
+    'post',
+    '/event_subscriptions',
+    { sources: empty },
+    '/sources',
+    'has 300000 elements; at most 500 are allowed',
+  ],
 ])('too many of %s are one problem, not one for each', async (_, method, path, body, pointer, reason) => {
   const { error } = await admin[method](path, body);
   const { request_id, ...details } = error.details;
   expect(error.status_code).toBe(400);
-  expect(details).toEqual({ [pointer]: `has ${reason} allowed` });
+  expect(details).toEqual({ [pointer]: reason });
 });
 
 test.each(['ip_policies', 'event_subscriptions'])('unknown members of %s are 50 problems at most', async (path) => {

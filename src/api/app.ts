@@ -135,7 +135,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.setNotFoundHandler(answerMissing);
   // For an unknown path, Fastify parses the body first; the 404 matters more than errors in the body.
   app.setErrorHandler((error, request, reply) => {
-    if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
+    if (!hasOneHost(request.raw)) answerError(error, request, reply);
+    else if (request.is404 || methods.lacks(pathOf(request), request.method)) answerMissing(request, reply);
     else answerError(error, request, reply);
   });
   app.decorateRequest('documentedPath', 'unmatched');

@@ -190,7 +190,7 @@ export const bindRules: readonly Row[] = [
     rule: `An ACL has at most ${RULES} rules`,
     ask: post(path, { acl: Array(RULES).fill('bind:team=web') }),
     answer: created({ acl: Array(RULES).fill('bind:team=web') }),
-    later: [[post(path, { acl: Array(RULES + 1).fill('bind:team=web') }), invalid({ '/acl': /at most 256 rules/ })]],
+    later: [[post(path, { acl: Array(RULES + 1).fill('bind:team=web') }), invalid({ '/acl': /at most 256/ })]],
   },
   {
     rule: `A rule has at most ${LENGTH} characters`,

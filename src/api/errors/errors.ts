@@ -9,12 +9,21 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Details;
   readonly headers: Readonly<Record<string, string>>;
+  /** Of the details, those that hold nothing of the request: they may be logged. */
+  readonly fixed: Details;
 
-  constructor(code: ErrorCode, message: string, details: Details = {}, headers: Record<string, string> = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: Details = {},
+    headers: Record<string, string> = {},
+    fixed: Details = {},
+  ) {
     super(message);
     this.code = code;
     this.details = details;
     this.headers = headers;
+    this.fixed = fixed;
   }
 
   get status(): number {
@@ -54,12 +63,13 @@ export const internalError = () =>
 /**
  * @param problems reasons by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
  * name of the header; `body` for the body as a whole
+ * @param fixed reasons that hold nothing of the request, in place of those that may
  */
-export function invalidRequest(problems: Details): ApiError {
+export function invalidRequest(problems: Details, fixed: Details = {}): ApiError {
   const entries = Object.entries(problems);
   const [name, reason] = entries[0] ?? ['', ''];
   const rest = entries.length > 1 ? ` (and ${entries.length - 1} more, see details)` : '';
-  return new ApiError('INVALID_REQUEST', `${name}: ${reason}${rest}`, problems);
+  return new ApiError('INVALID_REQUEST', `${name}: ${reason}${rest}`, problems, {}, fixed);
 }
 
 export const unauthenticated = (message: string) =>

@@ -1,12 +1,24 @@
 /** One line per request, of chosen members only: a header or a body can hold a secret. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Details } from '../errors/errors.ts';
+import type { ApiError, Details } from '../errors/errors.ts';
 import { ABORTED } from './body.ts';
+import type { Size } from './body-size.ts';
+
+type Reasons = Pick<ApiError, 'details' | 'fixed'>;
+
+/** What members and parameters an operation has. */
+interface KnownNames {
+  body: Size;
+  query: Size;
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What was wrong with it, of a request that was refused as invalid. */
-    reasons: Details | null;
+    reasons: Reasons | null;
+  }
+  interface FastifyContextConfig {
+    known?: KnownNames;
   }
 }
 
@@ -18,7 +30,7 @@ export function addAccessLog(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { documentedPath, reasons } = request;
     const level = PROBES.has(documentedPath) ? 'debug' : 'info';
-    const why = reasons && { reasons: withoutValues(reasons) };
+    const why = reasons && { reasons: withoutValues(reasons, request.routeOptions.config.known) };
     request.log[level]({ ...about(request, reply), status: reply.statusCode, ...why }, 'request');
     done();
   });
@@ -34,18 +46,32 @@ function about({ method, documentedPath: route }: FastifyRequest, { elapsedTime 
 }
 
 const MAX_REASONS = 10;
-const MAX_LENGTH = 200;
 
-/** Where a reason quotes what was sent, it is in double quotes. V8 quotes the text around a mistake in JSON like that, too. */
-const QUOTED = /".*"/s;
+/** Names that the request has chosen. */
+const THEIRS = '…';
 
-/** The reasons as they may be logged: what was sent may be a secret. */
-function withoutValues(reasons: Details): Details {
-  const entries = Object.entries(reasons).slice(0, MAX_REASONS);
-  return Object.fromEntries(
-    entries.map(([pointer, reason]) => [
-      pointer.slice(0, MAX_LENGTH),
-      reason.replace(QUOTED, '"…"').slice(0, MAX_LENGTH),
-    ]),
-  );
+/** The reasons as they may be logged: whatever was sent may be a secret, names as well as values. */
+function withoutValues({ details, fixed }: Reasons, known: KnownNames | undefined): Details {
+  const reasons = new Map<string, string>();
+  for (const name of Object.keys(details)) {
+    const own = ownName(name, known);
+    if (!reasons.has(own)) reasons.set(own, fixed[name] ?? 'is not valid');
+    if (reasons.size === MAX_REASONS) break;
+  }
+  return Object.fromEntries(reasons);
+}
+
+/** The name as far as it is one of ours. */
+function ownName(name: string, known: KnownNames | undefined): string {
+  if (name.startsWith('?')) return known?.query.named.has(name.slice(1)) ? name : `?${THEIRS}`;
+  if (!name.startsWith('/')) return name;
+  let own = '';
+  let size = known?.body;
+  for (const segment of name.slice(1).split('/')) {
+    const inList = size?.elements !== undefined && /^\d{1,4}$/.test(segment);
+    size = size?.named.get(segment) ?? (inList ? size?.each : undefined);
+    if (size === undefined) return `${own}/${THEIRS}`;
+    own += `/${segment}`;
+  }
+  return own;
 }

@@ -46,7 +46,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
   const { id } = request;
-  if (error.code === 'INVALID_REQUEST') request.reasons = error.details;
+  if (error.code === 'INVALID_REQUEST') request.reasons = error;
   reply
     .code(error.status)
     .headers({ 'x-request-id': id, [SERVICE_VERSION_HEADER]: SERVICE_VERSION, ...error.headers })

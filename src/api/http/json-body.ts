@@ -23,6 +23,9 @@ export function parseJson(bytes: Buffer): ParsedJson {
   }
 }
 
+/** Of an object that has just begun; a set for each of very many empty ones would cost more than all else. */
+const NO_KEYS = new Set<string>();
+
 /**
  * Scans the tokens that make structure, and leaves everything else to JSON.parse: on text that is no JSON it returns
  * something or nothing, but never throws and never runs for longer than the text is.
@@ -35,7 +38,7 @@ function structureProblem(text: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '{':
-        open.push(new Set());
+        open.push(NO_KEYS);
         expectsKey = true;
         break;
       case '[':
@@ -58,7 +61,8 @@ function structureProblem(text: string): string | undefined {
           const key = keyOf(text.slice(at, end + 1));
           if (key === '__proto__') return 'must not have a key "__proto__"';
           if (keys.has(key)) return `has the key "${key.slice(0, 64)}" twice in one object`;
-          keys.add(key);
+          if (keys === NO_KEYS) open[open.length - 1] = new Set([key]);
+          else keys.add(key);
         }
         expectsKey = false;
         at = end;

@@ -6,6 +6,7 @@ import { invalidRequest, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { RequestAborted } from './body.ts';
+import { sizeOf } from './body-size.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import { parseIdempotency } from './idempotency-headers.ts';
@@ -68,7 +69,8 @@ function addRoute(
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
-  const body = { schema: operation.body ?? NO_BODY, readOnly, creates };
+  const schema = operation.body ?? NO_BODY;
+  const body = { schema, readOnly, size: sizeOf(schema, readOnly), creates };
   const takesBody = operation.method !== 'GET';
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);
@@ -115,7 +117,7 @@ function addRoute(
   app.route<PathParams>({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { documentedPath: operation.path },
+    config: { documentedPath: operation.path, known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY) } },
     ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: operation.large ? inTurn(answer, turns) : answer,

@@ -22,20 +22,32 @@ export function takeOut(
   issues: readonly z.core.$ZodIssue[],
   readOnly: ReadOnlyMembers,
 ): { rest: object; sentBack: SentBack[] } {
-  const rest = structuredClone(body);
-  const sentBack = issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [];
-    const holder = issue.path.reduce<unknown>(memberOf, rest);
-    return issue.keys.flatMap((key) => {
+  const sentBack: SentBack[] = [];
+  let rest = body;
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    const holder = issue.path.reduce<unknown>(memberOf, body);
+    const taken = new Set<string>();
+    for (const key of issue.keys) {
       const path = [...issue.path, key];
       const reason = readOnlyAt(readOnly, path)?.reason;
-      if (reason === undefined || holder === null || typeof holder !== 'object') return [];
-      const value = memberOf(holder, key);
-      Reflect.deleteProperty(holder, key);
-      return [{ path, value, reason }];
-    });
-  });
+      if (reason === undefined) continue;
+      sentBack.push({ path, value: memberOf(holder, key), reason });
+      taken.add(key);
+    }
+    if (taken.size > 0) rest = without(rest, issue.path, taken);
+  }
   return { rest, sentBack };
+}
+
+/** The body without these members of the object at `path`; shares all others, of which there may be very many. */
+function without(body: object, path: readonly PropertyKey[], names: ReadonlySet<string>): object {
+  const [first, ...deeper] = path;
+  if (first === undefined) return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name)));
+  const inner = memberOf(body, first);
+  if (inner === null || typeof inner !== 'object') return body;
+  const changed = without(inner, deeper, names);
+  return Array.isArray(body) ? body.with(Number(first), changed) : { ...body, [first]: changed };
 }
 
 /** The member of an object or list; undefined where there is none. */

@@ -1,7 +1,8 @@
 /** From zod's issues to `details`: each problem under the pointer, parameter or header that has it. */
 import type { z } from 'zod';
-import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
+import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
 import { type Details, invalidRequest } from '../errors/errors.ts';
+import { excessOf, type Size } from './body-size.ts';
 import { pointerTo } from './json-pointer.ts';
 import { differing, isNone, memberOf, type SentBack, takeOut } from './sent-back.ts';
 
@@ -15,7 +16,8 @@ type RequestPart = 'body' | 'query';
 export function parse<T extends z.ZodType>(schema: T, value: unknown, part: RequestPart): z.output<T> {
   const result = schema.safeParse(value, IN_OUR_WORDS);
   if (result.success) return result.data;
-  throw invalidRequest(problems(result.error.issues, part));
+  const { found, fixed } = problems(result.error.issues, part);
+  throw invalidRequest(found, fixed);
 }
 
 interface Taken<T extends z.ZodType> {
@@ -28,17 +30,24 @@ interface Taken<T extends z.ZodType> {
 export interface BodyOf<T extends z.ZodType> {
   schema: T;
   readOnly: ReadOnlyMembers;
+  size: Size;
   /** Nothing is stored yet: read-only members must be none. */
   creates: boolean;
 }
 
 /** The parsed body of a request whose path has `params`. Throws INVALID_REQUEST naming every bad field. */
 export function parseBody<T extends z.ZodType>(
-  { schema, readOnly, creates }: BodyOf<T>,
+  { schema, readOnly, size, creates }: BodyOf<T>,
   body: unknown,
   params: Readonly<Record<string, string>>,
 ): Taken<T> {
-  const { own, standIns } = withStandIns(withoutParams(body, params), readOnly);
+  const given = withoutParams(body, params);
+  const excess = excessOf(given, size);
+  if (excess) {
+    const reason = readOnlyAt(readOnly, excess.path)?.reason ?? excess.reason;
+    throw invalidRequest({ [nameOf(excess.path, 'body')]: reason });
+  }
+  const { own, standIns } = withStandIns(given, readOnly);
   const first = schema.safeParse(own, IN_OUR_WORDS);
   if (first.success) return { body: first.data, sentBack: [] };
   const { rest, sentBack } = takeOut(own, first.error.issues, readOnly);
@@ -46,7 +55,8 @@ export function parseBody<T extends z.ZodType>(
   const refused = creates ? differing(sentBack, ({ value }) => isNone(value)) : {};
   if (read.success && Object.keys(refused).length === 0) return { body: read.data, sentBack: creates ? [] : sentBack };
   const issues = (read.error?.issues ?? []).map((issue) => standIns.get(String(issue.path[0])) ?? issue);
-  throw invalidRequest({ ...problems(issues, 'body'), ...refused });
+  const { found, fixed } = problems(issues, 'body');
+  throw invalidRequest({ ...found, ...refused }, { ...fixed, ...refused });
 }
 
 /** A body may repeat ids of the path, or have none; another one is refused, since one of the two would be ignored. */
@@ -73,25 +83,46 @@ function withStandIns(body: object, { members }: ReadOnlyMembers) {
   for (const [name, { reason, standsFor }] of Object.entries(members)) {
     const sent = memberOf(body, name);
     if (!standsFor || isNone(sent) || memberOf(body, standsFor.member) !== undefined) continue;
-    // A copy: what is taken out of one is not taken out of the other.
-    added[standsFor.member] = structuredClone(standsFor.read(sent));
+    added[standsFor.member] = standsFor.read(sent);
     standIns.set(standsFor.member, { code: 'custom', path: [name], message: reason, input: sent });
   }
   return { own: standIns.size === 0 ? body : { ...body, ...added }, standIns };
 }
 
-function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): Details {
-  const found: Record<string, string> = {};
-  const add = (path: readonly PropertyKey[], reason: string) => {
+function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): { found: Details; fixed: Details } {
+  const found = new Map<string, string>();
+  const fixed = new Map<string, string>();
+  for (const [path, reason, own] of reasons(issues, part)) {
     const name = nameOf(path, part);
-    if (Object.keys(found).length < MAX_PROBLEMS) found[name] ??= reason;
-  };
-  for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknown[part]);
-    // A repeated query parameter arrives as an array.
-    else add(issue.path, part === 'query' && Array.isArray(issue.input) ? 'must be given only once' : issue.message);
+    if (found.has(name)) continue;
+    found.set(name, reason);
+    fixed.set(name, own);
+    if (found.size === MAX_PROBLEMS) break;
   }
-  return found;
+  return { found: Object.fromEntries(found), fixed: Object.fromEntries(fixed) };
+}
+
+function* reasons(
+  issues: readonly z.core.$ZodIssue[],
+  part: RequestPart,
+): Generator<[path: readonly PropertyKey[], reason: string, fixed: string]> {
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) yield [[...issue.path, key], unknown[part], unknown[part]];
+    // A repeated query parameter arrives as an array.
+    else
+      yield [
+        issue.path,
+        part === 'query' && Array.isArray(issue.input) ? 'must be given only once' : issue.message,
+        fixedReason(issue),
+      ];
+  }
+}
+
+/** What the schema says of an issue, without words that a family has for it: those may quote what was sent. */
+function fixedReason(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_key' || issue.code === 'invalid_element') return 'has a bad name or element';
+  return reasonOf(issue);
 }
 
 const unknown = { body: 'unknown field', query: 'unknown query parameter' } as const;
@@ -105,7 +136,7 @@ function nameOf(path: readonly PropertyKey[], part: RequestPart): string {
 /** Parse options that replace zod's own messages; messages of our schemas take precedence. */
 export const IN_OUR_WORDS = { error: reasonOf, reportInput: true } satisfies z.core.ParseContext<z.core.$ZodIssue>;
 
-function reasonOf(issue: z.core.$ZodRawIssue): string {
+function reasonOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return typeProblem(issue.expected, issue.input);

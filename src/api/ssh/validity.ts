@@ -1,5 +1,7 @@
 /** From when until when a certificate is valid. */
 
+import { showSecond } from '../../resources/formats/text.ts';
+
 export interface Asked {
   valid_after?: string | null | undefined;
   valid_until?: string | null | undefined;
@@ -13,7 +15,7 @@ export function validityOf(
   const from = valid_after == null ? new Date(Math.floor(now / 1000) * 1000) : new Date(valid_after);
   const until = valid_until == null ? yearAfter(new Date(Math.max(from.getTime(), now))) : new Date(valid_until);
   if (until.getUTCFullYear() > 9999) return { reason: 'would be after the year 9999; give an earlier one' };
-  if (until <= from) return { reason: `must be after valid_after, which is ${from.toISOString()}` };
+  if (until <= from) return { reason: `must be after valid_after, which is ${showSecond(from.toISOString())}` };
   return { valid_after: from.toISOString(), valid_until: until.toISOString() };
 }
 

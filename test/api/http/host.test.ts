@@ -31,13 +31,16 @@ const stored = async () =>
     await api.rows('select * from resource_references'),
   ]);
 
-test.each(['/ip_policies', '/healthz', '/openapi.json'])('two Host headers are 400 at %s', async (path) => {
-  const key = `authorization: Bearer ${ADMIN_KEY}`;
-  const got = await exchange(`GET ${path} HTTP/1.1\r\nhost: a\r\nHOST: b\r\n${key}\r\nconnection: close\r\n\r\n`);
-  const [head = '', body = ''] = got.split('\r\n\r\n');
-  expect(head).toMatch(/^HTTP\/1.1 400 /);
-  expect(errorBody.parse(JSON.parse(body)).details.Host).toBe('must be given only once');
-});
+test.each(['/ip_policies', '/healthz', '/openapi.json', '/nowhere', '/ip_policies/x/y'])(
+  'two Host headers are 400 at %s',
+  async (path) => {
+    const key = `authorization: Bearer ${ADMIN_KEY}`;
+    const got = await exchange(`GET ${path} HTTP/1.1\r\nhost: a\r\nHOST: b\r\n${key}\r\nconnection: close\r\n\r\n`);
+    const [head = '', body = ''] = got.split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 400 /);
+    expect(errorBody.parse(JSON.parse(body)).details.Host).toBe('must be given only once');
+  },
+);
 
 test('what a request calls the server is in its answer, and nowhere else', async () => {
   const forged = (more = {}) => ({ host: 'forged.example', ...more });

@@ -52,12 +52,6 @@ describe('the next generation', () => {
   test.each([
     ['of nothing is the first', NOTHING, undefined, { generation: 1, retiring: [] }],
     [
-      'of what is gone retires nothing',
-      { externalId: 'a', generation: 1, retiring: [] },
-      undefined,
-      { generation: 2, retiring: [] },
-    ],
-    [
       'of what is replaced retires it, with the generation it was made in',
       { externalId: 'a', generation: 1, retiring: [] },
       { id: 'a', after: AFTER },

@@ -53,6 +53,9 @@ export function mayAdopt(object: KubeObject): boolean {
   return externalId === undefined && retiring.length === 0;
 }
 
+/** Whether the entry says when it is due; one that was edited by hand may not. */
+export const isDated = ({ after }: Retiring) => z.iso.datetime({ offset: true }).safeParse(after).success;
+
 /** The annotations that record the identity; null removes one (JSON merge patch). */
 export function identityAnnotations(identity: Identity): Record<string, string | null> {
   return {
@@ -112,9 +115,10 @@ export function claimOf(object: KubeObject): string | undefined {
 function readRetiring(value: string | undefined): Retiring[] {
   if (!value) return [];
   try {
-    return z.array(retiringEntry).parse(JSON.parse(value));
+    // Edited by hand: what is no entry is lost, but that must not stop the reconcile.
+    const entries = z.array(z.unknown()).parse(JSON.parse(value));
+    return entries.flatMap((entry) => retiringEntry.safeParse(entry).data ?? []).filter(isDated);
   } catch {
-    // Edited by hand: its entries are lost, but that must not stop the reconcile.
     return [];
   }
 }

@@ -26,9 +26,12 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   return { remote, isHeld: held === 'held' };
 }
 
-/** The recorded resource no longer exists. */
+/**
+ * The recorded resource no longer exists, says the API. A replica that is behind may say so of one that does: it is deleted
+ * once it has a successor, which is harmless if there is nothing to delete.
+ */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
-  await managed.persist(nextGeneration(readIdentity(managed.object)));
+  await managed.persist(nextGeneration(readIdentity(managed.object), { id, after: new Date() }));
   managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} no longer exists; creating a new one`);
 }
 

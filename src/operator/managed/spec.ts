@@ -6,7 +6,7 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
-import { claimOf, type Identity, isBegun, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
+import { claimOf, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
@@ -68,7 +68,7 @@ export function readStatus(object: KubeObject): ManagedStatus {
 export function shownIdentity(object: KubeObject): Identity | undefined {
   const { id, createGeneration, retiring = [] } = readStatus(object);
   if (id === undefined || createGeneration === undefined) return undefined;
-  return { externalId: id, generation: createGeneration, createKey: undefined, retiring };
+  return { externalId: id, generation: createGeneration, createKey: undefined, retiring: retiring.filter(isDated) };
 }
 
 /**

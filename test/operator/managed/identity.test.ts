@@ -28,9 +28,18 @@ describe('the identity of an object', () => {
     ['takes a generation that is none for 0', { createGeneration: 'x' }, NOTHING],
     ['takes a negative generation for 0', { createGeneration: '-1' }, NOTHING],
     ['survives a list that does not parse', { retiring: '[{' }, NOTHING],
+    ['survives a list that is none', { retiring: '{}' }, NOTHING],
   ])('%s', (_, annotations, expected) => {
     expect(readIdentity(object({}, annotations))).toEqual(expected);
   });
+
+  test.each(['tomorrow', '+999999-01-01T00:00:00Z', '2026-11-21', ''])(
+    'loses only the entry whose time is "%s"',
+    (after) => {
+      const retiring = JSON.stringify([entry('a', 1, after), entry('b', 2), { id: 'c' }]);
+      expect(readIdentity(object({}, { retiring })).retiring).toEqual([entry('b', 2)]);
+    },
+  );
 
   test('comes back from the annotations that it was written to', () => {
     const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [entry('ipp_0', 1)] };
@@ -51,12 +60,6 @@ describe('the identity of an object', () => {
 describe('the next generation', () => {
   test.each([
     ['of nothing is the first', NOTHING, undefined, { generation: 1, retiring: [] }],
-    [
-      'of what is gone retires nothing',
-      { externalId: 'a', generation: 1, retiring: [] },
-      undefined,
-      { generation: 2, retiring: [] },
-    ],
     [
       'of what is replaced retires it, with the generation it was made in',
       { externalId: 'a', generation: 1, retiring: [] },

@@ -22,6 +22,11 @@ const status = { id: 'b', createGeneration: 2, retiring };
 
 const shown = (generation: number) => ({ externalId: 'b', generation, createKey: undefined });
 
+test('a retired resource without a time is not one that the status shows', () => {
+  const edited = [{ id: 'x', generation: 1, after: 'tomorrow' }, ...retiring];
+  expect(shownIdentity(object({ status: { ...status, retiring: edited } }))).toEqual({ ...shown(2), retiring });
+});
+
 test.each([
   ['what it kept', status, { ...shown(2), retiring }],
   ['what it kept of an adoption', { id: 'b', createGeneration: 0 }, { ...shown(0), retiring: [] }],

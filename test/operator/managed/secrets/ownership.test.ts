@@ -35,7 +35,7 @@ describe('a Secret that exists', () => {
     ['was released with a token that is being retired', secret([], holding('cr_0')), undefined],
     ['was released with the token that is about to be recorded', secret([], holding('cr_2')), undefined],
   ])('is ours when it %s', (_, existing) => {
-    const retiring = JSON.stringify([{ id: 'cr_0', generation: 1, after: 'x' }]);
+    const retiring = JSON.stringify([{ id: 'cr_0', generation: 1, after: '2026-11-21T10:00:00Z' }]);
     const of = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { externalId: 'cr_1', retiring });
     expect(isOurs(existing, of, 'cr_2')).toBe(true);
   });

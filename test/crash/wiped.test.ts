@@ -116,3 +116,20 @@ describe('an object from which everything is taken', () => {
     await untilSettled(stage);
   });
 });
+
+describe('a manifest that is applied with kubectl replace', () => {
+  const credentialId = async () => (await stage.find(agent))?.metadata.annotations?.[ANNOTATION.externalId];
+
+  it('can ask for a rotation, once', async () => {
+    await stage.apply(declared);
+    await untilSettled(stage);
+    const first = await credentialId();
+    await stage.replace(declared, { [ANNOTATION.rotateRequestedAt]: 'now' });
+    await untilSettled(stage);
+    const second = await credentialId();
+    expect(second).not.toBe(first);
+    await stage.replace(declared, { [ANNOTATION.rotateRequestedAt]: 'now' });
+    await untilSettled(stage);
+    expect(await credentialId()).toBe(second);
+  });
+});

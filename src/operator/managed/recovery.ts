@@ -4,9 +4,9 @@
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import type { CreateScope } from './external.ts';
-import { type Identity, isBegun, nextGeneration, type Retiring, readIdentity } from './identity.ts';
+import { type Identity, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { rotationHandled } from './rotation.ts';
+import { rotationRestored } from './rotation.ts';
 import { doubtAbout, shownIdentity } from './spec.ts';
 
 /** Restores an identity that was lost or edited. */
@@ -28,7 +28,7 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
   const recorded = readIdentity(managed.object);
   const recovered = await closeCreates(managed);
   const identity = recovered.externalId === undefined ? nextGeneration(recovered) : recovered;
-  await managed.persist(identity, isBegun(recorded) ? {} : rotationHandled(managed.object));
+  await managed.persist(identity, rotationRestored(managed.object));
   if (recorded.externalId === undefined || recorded.externalId === identity.externalId) return;
   const message = `${recorded.externalId} is not this object's resource; restored ${identity.externalId ?? 'none'}`;
   managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);

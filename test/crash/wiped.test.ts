@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { untilSettled } from './inspect.ts';
+import { isIdle, untilSettled } from './inspect.ts';
 import { type Call, CUT } from './proxy.ts';
 import { type CredentialSpec, openStage, type Stage } from './stage.ts';
 
@@ -114,5 +114,49 @@ describe('an object from which everything is taken', () => {
     gate.resolve();
     expect(await Promise.all(late)).toEqual([expect.objectContaining({ status: 409 })]);
     await untilSettled(stage);
+  });
+});
+
+describe('a manifest that is applied with kubectl replace', () => {
+  const credentialId = async () => (await stage.find(agent))?.metadata.annotations?.[ANNOTATION.externalId];
+
+  it('can ask for a rotation, once', async () => {
+    await stage.apply(declared);
+    await untilSettled(stage);
+    const first = await credentialId();
+    await stage.replace(declared, { [ANNOTATION.rotateRequestedAt]: 'now' });
+    await untilSettled(stage);
+    const second = await credentialId();
+    expect(second).not.toBe(first);
+    await stage.replace(declared, { [ANNOTATION.rotateRequestedAt]: 'now' });
+    await untilSettled(stage);
+    expect(await credentialId()).toBe(second);
+  });
+
+  it('and is older than a rotation leaves the token in use alone', async () => {
+    const overlapping = { ...agent, spec: { ...AGENT, rotation: { overlap: '1h' } } };
+    await stage.apply(overlapping);
+    await untilSettled(stage);
+    const { annotations = {} } = (await stage.find(agent))?.metadata ?? {};
+    const old = annotations[ANNOTATION.externalId];
+    await rotate('1');
+    const rotated = async () => {
+      const id = await credentialId();
+      return id === undefined || id === old || !(await isIdle(stage)) ? undefined : id;
+    };
+    const current = await waitFor('the rotation', rotated);
+    const token = await stage.token(agent.name);
+    const deleted: string[] = [];
+    stage.proxy().intercept(async (call, forward) => {
+      if (call.target === 'api' && call.method === 'DELETE') deleted.push(call.path);
+      return isCreate(call) ? { status: 503, headers: {}, body: Buffer.from('{}') } : forward();
+    });
+    await stage.replace(overlapping, annotations);
+    await waitFor('the recovery', async () => (await credentialId()) === current && (await isIdle(stage)));
+    expect(deleted).toEqual([]);
+    expect(await stage.client.authenticate({ token })).toMatchObject({ allowed: true, credential_id: current });
+    expect((await Array.fromAsync(stage.client.credentials.list())).map(({ id }) => id).toSorted()).toEqual(
+      [current, old].toSorted(),
+    );
   });
 });

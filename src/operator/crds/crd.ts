@@ -108,6 +108,9 @@ const statusShape = {
     description: 'Copy of the annotation retiring, in case the annotations are lost.',
   }),
   observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status describes.' }),
+  lastHandledRotateAt: managedStatus.shape.lastHandledRotateAt.meta({
+    description: 'Copy of the annotation rotate-handled-at, in case the annotations are lost.',
+  }),
   lastHandledReconcileAt: z
     .string()
     .optional()

@@ -56,6 +56,8 @@ export interface Delivery<Spec, R extends Remote> {
   deliver(object: KubeObject, spec: Spec, remote: R): Promise<'held' | 'lost'>;
   /** Whether, according to the caches, the token is stored; never asks the API server. */
   looksHeld(object: KubeObject, spec: Spec): boolean;
+  /** The ids of the resources whose tokens are stored for the object, whatever its annotations and its spec say. */
+  stored(object: KubeObject): Promise<string[]>;
   /** Whether the token must be replaced now, and otherwise when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
   /** Makes the stored tokens outlive their object; returns the ids of the resources that they belong to. */

@@ -4,9 +4,9 @@
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import type { CreateScope } from './external.ts';
-import { type Identity, isBegun, nextGeneration, type Retiring, readIdentity } from './identity.ts';
+import { type Identity, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { rotationHandled } from './rotation.ts';
+import { rotationRestored } from './rotation.ts';
 import { doubtAbout, shownIdentity } from './spec.ts';
 
 /** Restores an identity that was lost or edited. */
@@ -28,7 +28,7 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
   const recorded = readIdentity(managed.object);
   const recovered = await closeCreates(managed);
   const identity = recovered.externalId === undefined ? nextGeneration(recovered) : recovered;
-  await managed.persist(identity, isBegun(recorded) ? {} : rotationHandled(managed.object));
+  await managed.persist(identity, rotationRestored(managed.object));
   if (recorded.externalId === undefined || recorded.externalId === identity.externalId) return;
   const message = `${recorded.externalId} is not this object's resource; restored ${identity.externalId ?? 'none'}`;
   managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
@@ -37,7 +37,9 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
 /** Ends all creates that have begun for the object; what belongs to it then. */
 export async function closeCreates({ object, kind }: ManagedObject): Promise<Identity> {
   const scope = await kind.external.closeScope(object.metadata.uid);
-  return recoveredIdentity(readIdentity(object), shownIdentity(object), scope, new Date());
+  // After that, so that what has since been stored is seen.
+  const stored = (await kind.delivery?.stored(object)) ?? [];
+  return recoveredIdentity(readIdentity(object), shownIdentity(object), scope, stored, new Date());
 }
 
 /** Whether the recorded identity accounts for everything that was created for the object. */
@@ -55,15 +57,17 @@ export function isSound(recorded: Identity, shown: Identity | undefined, { resou
 /**
  * The identity of an object whose creates are closed. One of its resources is the current one, and the others are retired:
  * when that was planned, or else at once.
+ * @param stored the resources whose tokens are in use: none of them may go before its successor's token is stored
  */
 export function recoveredIdentity(
   recorded: Identity,
   shown: Identity | undefined,
   { resources, nextSequence }: CreateScope,
+  stored: readonly string[],
   now: Date,
 ): Identity {
   const isOurs = (id: string) => resources.some((resource) => resource.id === id);
-  const current = currentOf(recorded, shown, resources);
+  const current = currentOf(recorded, shown, resources, stored);
   const isAdopted = (id: string) => [recorded, shown].some((one) => one?.generation === 0 && one.externalId === id);
   // The status may be behind: what it still shows as retiring may be gone by now.
   const shownRetiring = shown?.retiring.filter(({ id, generation }) => isOurs(id) || generation === 0) ?? [];
@@ -77,14 +81,21 @@ export function recoveredIdentity(
 }
 
 /** Which resource is the current one; undefined if all that there are have been superseded. */
-function currentOf(recorded: Identity, shown: Identity | undefined, resources: CreateScope['resources']) {
-  const isOurs = (id: string | undefined) => resources.some((resource) => resource.id === id);
+function currentOf(
+  recorded: Identity,
+  shown: Identity | undefined,
+  resources: CreateScope['resources'],
+  stored: readonly string[],
+) {
   const isSuperseded = (id: string | undefined) => recorded.retiring.some((entry) => entry.id === id);
-  if (isOurs(recorded.externalId)) return recorded.externalId;
+  const newestOf = (ids: readonly (string | undefined)[]) =>
+    resources.find(({ id }) => ids.includes(id) && !isSuperseded(id))?.id;
   const before = isSuperseded(shown?.externalId) ? undefined : shown;
-  if (before && (isOurs(before.externalId) || before.generation === 0)) return before.externalId;
-  const newest = resources.find(({ id }) => !isSuperseded(id));
-  return newest?.id ?? before?.externalId ?? recorded.externalId;
+  // What was adopted is not in the scope.
+  if (before?.generation === 0 && !newestOf([recorded.externalId])) return before.externalId;
+  // The annotations may be those of an old manifest, and the status may be behind.
+  const known = newestOf(stored) ?? newestOf([recorded.externalId, before?.externalId]);
+  return known ?? newestOf(resources.map(({ id }) => id)) ?? before?.externalId ?? recorded.externalId;
 }
 
 const knows = ({ externalId, retiring }: Identity, id: string) =>

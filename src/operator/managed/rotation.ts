@@ -3,6 +3,7 @@ import { parseDuration } from '../../settings/duration.ts';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { Renewal } from './external.ts';
+import { readStatus } from './spec.ts';
 
 export interface RotationSpec {
   rotation?: { interval?: string | undefined; overlap?: string | undefined } | undefined;
@@ -48,4 +49,11 @@ export function decideRotation(
 export function rotationHandled(object: KubeObject): Record<string, string> {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };
+}
+
+/** The annotations that restore from the status which request was handled, so that a newer one still counts. */
+export function rotationRestored(object: KubeObject): Record<string, string> {
+  const { lastHandledRotateAt } = readStatus(object);
+  if (lastHandledRotateAt === undefined || annotation(object, ANNOTATION.rotateHandledAt) !== undefined) return {};
+  return { [ANNOTATION.rotateHandledAt]: lastHandledRotateAt };
 }

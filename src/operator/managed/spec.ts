@@ -32,6 +32,7 @@ export const managedStatus = z.looseObject({
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),
   observedGeneration: z.number().optional(),
+  lastHandledRotateAt: z.string().optional(),
   lastHandledReconcileAt: z.string().optional(),
   conditions: z.array(condition).optional(),
 });

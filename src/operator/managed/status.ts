@@ -40,6 +40,7 @@ export async function writeStatus(
       uri: remote.uri,
       ...(annotation(object, ANNOTATION.adopt) === identity.externalId && { adopted: identity.externalId }),
       ...identityInStatus(identity),
+      lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
       ...kind.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
     },

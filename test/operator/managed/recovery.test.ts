@@ -52,7 +52,7 @@ describe('the recorded identity', () => {
 });
 
 describe('the recovered identity', () => {
-  test.each<[string, Identity, Identity | undefined, CreateScope, Identity]>([
+  test.each<[string, Identity, Identity | undefined, CreateScope, Identity, stored?: string[]]>([
     ['is none where nothing is', none, undefined, scope(), identity(undefined, 8)],
     ['is what the status shows', none, identity('a', 1), scope(['a', 1]), identity('a', 8)],
     [
@@ -116,7 +116,54 @@ describe('the recovered identity', () => {
       identity('b', 8, entry('a', 1)),
     ],
     ['stays what was restored from a backup', identity('a', 3), undefined, scope(), identity('a', 8)],
-  ])('%s', (_, recorded, shown, known, expected) => {
-    expect(recoveredIdentity(recorded, shown, known, NOW)).toEqual(expected);
+    [
+      'is what the status shows instead of what an old manifest names',
+      identity('a', 1),
+      identity('b', 2, entry('a', 1, LATER)),
+      scope(['a', 1], ['b', 2]),
+      identity('b', 8, entry('a', 1, LATER)),
+    ],
+    [
+      'is the one whose token is stored, although an old manifest names another and the status is lost',
+      identity('a', 1),
+      undefined,
+      scope(['a', 1], ['b', 2]),
+      identity('b', 8, entry('a', 1)),
+      ['b'],
+    ],
+    [
+      'is the one whose token is stored, although the status is behind',
+      none,
+      identity('a', 1),
+      scope(['a', 1], ['b', 2]),
+      identity('b', 8, entry('a', 1)),
+      ['b'],
+    ],
+    [
+      'is the one whose token is stored instead of the newest',
+      none,
+      undefined,
+      scope(['a', 1], ['b', 2]),
+      identity('a', 8, entry('b', 2)),
+      ['a'],
+    ],
+    [
+      'is not the one whose token is stored when that is superseded already',
+      identity(undefined, 3, entry('a', 1)),
+      identity('a', 1),
+      scope(['a', 1]),
+      identity(undefined, 8, entry('a', 1)),
+      ['a'],
+    ],
+    [
+      'is not what a Secret names that is none of its own',
+      none,
+      identity('a', 1),
+      scope(['a', 1]),
+      identity('a', 8),
+      ['x'],
+    ],
+  ])('%s', (_, recorded, shown, known, expected, stored = []) => {
+    expect(recoveredIdentity(recorded, shown, known, stored, NOW)).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
-import { decideRotation, overlapOf, rotationTime } from '../../../src/operator/managed/rotation.ts';
+import { decideRotation, overlapOf, rotationRestored, rotationTime } from '../../../src/operator/managed/rotation.ts';
 import { object } from '../objects.ts';
 
 const ISSUED = '2026-11-21T10:00:00.000Z';
@@ -67,4 +67,13 @@ describe('a rotation', () => {
     const { due } = asked({ rotateRequestedAt: 'x' }, hourly, later(2 * HOUR));
     expect(due?.annotations).toEqual({ [ANNOTATION.rotateHandledAt]: 'x' });
   });
+});
+
+test.each([
+  ['what the status has kept', { lastHandledRotateAt: 'x' }, { rotateRequestedAt: 'y' }, 'x'],
+  ['nothing, if no request was ever handled', {}, { rotateRequestedAt: 'y' }, undefined],
+  ['nothing, if it was not lost', { lastHandledRotateAt: 'x' }, { rotateHandledAt: 'y' }, undefined],
+])('of the request that was handled, a recovery restores %s', (_, status, annotations, expected) => {
+  const restored = rotationRestored(object({ status }, annotations));
+  expect(restored).toEqual(expected === undefined ? {} : { [ANNOTATION.rotateHandledAt]: expected });
 });

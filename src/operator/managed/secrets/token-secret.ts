@@ -65,6 +65,14 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     );
   }
 
+  async stored(object: KubeObject): Promise<string[]> {
+    const secrets = await this.#findFormer(object, undefined);
+    return secrets.flatMap((secret) => {
+      const id = credentialIn(secret);
+      return id !== undefined && tokenIn(secret, id) !== undefined ? [id] : [];
+    });
+  }
+
   renewal(object: KubeObject, spec: SecretSpec, remote: Credential, now: Date) {
     return decideRotation(object, spec, remote.created_at, now);
   }
@@ -114,8 +122,8 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     throw secretConflict(found, object, held !== undefined && (await this.#observe(held)) !== undefined);
   }
 
-  /** The object's Secrets under former names. */
-  async #findFormer(object: KubeObject, name: string): Promise<KubeObject[]> {
+  /** The object's Secrets under names other than `name`. */
+  async #findFormer(object: KubeObject, name: string | undefined): Promise<KubeObject[]> {
     const found: KubeObject[] = [];
     for (const former of this.#formerNames(object, name)) {
       const secret = await this.#secrets.find(former, object.metadata.namespace);

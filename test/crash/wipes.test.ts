@@ -11,4 +11,4 @@ const world = await openWorld();
 it(`there is exactly one credential, whatever was wiped, cut short or late (seed ${SEED})`, async () => {
   await checkPromise(world, SEQUENCES, SEED);
   expect(world.counts.get('sequences')).toBeGreaterThanOrEqual(SEQUENCES);
-});
+}, 180_000);

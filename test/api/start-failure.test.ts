@@ -40,7 +40,8 @@ function run(args: string[], env: Record<string, string>, until?: RegExp, descri
     let seen = '';
     const look = (part: unknown) => {
       seen += String(part);
-      if (until?.test(seen)) child.kill('SIGTERM');
+      // Once: a second signal would end it at once, with code 1.
+      if (!child.killed && until?.test(seen)) child.kill('SIGTERM');
     };
     child.stdout?.on('data', look);
     child.stderr?.on('data', look);

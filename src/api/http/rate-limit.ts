@@ -72,6 +72,8 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
   app.decorateRequest('payer', null);
   /** Skips the lookup if there was no stranger recently, which is nearly always. */
   let lastStranger = Number.NEGATIVE_INFINITY;
+  /** Likewise, if nobody had used up a limit of theirs. */
+  let lastSpent = Number.NEGATIVE_INFINITY;
 
   async function countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (perAddress === 0) return;
@@ -89,7 +91,7 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
 
   /** Skips the lookup of a key that has nothing left of its limits. It is not looked up again until their window ends. */
   async function refuseSpent(request: FastifyRequest, reply: FastifyReply, payer: Payer | undefined): Promise<void> {
-    if (!payer) return;
+    if (!payer || performance.now() - lastSpent > windowMs) return;
     request.payer = payer;
     for (const counter of counters) {
       const usage = await counter(request, { increment: false });
@@ -132,6 +134,7 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
       for (const counter of counters) {
         const usage = await counter(request);
         if (usage.isAllowed) continue;
+        if (usage.remaining === 0) lastSpent = performance.now();
         if (usage.isExceeded) refuse(reply, usage);
         if (tightest === undefined || usage.remaining < tightest.remaining) tightest = usage;
       }

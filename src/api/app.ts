@@ -116,7 +116,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Requests that still arrive on open connections while stopping are served (shutdown.ts).
     return503OnClosing: false,
     forceCloseConnections: false,
-    frameworkErrors: (error, request, reply) => answerError(error, request, reply),
+    frameworkErrors: answerError,
     clientErrorHandler: answerClientError,
   });
 
@@ -137,7 +137,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   );
   const answerMissing = answerUnrouted(methods);
   app.setNotFoundHandler(answerMissing);
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply));
+  app.setErrorHandler(answerError);
   app.decorateRequest('documentedPath', 'unmatched');
   addAccessLog(app);
   const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
@@ -173,7 +173,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Reads bodies of one type only, and reads them strictly (json.ts). */
+/** Reads bodies of one type only, and reads them strictly (json-body.ts). */
 function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: FastifyRequest) => Charge): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {

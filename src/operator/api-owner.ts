@@ -78,7 +78,7 @@ export class ApiOwner {
 
   /**
    * Resolves once the owner is known to be the right one, and is remembered. Only the active operator may call it.
-   * @throws Blocked when the key is another owner's; ApiError, NoAnswerError, KubeError when that cannot be told yet
+   * @throws Blocked when the key is another owner's; ApiError, ApiUnreachableError, KubeError when that cannot be told yet
    */
   readonly verify = (): Promise<void> => {
     this.#verified ??= this.#check(true).catch((error: unknown) => {

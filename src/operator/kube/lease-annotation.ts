@@ -23,12 +23,12 @@ export class LeaseAnnotation {
     return this.#options.annotation;
   }
 
-  /** @throws KubeError, NoKubeAnswerError */
+  /** @throws KubeError, KubeUnreachableError */
   async read(): Promise<string | undefined> {
     return (await this.#find())?.metadata.annotations?.[this.name];
   }
 
-  /** Writes it, if need be on a new Lease without a holder. @throws KubeError, NoKubeAnswerError */
+  /** Writes it, if need be on a new Lease without a holder. @throws KubeError, KubeUnreachableError */
   async write(value: string): Promise<void> {
     while (!(await this.#tryWrite(value)));
   }

@@ -25,6 +25,14 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 - apiGroups: ['']
   resources: [secrets]
   verbs: [get, list, watch, create, patch, delete]
+# Text for specs. They are watched as metadata only.
+- apiGroups: ['']
+  resources: [configmaps]
+  verbs: [get, list, watch]
+# References into other namespaces.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [referencegrants]
+  verbs: [list, watch]
 - apiGroups: ['']
   resources: [events]
   verbs: [create, patch]

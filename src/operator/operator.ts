@@ -15,6 +15,7 @@ import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
 import { type HealthServer, startHealthServer } from './controller/health-server.ts';
+import { EnqueueCrossing, EnqueueReferrers } from './controller/input-handlers.ts';
 import { type Readiness, readiness } from './controller/readiness.ts';
 import { kinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
@@ -22,9 +23,14 @@ import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
-import type { WatchCache } from './kube/watch-cache.ts';
+import { WatchCache } from './kube/watch-cache.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
 import { Blocked } from './managed/external.ts';
+import { digester } from './managed/inputs/digest.ts';
+import { REFERENCE_GRANTS } from './managed/inputs/grants.ts';
+import { Inputs } from './managed/inputs/inputs.ts';
+import { ReferenceIndex } from './managed/inputs/reference-index.ts';
+import { SourceCache } from './managed/inputs/source-cache.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
 import { createMetrics } from './metrics.ts';
@@ -45,6 +51,9 @@ export class TunnelOperator extends operatorLibrary.default {
   readonly #client: Client;
   readonly #eventRecorder: EventRecorder;
   readonly #secrets: SecretCache;
+  readonly #sources: SourceCache;
+  readonly #grants: WatchCache;
+  readonly #inputs: Inputs;
   readonly #election: LeaderElection;
   #controllers: readonly Controller[] = [];
   readonly #lost = Promise.withResolvers<void>();
@@ -80,7 +89,17 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#client = createApiClient(config, { ...calls, mayCall: () => this.#mayCall(), onUnauthenticated });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
     const { namespace, silenceMs } = config;
-    this.#secrets = new SecretCache(this.#kube, { namespace, silenceMs, log, metrics });
+    const watch = { namespace, silenceMs, log, metrics };
+    this.#secrets = new SecretCache(this.#kube, watch);
+    const index = new ReferenceIndex();
+    this.#sources = new SourceCache(this.#kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
+    this.#grants = new WatchCache(this.#kube, { ...watch, type: REFERENCE_GRANTS, isOptional: true });
+    this.#inputs = new Inputs({
+      index,
+      sources: this.#sources,
+      grants: this.#grants.store,
+      digest: digester(config.apiKey),
+    });
     this.#election = new LeaderElection(this.#leaderKube, {
       ...lease,
       identity: config.identity,
@@ -107,7 +126,7 @@ export class TunnelOperator extends operatorLibrary.default {
     const access = new SecretAccess(this.#kube, this.#secrets);
     this.#controllers = kinds.map(
       (declared) =>
-        new Controller(new ConnectedKind(declared, this.#client, access), {
+        new Controller(new ConnectedKind(declared, this.#client, access, this.#inputs), {
           kube: this.#kube,
           eventRecorder: this.#eventRecorder,
           secrets: this.#secrets,
@@ -141,6 +160,8 @@ export class TunnelOperator extends operatorLibrary.default {
     const isUsable = this.#owner.untilUsable();
     await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
     await this.#secrets.watch.filled;
+    // After the kinds: what nobody refers to is not kept.
+    await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.#grants.start()]);
     this.#state = 'standing-by';
     // Before it leads: a replica with the right key must not have to wait for this one.
     if (!(await isUsable)) return;
@@ -150,6 +171,8 @@ export class TunnelOperator extends operatorLibrary.default {
     }
     if (!(await this.#mayReconcile())) return;
     this.#state = 'leading';
+    for (const [kind, watch] of this.#sources.watches) watch.addHandler(new EnqueueReferrers(kind, this.#inputs));
+    this.#grants.addHandler(new EnqueueCrossing(this.#inputs));
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
     this.#log.info({ kinds: filled.map(({ name }) => name) }, 'reconciling');
@@ -174,7 +197,7 @@ export class TunnelOperator extends operatorLibrary.default {
     }
     await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
-    await Promise.all([...this.#controllers.map(({ cache }) => cache.stop()), this.#secrets.watch.stop()]);
+    await Promise.all(this.#caches().map(([, cache]) => cache.stop()));
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
     await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
@@ -235,9 +258,25 @@ export class TunnelOperator extends operatorLibrary.default {
       return { name, staleness: cache.staleness(), obstacle: cache.obstacle() };
     };
     const kinds = this.#controllers.map(({ name, cache }) => state(name, cache));
-    const found = readiness(kinds, [state('Secret', this.#secrets.watch)], this.#config.silenceMs);
+    const others = this.#caches().slice(kinds.length);
+    const needed = others.filter(([, cache]) => cache !== this.#grants);
+    const found = readiness(
+      kinds,
+      needed.map(([name, cache]) => state(name, cache)),
+      this.#config.silenceMs,
+    );
     const own = [this.#state === 'stopping' ? 'stopping' : undefined, this.#owner.problem];
     return { ...found, problems: [...own.filter((problem) => problem !== undefined), ...found.problems] };
+  }
+
+  /** All caches, those of the kinds first. */
+  #caches(): [name: string, cache: WatchCache][] {
+    return [
+      ...this.#controllers.map(({ name, cache }): [string, WatchCache] => [name, cache]),
+      ['Secret', this.#secrets.watch],
+      ...this.#sources.watches.map(([kind, cache]): [string, WatchCache] => [`${kind} metadata`, cache]),
+      ['ReferenceGrant', this.#grants],
+    ];
   }
 
   #readGauges(): void {

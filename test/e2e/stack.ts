@@ -306,7 +306,7 @@ export function installCrds(): Promise<void> {
   installed ??= (async () => {
     // Client-side apply of two files at once can lose a race; server-side apply merges.
     const applied = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', `${ROOT}crds`]);
-    expect(applied).toMatchObject({ code: 0 });
+    expect(applied, applied.stderr).toMatchObject({ code: 0 });
     const waited = await kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', `${ROOT}crds`]);
     expect(waited).toMatchObject({ code: 0 });
   })();

@@ -1,6 +1,6 @@
 /** Every reason of a condition or Kubernetes Event. Scripts match on these: they are part of the interface. */
 
-export const CONDITION = { ready: 'Ready', synced: 'Synced' } as const;
+export const CONDITION = { ready: 'Ready', synced: 'Synced', referencesResolved: 'ReferencesResolved' } as const;
 
 export const REASON = {
   /** Ready: the remote resource matches the spec (and its token is in the Secret). */
@@ -33,6 +33,20 @@ export const REASON = {
   secretConflict: 'SecretConflict',
   /** The token of an adopted credential cannot be read; rotate to get a new one. */
   tokenUnavailable: 'TokenUnavailable',
+  /** ReferencesResolved: every object, Secret and ConfigMap that the spec names is there. */
+  resolved: 'Resolved',
+  /** An object that the spec names does not exist. */
+  referenceNotFound: 'ReferenceNotFound',
+  /** An object that the spec names has no resource yet. */
+  referenceNotReady: 'ReferenceNotReady',
+  /** An object that the spec names is being deleted. */
+  referenceDeleting: 'ReferenceDeleting',
+  /** No ReferenceGrant permits the reference into another namespace. */
+  referenceNotPermitted: 'ReferenceNotPermitted',
+  /** A Secret or ConfigMap that the spec names does not exist, or lacks the key. */
+  sourceNotFound: 'SourceNotFound',
+  /** The text from a Secret or ConfigMap is not what the field takes. */
+  sourceInvalid: 'SourceInvalid',
   /** The remote resource cannot be deleted yet; the message says what still refers to it. */
   deletionBlocked: 'DeletionBlocked',
 } as const;
@@ -47,8 +61,10 @@ export const EVENT_REASON = {
   retained: 'Retained',
   driftCorrected: 'DriftCorrected',
   recreated: 'ExternalResourceGone',
+  replaced: 'Replaced',
   identityRestored: 'IdentityRestored',
   tokenReissued: 'TokenReissued',
   tokenRotated: 'TokenRotated',
   retired: 'OldCredentialRevoked',
+  supersededDeleted: 'OldResourceDeleted',
 } as const;

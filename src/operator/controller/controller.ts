@@ -23,6 +23,7 @@ import { plannedWork } from '../managed/schedule.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
+import { EnqueueReferrers, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { Resync } from './resync.ts';
 import { SettledVersions } from './settled-versions.ts';
@@ -81,7 +82,13 @@ export class Controller {
       log,
     });
     this.#resync = new Resync({ kind, store, queue: this.#queue, everyMs: resyncMs, metrics, log });
+    kind.inputs.addPeer(kind.name, {
+      store,
+      specIfValid: (object) => kind.specIfValid(object),
+      enqueue: (key) => this.#enqueue(key),
+    });
     this.cache.addHandler(claims);
+    this.cache.addHandler(new IndexInputs(kind.name, kind.inputs, (object) => kind.specIfValid(object)));
     this.cache.addHandler(this.#workers);
     this.cache.addHandler(new EnqueueRivals(this.#queue, claims));
   }
@@ -93,6 +100,7 @@ export class Controller {
   /** Starts the workers and the resync. The caches must be filled. */
   start(): void {
     this.cache.addHandler(new EnqueueObject(this.#queue));
+    this.cache.addHandler(new EnqueueReferrers(this.#kind.name, this.#kind.inputs));
     this.#options.secrets.watch.addHandler(new EnqueueOwner(this.#queue, this.#kind, this.cache.store));
     for (const object of this.cache.store.values()) this.#enqueueAtStart(object);
     this.#workers.start();
@@ -123,6 +131,13 @@ export class Controller {
     this.#settled.set(object);
     const planned = plannedWork(object);
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
+  }
+
+  /** However long the object was to wait after its last failure. */
+  #enqueue(key: string): void {
+    if (!this.cache.store.get(key)) return;
+    this.#queue.forget(key);
+    this.#queue.add(key);
   }
 
   /** Whether the object needs a reconcile, after a possible change of it or of its Secret. */

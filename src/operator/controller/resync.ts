@@ -18,7 +18,7 @@ import type { WorkQueue } from './work-queue.ts';
 const RETRY_MS = 15_000;
 
 /** The part of a kind that a resync needs. */
-export interface ResyncKind extends ComparableKind, Pick<ConnectedKind, 'name' | 'specIfValid'> {
+export interface ResyncKind extends ComparableKind, Pick<ConnectedKind, 'name' | 'comparableSpec'> {
   external: Pick<External<ManagedSpec, Remote>, 'all' | 'changes'>;
 }
 
@@ -88,7 +88,7 @@ export class Resync {
     for (const object of store.values()) {
       // An object that changed during the listing is reconciled anyway, and the list may be older than it.
       const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
-      if (isUnchanged && differs(kind, kind.specIfValid(object), object, remotes)) queue.add(keyOf(object));
+      if (isUnchanged && differs(kind, kind.comparableSpec(object), object, remotes)) queue.add(keyOf(object));
     }
   }
 }

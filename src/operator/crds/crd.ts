@@ -107,6 +107,10 @@ const statusShape = {
   retiring: managedStatus.shape.retiring.meta({
     description: 'Copy of the annotation retiring, in case the annotations are lost.',
   }),
+  sources: managedStatus.shape.sources.meta({
+    description:
+      'What was read of the Secrets and ConfigMaps that the spec names; digests only the operator can compute.',
+  }),
   observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status describes.' }),
   lastHandledRotateAt: managedStatus.shape.lastHandledRotateAt.meta({
     description: 'Copy of the annotation rotate-handled-at, in case the annotations are lost.',
@@ -118,7 +122,7 @@ const statusShape = {
 };
 
 const conditionsSchema: Schema = {
-  description: 'Ready and Synced; see the documentation for their reasons.',
+  description: 'Ready, Synced and others; see the documentation for their reasons.',
   type: 'array',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['type'],
@@ -127,7 +131,8 @@ const conditionsSchema: Schema = {
     required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
     properties: {
       type: {
-        description: 'Ready: the remote resource matches the spec. Synced: how the last reconcile went.',
+        description:
+          'Ready: the remote resource matches the spec. Synced: how the last reconcile went. ReferencesResolved: whether everything that the spec names is there.',
         type: 'string',
         maxLength: 316,
       },
@@ -149,11 +154,20 @@ const conditionsSchema: Schema = {
   },
 };
 
+/** What schemas say of themselves, except the names under which the OpenAPI document lists them. */
+const withoutNames = Object.assign(z.registry<z.core.GlobalMeta>(), {
+  get(schema: z.core.$ZodType) {
+    const { id: _, ...meta } = z.globalRegistry.get(schema) ?? {};
+    return meta;
+  },
+});
+
 function toJsonSchema(schema: z.ZodType): Schema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: 'input',
     target: 'openapi-3.0',
     reused: 'inline',
+    metadata: withoutNames,
     override: ({ zodSchema, jsonSchema }) => {
       // zod omits the default of a transformed schema, since it belongs to the output; here input and output are the
       // same.
@@ -169,6 +183,11 @@ function toJsonSchema(schema: z.ZodType): Schema {
 /** Turns a pattern into a rule with the schema's own message; the API server would only quote the pattern. */
 function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   if (typeof json.pattern !== 'string') return;
+  // The API server knows the format itself.
+  if (json.format === 'date-time') {
+    delete json.pattern;
+    return;
+  }
   const message = z.safeParse(schema, '').error?.issues[0]?.message;
   if (message === undefined) return;
   json['x-cel'] = [{ rule: `self.matches(${celString(json.pattern)})`, message }];
@@ -196,7 +215,12 @@ function structural(schema: Schema): Schema {
 function fromForm(schema: Schema): Schema {
   if (schema['x-form'] === undefined || schema['x-cel'] !== undefined) return {};
   const { propertyNames: _, uniqueItems, ...form } = asSchema(schema['x-form']);
-  return { ...structural(form), ...(uniqueItems === true ? { 'x-kubernetes-list-type': 'set' } : {}) };
+  return { ...structural(form), ...(uniqueItems === true ? uniqueList(asSchema(schema.items ?? {})) : {}) };
+}
+
+/** Objects are told apart by the members that all of them have. */
+function uniqueList({ type, required }: Schema): Schema {
+  return type === 'object' ? listType(required) : { 'x-kubernetes-list-type': 'set' };
 }
 
 /** A structural schema has no `propertyNames`. */

@@ -1,10 +1,15 @@
 /** The verbs of a kind whose objects are resources of one family, field by field. */
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
 import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
+import { isShown } from '../../resources/definition/resource.ts';
+import { camelCase } from '../managed/camel-case.ts';
 import type { CreateScope, External, Remote } from '../managed/external.ts';
+import { DigestedText } from '../managed/inputs/digest.ts';
 import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
+import { inSnakeCase } from './spelling.ts';
 
 type Body = Record<string, unknown>;
 
@@ -15,27 +20,50 @@ export interface FamilyCalls<R extends Remote> {
   update(id: string, body: Body, options?: ChangeOptions): Promise<R>;
   delete(id: string, options?: ChangeOptions): Promise<void>;
   list(options?: CallOptions): AsyncIterable<R>;
+  /** The id that the other calls take, where it is not the resource's own. */
+  idOf?(resource: { id: string; uri: string }): string;
+}
+
+/** Whether the values of one field mean the same; the observed one as the API shows it. */
+export type Comparison = (desired: unknown, observed: unknown) => boolean;
+
+export interface ExternalOptions {
+  /** Fields for which a new resource is made when they change. */
+  replaced?: readonly string[];
+  /** For fields whose equal values may look different. */
+  same?: Readonly<Record<string, Comparison>>;
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope'>,
+  { replaced = [], same = {} }: ExternalOptions = {},
 ): External<Spec, R> {
+  const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
+  const later = fields.filter(({ field }) => field.onCreate === 'derived');
   const updatable = fields.filter(({ field }) => field.onUpdate);
   const immutable = fields.filter(({ field }) => !field.onUpdate);
+  const replacing = immutable.filter(({ name }) => replaced.includes(name));
+  // Only at the revision that was compared: an update that arrives late must not undo a newer one.
+  const update = async (remote: R, spec: Spec) =>
+    tagged(await calls.update(remote.id, bodyOf(updatable, spec), { ifMatch: remote.etag }));
   return {
     observe: (id) => ifExists(calls.get(id).then(tagged)),
-    create: async (spec, idempotency) => tagged(await calls.create(bodyOf(fields, spec), idempotency)),
-    changes: (spec, remote) => differing(fields, spec, remote),
-    immutableChanges: (spec, remote) => differing(immutable, spec, remote),
-    // Only at the revision that was compared: an update that arrives late must not undo a newer one.
-    update: async (remote, spec) =>
-      tagged(await calls.update(remote.id, bodyOf(updatable, spec), { ifMatch: remote.etag })),
+    async create(spec, idempotency) {
+      const created = tagged(await calls.create(bodyOf(atCreate, spec), idempotency));
+      // An earlier attempt may have got this far, and the spec may be another by now.
+      if (created.isReplay || differing(later, spec, created, same).length === 0) return created;
+      return { ...created, ...(await update(created, spec)) };
+    },
+    changes: (spec, remote) => differing(fields, spec, remote, same),
+    immutableChanges: (spec, remote) => differing(immutable, spec, remote, same),
+    replacingChanges: (spec, remote) => differing(replacing, spec, remote, same),
+    update,
     delete: (id) => ifExists(calls.delete(id)),
     all: () => calls.list(),
-    scope: async (name) => scopeOf(await client.idempotencyScope(name)),
-    closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name)),
+    scope: async (name) => scopeOf(await client.idempotencyScope(name), calls.idOf),
+    closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name), calls.idOf),
   };
 }
 
@@ -44,8 +72,12 @@ function tagged<R extends Remote>(answered: R): R {
   return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered) };
 }
 
-function scopeOf(answered: Awaited<ReturnType<Client['idempotencyScope']>>): CreateScope {
-  return { resources: answered.resources, nextSequence: answered.next_sequence };
+function scopeOf(
+  answered: Awaited<ReturnType<Client['idempotencyScope']>>,
+  idOf: FamilyCalls<Remote>['idOf'],
+): CreateScope {
+  const resources = answered.resources.map(({ id, uri, sequence }) => ({ id: idOf?.({ id, uri }) ?? id, sequence }));
+  return { resources, nextSequence: answered.next_sequence };
 }
 
 /** The result of the call, or undefined if the resource does not exist; a delete has then succeeded already. */
@@ -65,15 +97,24 @@ export function bodyOf(fields: readonly FamilyField[], spec: object): Body {
   return Object.fromEntries(
     declared
       .filter(({ value, given }) => value !== null || isNullable(given))
-      .map(({ value, given }) => [given.name, value]),
+      .map(({ value, given }) => [given.name, inSnakeCase(given.field.input, value)]),
   );
 }
 
-/** The members of the spec whose value in the resource differs. */
-export function differing(fields: readonly FamilyField[], spec: object, remote: object): string[] {
+/** The members of the spec whose value in the resource differs. What no response shows is taken to be equal. */
+export function differing(
+  fields: readonly FamilyField[],
+  spec: object,
+  remote: object,
+  same: Readonly<Record<string, Comparison>> = {},
+): string[] {
   const observed = new Map<string, unknown>(Object.entries(remote));
   return declaredValues(fields, spec)
-    .filter(({ given, value }) => !isDeepStrictEqual(value, observed.get(given.shownAs)))
+    .filter(({ given }) => isShown(given.field))
+    .filter(({ given, value }) => {
+      const shown = observed.get(given.shownAs);
+      return !(same[given.name]?.(value, shown) ?? isSame(given, value, given.field.refersTo ? idsIn(shown) : shown));
+    })
     .map(({ given }) => given.member);
 }
 
@@ -86,3 +127,40 @@ function declaredValues(fields: readonly FamilyField[], spec: object) {
     return [{ given, value: declared === undefined ? given.field.initial : declared }];
   });
 }
+
+function isSame({ field }: FamilyField, desired: unknown, observed: unknown): boolean {
+  if (isDeepStrictEqual(desired, observed)) return true;
+  const body = inSnakeCase(field.input, withTexts(desired, observed));
+  // As the API would store it: normalised, with what was left out.
+  const stored = field.input.safeParse(body);
+  return stored.success && isDeepStrictEqual(stored.data, observed);
+}
+
+/** Text that cannot be that of any source. */
+const OTHER_TEXT = '\u0000';
+
+/** The desired value with the observed texts in the place of the digests that they have. */
+function withTexts(desired: unknown, observed: unknown): unknown {
+  if (desired instanceof DigestedText) return desired.isText(observed) ? observed : OTHER_TEXT;
+  if (Array.isArray(desired) || typeof desired !== 'object' || desired === null) return desired;
+  const members = new Map(
+    Object.entries(observed ?? {}).flatMap(([name, value]): [string, unknown][] => [
+      [camelCase(name), value],
+      [name, value],
+    ]),
+  );
+  return Object.fromEntries(
+    Object.entries(desired).map(([name, value]) => [
+      name,
+      withTexts(value, members.get(name) ?? members.get(name.toLowerCase())),
+    ]),
+  );
+}
+
+/** The ids of a shown reference: none, one or many, each as a Ref or as it is. */
+function idsIn(shown: unknown): unknown {
+  if (Array.isArray(shown)) return shown.map(idsIn);
+  return shownRef.safeParse(shown).data?.id ?? shown;
+}
+
+const shownRef = z.object({ id: z.string() });

@@ -1,11 +1,15 @@
-/** The fields of a family as a kind names them, and which of them a kind can use without code of its own. */
+/** The fields of a family as a kind names and shapes them. */
 import { z } from 'zod';
 import { takesNull, withoutNone } from '../../resources/definition/none.ts';
+import { requiredReference } from '../../resources/definition/reference.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
+import { refTo, sourceOf } from '../managed/inputs/schemas.ts';
+import { type Leaf, requestShape, withCamelCase } from './spelling.ts';
 
 /** The part of a family that a kind needs. */
-export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent' | 'samples'>;
+export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent' | 'samples'> &
+  Partial<Pick<Resource, 'deletableWhileReferenced'>>;
 
 export interface FamilyField {
   readonly field: Field;
@@ -17,11 +21,25 @@ export interface FamilyField {
   readonly member: string;
 }
 
-/** All fields except those named in `omit`. */
-export function familyFields({ fields }: Pick<Family, 'fields'>, omit: readonly string[] = []): FamilyField[] {
-  return Object.entries(fields)
+/** All fields except those named in `omit`; for what lives inside another resource, also the id of that. */
+export function familyFields(
+  { fields, parent }: Pick<Family, 'fields'> & Partial<Pick<Family, 'parent'>>,
+  omit: readonly string[] = [],
+): FamilyField[] {
+  const whole = parent && { [parent.parameter]: { ...requiredReference([parent.of], 'parent'), onUpdate: false } };
+  return Object.entries<Field>({ ...fields, ...whole })
     .filter(([name]) => !omit.includes(name))
-    .map(([name, field]) => ({ field, name, shownAs: field.as ?? name, member: camelCase(name) }));
+    .map(([name, field]) => ({
+      field,
+      name,
+      shownAs: fields[name]?.as ?? field.as ?? name,
+      member: memberOf(name, field),
+    }));
+}
+
+/** `certificate_id` becomes `certificateRef`, `ip_policy_ids` becomes `ipPolicyRefs`. */
+function memberOf(name: string, { refersTo }: Field): string {
+  return camelCase(refersTo ? name.replace(/_id(s?)$/, '_ref$1') : name);
 }
 
 /** Whether a spec may set the field; if not, only the service does. */
@@ -32,22 +50,51 @@ export const isNullable = ({ field }: FamilyField) => takesNull(field.input);
 /** The schema of the field in a request, without null. */
 export const inputOf = ({ field }: FamilyField): z.ZodType => withoutNone(field.input);
 
-/** Why a spec cannot use the field as the family declares it; undefined if it can. */
-export function specialty(given: FamilyField): string | undefined {
-  const { field } = given;
-  if (field.refersTo) return 'refers to other resources';
-  if (field.sealed || (isDeclarable(given) && field.storage === 'none')) return 'is a secret';
-  if (isDeclarable(given) && hasSnakeCase(z.toJSONSchema(inputOf(given), { io: 'input', unrepresentable: 'any' }))) {
-    return 'has members whose names are not in camelCase';
-  }
-  return undefined;
+/**
+ * The schema of the field in a spec: other resources by reference, and text that may be long or secret by source.
+ * @param sources names of the fields, at any depth, that are given by source
+ */
+export function specSchemaOf(given: FamilyField, sources: readonly string[] = []): z.ZodType {
+  const { field, name } = given;
+  const input = inputOf(given);
+  if (field.refersTo) return referenceSchema(given, field.refersTo);
+  if (sources.includes(name)) return sourcesOf(input);
+  const leaf: Leaf = (member, schema) => (sources.includes(member) ? sourceOf(withoutNone(schema)) : undefined);
+  return withCamelCase(input, leaf);
 }
 
-/** Whether a JSON schema has properties that are not in camelCase. */
-function hasSnakeCase(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return false;
-  return Object.entries(schema).some(([keyword, value]) => {
-    const isNamed = keyword === 'properties' && Object.keys(value ?? {}).some((name) => name !== camelCase(name));
-    return isNamed || (keyword !== 'examples' && hasSnakeCase(value));
+/** One source, or for a map a source for each of its values. */
+function sourcesOf(input: z.ZodType): z.ZodType {
+  const shape = requestShape(input);
+  if (!(shape instanceof z.ZodRecord)) return sourceOf(input);
+  const { description, 'x-form': form } = input.meta() ?? {};
+  const { additionalProperties: _, ...rest } = z.record(z.string(), z.unknown()).catch({}).parse(form);
+  return z
+    .record(z.string(), sourceOf(z.string().max(MAX_MAP_VALUE).meta({ description: 'One value.' })))
+    .meta({ description, 'x-form': rest });
+}
+
+/** The API has tighter limits for all values together. */
+const MAX_MAP_VALUE = 16_384;
+
+function referenceSchema(given: FamilyField, targets: NonNullable<Field['refersTo']>): z.ZodType {
+  const input = inputOf(given);
+  const what = targets.map(({ title }) => title).join(' or ');
+  const own = input.meta()?.description;
+  const about = own === undefined || own.startsWith('Id with the prefix') ? undefined : own;
+  if (!(input instanceof z.ZodArray)) return refTo(targets, about ?? `The ${what}.`);
+  const { minItems, maxItems } = z
+    .looseObject({ minItems: z.int().optional(), maxItems: z.int().optional() })
+    .parse(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }));
+  const list = z.array(refTo(targets, `One ${what}.`)).max(maxItems ?? 50);
+  return (minItems === undefined ? list : list.min(minItems)).meta({
+    description: about ?? `The ${what} objects, in this order.`,
   });
+}
+
+/** Why a spec cannot use the field as the family declares it; undefined if it can. */
+export function specialty(given: FamilyField, sources: readonly string[]): string | undefined {
+  const { field, name } = given;
+  const isSecret = field.sealed || (isDeclarable(given) && field.storage === 'none');
+  return isSecret && !sources.includes(name) ? 'is a secret' : undefined;
 }

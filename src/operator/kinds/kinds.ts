@@ -1,8 +1,33 @@
 /** Every kind that the operator manages. */
 import { botUserKind } from './bot-user.ts';
+import { certificateAuthorityKind } from './certificate-authority.ts';
+import { endpointConfigurationKind } from './endpoint-configuration.ts';
+import { eventSubscriptionKind } from './event-subscription.ts';
+import { httpResponseBackendKind } from './http-response-backend.ts';
+import { httpsEdgeKind } from './https-edge.ts';
+import { httpsEdgeRouteKind } from './https-edge-route.ts';
 import { ipPolicyKind } from './ip-policy.ts';
 import type { AnyPlainKind } from './plain-kind.ts';
+import { reservedDomainKind } from './reserved-domain.ts';
+import { sshCertificateAuthorityKind } from './ssh-certificate-authority.ts';
+import { tlsCertificateKind } from './tls-certificate.ts';
+import { tlsEdgeKind } from './tls-edge.ts';
 import { tunnelCredentialKind } from './tunnel-credential.ts';
 import { tunnelGroupBackendKind } from './tunnel-group-backend.ts';
 
-export const kinds: readonly AnyPlainKind[] = [ipPolicyKind, tunnelCredentialKind, botUserKind, tunnelGroupBackendKind];
+export const kinds: readonly AnyPlainKind[] = [
+  ipPolicyKind,
+  tunnelCredentialKind,
+  botUserKind,
+  tunnelGroupBackendKind,
+  httpResponseBackendKind,
+  certificateAuthorityKind,
+  endpointConfigurationKind,
+  httpsEdgeKind,
+  httpsEdgeRouteKind,
+  tlsEdgeKind,
+  sshCertificateAuthorityKind,
+  eventSubscriptionKind,
+  tlsCertificateKind,
+  reservedDomainKind,
+];

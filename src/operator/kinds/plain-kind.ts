@@ -5,12 +5,15 @@
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
+import type { Finding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
+import type { CelRule } from '../managed/cel.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
-import { externalOfFamily, type FamilyCalls } from './external-of-family.ts';
+import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, inputOf, isDeclarable, specialty } from './family-fields.ts';
 import { immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
+import { statusValueOf } from './spelling.ts';
 
 export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V extends Remote, R extends V> {
   /** As in `IPPolicy`; the singular and the plural are derived from it. */
@@ -24,6 +27,20 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   about?: { readonly [Name in keyof F]?: string };
   /** Fields of the family that the kind leaves out. */
   omit?: readonly (keyof F & string)[];
+  /** Fields, at any depth, that are given by source: as a value, or from a Secret or ConfigMap. */
+  sources?: readonly string[];
+  /** Immutable fields for which a new resource is made when they change, in place of being refused. */
+  replaced?: readonly ((keyof F & string) | 'edge_id')[];
+  /** For fields whose equal values may look different. */
+  same?: { readonly [Name in keyof F]?: Comparison };
+  /** Fields that `expand` takes from other members of the spec. */
+  given?: readonly (keyof F & string)[];
+  /** The fields' members from those of the spec, where they are declared in another form. */
+  expand?: (spec: SpecOf<Own>) => object;
+  /** Rules about the spec as a whole, besides those that keep what is immutable. */
+  rules?: readonly CelRule[];
+  conditions?: (spec: SpecOf<Own>, remote: R) => Record<string, Finding>;
+  refreshAt?: (remote: R, now: Date) => Date | undefined;
   /** Members of the spec that the family lacks or has in another form. */
   spec?: Own;
   /** Members of the status, besides the fields that only the service sets. */
@@ -54,53 +71,98 @@ export function plainKind<
   Own extends z.ZodRawShape = Record<never, never>,
   R extends V = V,
 >(family: Resource<F>, options: PlainKindOptions<F, Own, V, R>): PlainKind<SpecOf<Own>, R> {
-  const { kind: name, about = {}, omit = [], columns = [], delivery } = options;
+  const {
+    kind: name,
+    about = {},
+    omit = [],
+    columns = [],
+    sources = [],
+    replaced = [],
+    given = [],
+    delivery,
+  } = options;
   const own: z.ZodRawShape = options.spec ?? {};
   const fields = familyFields(family, omit);
-  mustBePlain(name, family, fields, own, delivery !== undefined);
+  mustBePlain(
+    name,
+    family,
+    fields.filter((each) => !given.includes(each.name)),
+    { own, sources, hasDelivery: delivery !== undefined },
+  );
   const singular = name.toLowerCase();
+  // What the kind declares itself is not derived a second time.
+  const declared = fields.filter(({ member, name }) => !(member in own) && !given.includes(name));
   const shown = fields.filter(isShownOnly);
   const all = [...columns.map((column) => columnOf(column, fields)), ID_COLUMN];
   const made = kind<Own, R>({
     kind: name,
-    plural: `${singular.replace(/y$/, 'ie')}s`,
+    plural: pluralOf(singular),
     singular,
     shortNames: options.shortNames,
     description: options.description ?? family.description,
     // The family's members are missing from the type, since they are only known from the family's data.
-    spec: { ...specFromFamily(fields, about), ...own } as unknown as Own,
+    spec: { ...specFromFamily(declared, about, { sources, replaced }), ...own } as unknown as Own,
     status: { ...statusFromFamily(fields, about), ...options.status },
-    rules: immutabilityRules(fields),
+    rules: [...immutabilityRules(declared, replaced), ...(options.rules ?? [])],
     printerColumns: all.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)),
     external: (client) => {
-      const plain = externalOfFamily<SpecOf<Own>, V>(fields, options.calls(client), client);
+      const { same = {}, expand } = options;
+      const direct = externalOfFamily<SpecOf<Own>, V>(fields, options.calls(client), client, { replaced, same });
+      const plain = expand ? expanded(direct, expand) : direct;
       // Without `external`, R is V.
       return options.external?.(plain, client) ?? (plain as unknown as External<SpecOf<Own>, R>);
     },
     describe: (spec, remote, object) => {
       const observed = new Map<string, unknown>(Object.entries(remote));
-      const derived = shown.map(({ member, shownAs }) => [member, observed.get(shownAs) ?? undefined]);
+      const derived = shown.map(({ member, shownAs, field }) => [
+        member,
+        statusValueOf(field.view, observed.get(shownAs)),
+      ]);
       return { ...Object.fromEntries(derived), ...options.describe?.(spec, remote, object) };
     },
+    ...(options.conditions && { conditions: options.conditions }),
+    ...(options.refreshAt && { refreshAt: options.refreshAt }),
     ...(delivery && { delivery }),
+    deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
   return { ...made, family, calls: options.calls };
+}
+
+/** `ippolicies`, `apikeys`, `tlsedgemodules`. */
+export function pluralOf(singular: string): string {
+  return singular.endsWith('s') ? singular : `${singular.replace(/(?<=[^aeiou])y$/, 'ie')}s`;
+}
+
+/** The verbs for a spec whose members differ from the family's. */
+function expanded<Spec, R extends Remote>(
+  direct: External<object, R>,
+  expand: (spec: Spec) => object,
+): External<Spec, R> {
+  return {
+    ...direct,
+    create: (spec, idempotency) => direct.create(expand(spec), idempotency),
+    changes: (spec, remote) => direct.changes(expand(spec), remote),
+    immutableChanges: (spec, remote) => direct.immutableChanges(expand(spec), remote),
+    replacingChanges: (spec, remote) => direct.replacingChanges(expand(spec), remote),
+    update: (remote, spec) => direct.update(remote, expand(spec)),
+  };
 }
 
 function mustBePlain(
   kind: string,
   family: Family,
   fields: readonly FamilyField[],
-  own: z.ZodRawShape,
-  hasDelivery: boolean,
+  { own, sources, hasDelivery }: { own: z.ZodRawShape; sources: readonly string[]; hasDelivery: boolean },
 ): void {
   const refuse = (what: string) => {
     throw new Error(`${kind} cannot be a plain kind of the family ${family.name}: ${what}`);
   };
-  if (family.parent) refuse(`its resources are nested in those of ${family.parent.of.name}`);
   for (const given of fields) {
-    const problem = given.member in own ? undefined : specialty(given);
-    if (problem) refuse(`the field ${given.name} ${problem}; omit it, or declare ${given.member} in the spec`);
+    const problem = given.member in own ? undefined : specialty(given, sources);
+    if (problem)
+      refuse(
+        `the field ${given.name} ${problem}; omit it, take it from a source, or declare ${given.member} in the spec`,
+      );
     const isHandedOut = !isDeclarable(given) && given.field.storage === 'none';
     if (isHandedOut && !hasDelivery)
       refuse(`the field ${given.name} is shown only once; omit it, or provide a delivery`);

@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import type { CelRule } from '../managed/cel.ts';
 // Registers the CEL rules of the domain's formats.
 import './cel/formats.ts';
-import { type FamilyField, inputOf, isDeclarable } from './family-fields.ts';
+import { type FamilyField, isDeclarable, specSchemaOf } from './family-fields.ts';
+import { statusSchemaOf } from './spelling.ts';
 
 /** Descriptions by field that override the family's where those speak of requests or are missing. */
 export type About = Readonly<Record<string, string | undefined>>;
@@ -12,22 +13,29 @@ export type About = Readonly<Record<string, string | undefined>>;
  * The spec has the formats, limits and descriptions of requests. What a request may omit, the spec may omit; the API
  * server then fills in the initial value, unless that is null.
  */
-export function specFromFamily(fields: readonly FamilyField[], about: About = {}): Record<string, z.ZodType> {
+export function specFromFamily(
+  fields: readonly FamilyField[],
+  about: About = {},
+  { sources = [], replaced = [] }: { sources?: readonly string[]; replaced?: readonly string[] } = {},
+): Record<string, z.ZodType> {
   return Object.fromEntries(
     fields.filter(isDeclarable).map((given) => {
       const { field, member, name } = given;
-      const described = inputOf(given).meta(descriptionOf(given, about[name]));
+      const isFixed = !field.onUpdate && !replaced.includes(name);
+      const described = specSchemaOf(given, sources).meta(descriptionOf(given, isFixed, sources, about[name]));
       if (field.onCreate === 'required') return [member, described];
-      return [member, field.initial === null ? described.optional() : described.default(field.initial)];
+      const isDefaulted = field.initial !== null && !field.refersTo && !sources.includes(name);
+      return [member, isDefaulted ? described.default(field.initial) : described.optional()];
     }),
   );
 }
 
-function descriptionOf(given: FamilyField, about: string | undefined) {
+function descriptionOf(given: FamilyField, isFixed: boolean, sources: readonly string[], about: string | undefined) {
   const { field } = given;
-  const text = about ?? inputOf(given).meta()?.description ?? field.input.meta()?.description;
+  const own = specSchemaOf(given, sources).meta()?.description;
+  const text = about ?? own ?? field.input.meta()?.description;
   const shown = text ?? field.view.meta()?.description;
-  const immutable = field.onUpdate ? [] : ['Immutable.'];
+  const immutable = isFixed ? ['Immutable.'] : [];
   const description = [...(shown === undefined ? [] : [shown]), ...immutable].join(' ');
   return description === '' ? {} : { description };
 }
@@ -37,7 +45,8 @@ export function statusFromFamily(fields: readonly FamilyField[], about: About = 
   return Object.fromEntries(
     fields.filter(isShownOnly).map(({ field, name, member }) => {
       const description = about[name] ?? field.view.meta()?.description;
-      return [member, field.view.optional().meta(description === undefined ? {} : { description })];
+      const schema = statusSchemaOf(field.view);
+      return [member, schema.optional().meta(description === undefined ? {} : { description })];
     }),
   );
 }
@@ -46,12 +55,13 @@ export function statusFromFamily(fields: readonly FamilyField[], about: About = 
 export const isShownOnly = (given: FamilyField) => !isDeclarable(given) && given.field.storage !== 'none';
 
 /** Rules about the whole spec: fields that cannot be updated keep their value, or stay absent. */
-export function immutabilityRules(fields: readonly FamilyField[]): CelRule[] {
+export function immutabilityRules(fields: readonly FamilyField[], replaced: readonly string[] = []): CelRule[] {
   return fields
-    .filter((given) => isDeclarable(given) && !given.field.onUpdate)
+    .filter((given) => isDeclarable(given) && !given.field.onUpdate && !replaced.includes(given.name))
     .map(({ field, member }) => {
       const isSame = `self.${member} == oldSelf.${member}`;
-      const isAlways = field.onCreate === 'required' || field.initial !== null;
+      // The API server also checks a spec that it makes up itself, before it fills in the initial values.
+      const isAlways = field.onCreate === 'required';
       return {
         rule: isAlways
           ? isSame

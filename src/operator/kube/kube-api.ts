@@ -20,6 +20,8 @@ export interface ListOptions {
   limit?: number;
   continueToken?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Without spec, status and data. */
+  metadataOnly?: boolean | undefined;
 }
 
 export interface ObjectList {
@@ -35,6 +37,8 @@ export interface WatchOptions {
   /** The server ends the watch after this many seconds. */
   timeoutSeconds: number;
   signal: AbortSignal;
+  /** Without spec, status and data. */
+  metadataOnly?: boolean | undefined;
 }
 
 const listResponse = z.looseObject({
@@ -55,8 +59,10 @@ export class KubeApi {
     if (options.limit) query.set('limit', String(options.limit));
     if (options.continueToken) query.set('continue', options.continueToken);
     if (options.labelSelector) query.set('labelSelector', options.labelSelector);
-    const { signal } = options;
-    const page = listResponse.parse(await this.#call('GET', pathOf(type, options), { query, signal }));
+    const { signal, metadataOnly } = options;
+    const page = listResponse.parse(
+      await this.#call('GET', pathOf(type, options), { query, signal, ...acceptOf('List', metadataOnly) }),
+    );
     return {
       items: page.items.map((item) => kubeObject.parse(item)),
       resourceVersion: page.metadata.resourceVersion,
@@ -123,7 +129,9 @@ export class KubeApi {
     });
     if (options.labelSelector) query.set('labelSelector', options.labelSelector);
     const path = pathOf(type, options);
-    const response = await this.#transport.send('GET', path, { query, signal: options.signal, endless: true });
+    const { signal, metadataOnly } = options;
+    const accept = acceptOf('', metadataOnly);
+    const response = await this.#transport.send('GET', path, { query, signal, endless: true, ...accept });
     if (response.statusCode !== 200)
       throw kubeErrorFrom(response.statusCode, await response.body.text(), response.headers);
     try {
@@ -161,6 +169,11 @@ export class KubeApi {
       throw new KubeUnreachableError(`${method} ${path}: the response broke off`, { cause });
     }
   }
+}
+
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
+function acceptOf(list: 'List' | '', metadataOnly: boolean | undefined): Pick<SendOptions, 'accept'> {
+  return metadataOnly ? { accept: `application/json;as=PartialObjectMetadata${list};g=meta.k8s.io;v=v1` } : {};
 }
 
 function pathOf(

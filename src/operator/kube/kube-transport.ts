@@ -22,6 +22,8 @@ export interface SendOptions {
   query?: URLSearchParams;
   body?: unknown;
   contentType?: string;
+  /** Media type of the answer; JSON by default. */
+  accept?: string;
   signal?: AbortSignal | undefined;
   /** No timeout for the body: a watch. */
   endless?: boolean;
@@ -73,7 +75,7 @@ export class KubeTransport {
         method,
         headers: {
           ...headers,
-          accept: 'application/json',
+          accept: options.accept ?? 'application/json',
           'user-agent': this.#options.userAgent,
           ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
         },

@@ -24,6 +24,12 @@ export interface WatchCacheOptions {
   labelSelector?: string | undefined;
   /** Keeps only what the controller reads; called once per object version. */
   transform?: (object: KubeObject) => KubeObject;
+  /** Whether to keep the object; without it, all are kept. */
+  isKept?: (object: KubeObject) => boolean;
+  /** Without spec, status and data. */
+  metadataOnly?: boolean;
+  /** The cluster need not have the resource: that it is missing is no error. */
+  isOptional?: boolean;
   /** A watch that receives nothing for this long, not even bookmarks, is closed and resumed; in milliseconds. */
   silenceMs: number;
   log: Logger;
@@ -133,15 +139,16 @@ export class WatchCache {
   }
 
   async #list(): Promise<void> {
-    const { type, namespace, labelSelector } = this.#options;
+    const { type, namespace, labelSelector, metadataOnly } = this.#options;
     this.#count('list');
     const objects: KubeObject[] = [];
     let continueToken: string | undefined;
     let version = '';
     do {
       const { signal } = this.#stop;
-      const page = await this.#api.list(type, { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal });
-      for (const item of page.items) objects.push(this.#keep(item));
+      const options = { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
+      const page = await this.#api.list(type, options);
+      for (const item of page.items) if (this.#isKept(item)) objects.push(this.#keep(item));
       continueToken = page.continueToken;
       version = page.resourceVersion;
     } while (continueToken !== undefined);
@@ -151,7 +158,7 @@ export class WatchCache {
   }
 
   async #watch(resourceVersion: string): Promise<void> {
-    const { type, namespace, labelSelector, silenceMs } = this.#options;
+    const { type, namespace, labelSelector, silenceMs, metadataOnly } = this.#options;
     const { shortest, longest } = WATCH_SECONDS;
     const timeoutSeconds = Math.round(shortest + Math.random() * (longest - shortest));
     const silent = new AbortController();
@@ -159,7 +166,7 @@ export class WatchCache {
     const alarm = setTimeout(() => silent.abort(), silenceMs);
     this.#count('watch');
     try {
-      const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal };
+      const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal, metadataOnly };
       for await (const event of this.#api.watch(type, options)) {
         alarm.refresh();
         this.#heard();
@@ -168,7 +175,8 @@ export class WatchCache {
           continue;
         }
         const object = this.#keep(event.object);
-        this.#emit(event.type === 'DELETED' ? this.store.remove(object) : this.store.put(object), 'watch');
+        if (event.type === 'DELETED') this.#emit(this.store.remove(object), 'watch');
+        else if (this.#isKept(event.object)) this.#emit(this.store.put(object), 'watch');
         this.#version = object.metadata.resourceVersion;
       }
     } catch (error) {
@@ -179,13 +187,18 @@ export class WatchCache {
     }
   }
 
+  #isKept(object: KubeObject): boolean {
+    return this.#options.isKept?.(object) ?? true;
+  }
+
   #keep(object: KubeObject): KubeObject {
     return (this.#options.transform ?? slim)(object);
   }
 
   /** Logs it once, however often it is retried. */
   #note(obstacle: Obstacle, err: unknown): void {
-    const level = this.#obstacle?.message === obstacle.message ? 'debug' : 'error';
+    const isExpected = obstacle.kind === 'missing' && this.#options.isOptional;
+    const level = isExpected || this.#obstacle?.message === obstacle.message ? 'debug' : 'error';
     this.#obstacle = obstacle;
     this.#tried.resolve();
     this.#options.log[level]({ err, resource: this.#options.type.plural }, obstacle.message);

@@ -1,12 +1,14 @@
 /** A declared kind connected to the management API and to the Secrets that it delivers to. */
 import type { Client } from '../../client/client.ts';
 import { GROUP, VERSION } from '../contract/names.ts';
+import type { Finding } from '../kube/conditions.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Delivery, External, Remote } from './external.ts';
+import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
-import { type ManagedSpec, readSpec } from './spec.ts';
+import { type ManagedSpec, readSpec, readStatus } from './spec.ts';
 
 export class ConnectedKind {
   /** The `kind` of its manifests. */
@@ -14,19 +16,42 @@ export class ConnectedKind {
   readonly type: ResourceType;
   readonly external: External<ManagedSpec, Remote>;
   readonly delivery: Delivery<ManagedSpec, Remote> | undefined;
+  readonly inputs: Inputs;
   readonly #declared: AnyKind;
 
-  constructor(declared: AnyKind, client: Client, secrets: SecretAccess) {
+  constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
     this.delivery = declared.delivery?.(secrets, this.external.observe);
+    this.inputs = inputs;
     this.#declared = declared;
+  }
+
+  /** Whether the resource may be deleted while others refer to it. */
+  get isDeletableWhileReferenced(): boolean {
+    return this.#declared.deletableWhileReferenced ?? false;
+  }
+
+  /** Whether objects have no resource of their own, but settings of one that they refer to. */
+  get isAttached(): boolean {
+    return this.#declared.isAttached ?? false;
   }
 
   /** @throws Blocked naming every invalid field */
   readSpec(object: KubeObject): ManagedSpec {
     return readSpec(this.#declared.spec, object);
+  }
+
+  /** The spec with what it takes from elsewhere. @throws Blocked if something of that is not there */
+  resolve(object: KubeObject, spec: ManagedSpec): Promise<Resolved<ManagedSpec>> {
+    return this.inputs.resolve(this.name, object, spec);
+  }
+
+  /** The same according to the caches, with digests of texts; undefined if that takes a reconcile to find out. */
+  comparableSpec(object: KubeObject): ManagedSpec | undefined {
+    const spec = this.specIfValid(object);
+    return spec && this.inputs.fromCaches(this.name, object, spec, readStatus(object).sources ?? []);
   }
 
   /** Undefined for an invalid spec: the object's own reconcile reports that. */
@@ -37,6 +62,16 @@ export class ConnectedKind {
   /** What the status shows of the resource, besides id, uri and conditions. */
   describe(spec: ManagedSpec, remote: Remote, object: KubeObject): Record<string, unknown> {
     return this.#declared.describe(spec, remote, object);
+  }
+
+  /** Conditions beside those of every kind. */
+  conditions(spec: ManagedSpec, remote: Remote): Record<string, Finding> {
+    return this.#declared.conditions?.(spec, remote) ?? {};
+  }
+
+  /** When to look again at what the service changes by itself. */
+  refreshAt(remote: Remote, now: Date): Date | undefined {
+    return this.#declared.refreshAt?.(remote, now);
   }
 
   /** Whether, according to the caches, the token is in its Secret; never asks the API server. */

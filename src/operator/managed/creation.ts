@@ -5,7 +5,7 @@ import { type Remote, StaleObject } from './external.ts';
 import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { recoverIdentity } from './recovery.ts';
-import { type FoundRemote, LOST, mustBeDeliverable, supersede } from './replacement.ts';
+import { changedForGood, type FoundRemote, LOST, mustBeDeliverable, supersede } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';
 
 /** After this many fresh starts in one reconcile, the create is left to the next one. */
@@ -25,6 +25,12 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     if (remote === 'refused') {
       await recoverIdentity(managed);
       throw new StaleObject('its annotations were not those of its last create');
+    }
+    // An earlier attempt created it from an older spec.
+    const changed = changedForGood(managed, spec, remote);
+    if (changed) {
+      await supersede(managed, spec, remote, changed);
+      continue;
     }
     const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
     if (held === 'lost') {
@@ -49,6 +55,7 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
     // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
     const remote = earlier && (await external.observe(earlier.id));
     if (!remote) throw error;
+    if (external.replacingChanges(spec, remote).length > 0) return remote;
     return external.changes(spec, remote).length > 0 ? await external.update(remote, spec) : remote;
   }
 }

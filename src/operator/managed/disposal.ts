@@ -23,7 +23,8 @@ export async function retireSuperseded(managed: ManagedObject, now: Date): Promi
   const deleted = due.filter((entry) => !inUse.includes(entry)).map(({ id }) => id);
   if (deleted.length > 0) {
     await managed.persist({ ...identity, retiring: [...inUse, ...later] });
-    managed.recordEvent('Normal', EVENT_REASON.retired, `Deleted ${deleted.join(', ')}`);
+    const reason = managed.kind.delivery ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
+    managed.recordEvent('Normal', reason, `Deleted ${deleted.join(', ')}`);
   }
   const retry = inUse.length > 0 ? new Date(now.getTime() + IN_USE_RETRY_MS) : undefined;
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);

@@ -15,7 +15,7 @@ export interface ComparableKind extends Pick<ConnectedKind, 'describe'> {
 
 /**
  * Whether an object needs a closer look after its family was listed.
- * @param spec undefined if invalid: the object's own reconcile reports that
+ * @param spec undefined if it is invalid, or its inputs are not at hand: the object's own reconcile reports that
  * @param remotes everything listed, by id
  */
 export function differs(
@@ -24,12 +24,15 @@ export function differs(
   object: KubeObject,
   remotes: ReadonlyMap<string, Remote>,
 ): boolean {
-  if (!spec || isDeleting(object) || isPaused(object)) return false;
+  if (isDeleting(object) || isPaused(object)) return false;
+  // What was in sync had all that it needs, so that something has changed since.
+  if (!spec) return wasInSync(readStatus(object), object);
   if (spec.managementPolicy === 'Observe') return observedDiffers(kind, spec, object, remotes);
   const { externalId } = readIdentity(object);
   if (externalId === undefined) return false;
   const remote = remotes.get(externalId);
-  return !remote || kind.external.changes(spec, remote).length > 0;
+  if (!remote || kind.external.changes(spec, remote).length > 0) return true;
+  return wasInSync(readStatus(object), object) && describesOtherwise(kind, spec, object, remote);
 }
 
 /** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */
@@ -51,9 +54,15 @@ function observedDiffers(
   const status = readStatus(object);
   const synced = findCondition(status.conditions ?? [], CONDITION.synced);
   if (!remote) return synced?.status === 'True';
-  const described = Object.entries(kind.describe(spec, remote, object));
   return (
-    described.some(([name, value]) => !sameStatus(status[name], value)) ||
+    describesOtherwise(kind, spec, object, remote) ||
     synced?.message !== observedSynced(kind.external.changes(spec, remote)).message
   );
+}
+
+/** Whether the status shows what the service has since changed. */
+function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: KubeObject, remote: Remote): boolean {
+  const status = readStatus(object);
+  const described = Object.entries(kind.describe(spec, remote, object));
+  return described.some(([name, value]) => !sameStatus(status[name], value));
 }

@@ -28,6 +28,8 @@ export interface External<Spec, R extends Remote> {
   changes(spec: Spec, remote: R): string[];
   /** Those of `changes` that no update can make. */
   immutableChanges(spec: Spec, remote: R): string[];
+  /** Those of `immutableChanges` for which a new resource takes the place of this one. */
+  replacingChanges(spec: Spec, remote: R): string[];
   /** Makes it match the spec. */
   update(remote: R, spec: Spec): Promise<R>;
   /** Deletes it; succeeds if it does not exist. */
@@ -39,9 +41,9 @@ export interface External<Spec, R extends Remote> {
   closeScope(name: string): Promise<CreateScope>;
 }
 
-/** Why a token has to be reissued. `overlapMs` is how long the old one stays valid. */
+/** Why a resource has to be replaced by a new one. `overlapMs` is how long the old one stays. */
 export interface Renewal {
-  cause: 'requested' | 'interval' | 'lost';
+  cause: 'requested' | 'interval' | 'lost' | 'changed';
   overlapMs: number;
   message: string;
   /** Annotations that record the cause as handled. */

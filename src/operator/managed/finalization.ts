@@ -1,7 +1,10 @@
 /** Finalizing an object that is being deleted. */
+
+import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Claims } from './claims.ts';
 import { deleteRemote, leaveRemote, retainRemote } from './disposal.ts';
+import { Blocked } from './external.ts';
 import { claimOf } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
@@ -11,6 +14,7 @@ import { hasFinalizer, readPolicies } from './spec.ts';
 export async function finalize(managed: ManagedObject, claims: Claims): Promise<Outcome> {
   const { object } = managed;
   if (!hasFinalizer(object)) return managed.outcome();
+  mustBeUnreferenced(managed);
   const hasRival = claims.rivalOf(object) !== undefined;
   // Its spec is read before anything is done.
   const fates = { ofClaim: fateOfRemote(object, hasRival), ofOwn: fateOfRemote(object, false) };
@@ -29,6 +33,20 @@ export async function finalize(managed: ManagedObject, claims: Claims): Promise<
   }
   await managed.removeFinalizer();
   return managed.outcome();
+}
+
+/** How many referrers a condition names. */
+const MOST_NAMED = 5;
+
+/** What others refer to by name stays until they are gone, too. @throws Blocked naming them */
+function mustBeUnreferenced({ object, kind }: ManagedObject): void {
+  if (kind.isDeletableWhileReferenced) return;
+  const referrers = kind.inputs.referrersOf(kind.name, object);
+  if (referrers.length === 0) return;
+  const others = referrers.length > MOST_NAMED ? ` and ${referrers.length - MOST_NAMED} more` : '';
+  const named = `${referrers.slice(0, MOST_NAMED).join(', ')}${others}`;
+  const verb = referrers.length === 1 ? 'refers' : 'refer';
+  throw new Blocked(REASON.deletionBlocked, `${named} ${verb} to this object; it is deleted once they are gone`);
 }
 
 /** What happens to the remote resource when its object is deleted. */

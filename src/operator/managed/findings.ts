@@ -13,6 +13,12 @@ export const UP_TO_DATE: Finding = {
   message: 'The remote resource matches the spec',
 };
 
+export const RESOLVED: Finding = {
+  status: 'True',
+  reason: REASON.resolved,
+  message: 'Every object, Secret and ConfigMap that the spec names is there',
+};
+
 /** Keeps a reported correction visible until the object changes, so that a steady state writes nothing. */
 export function unchanged(object: KubeObject): Finding {
   const synced = findCondition(readStatus(object).conditions ?? [], CONDITION.synced);

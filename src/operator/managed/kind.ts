@@ -1,6 +1,7 @@
 /** How a custom resource is declared: one value per kind, in `src/operator/kinds`. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
+import type { Finding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
 import type { Delivery, External, Remote } from './external.ts';
@@ -32,6 +33,14 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   external(client: Client): External<SpecOf<Shape>, R>;
   /** The values of `status` for the observed resource. */
   describe(spec: SpecOf<Shape>, remote: R, object: KubeObject): Record<string, unknown>;
+  /** Conditions beside those of every kind, by type. */
+  conditions?: (spec: SpecOf<Shape>, remote: R) => Record<string, Finding>;
+  /** When to look again at what the service changes by itself. */
+  refreshAt?: (remote: R, now: Date) => Date | undefined;
+  /** Whether the resource may be deleted while others refer to it. */
+  deletableWhileReferenced?: boolean;
+  /** Whether objects have no resource of their own, but settings of one that they refer to. */
+  isAttached?: boolean;
   /** For kinds with a one-time token. */
   delivery?: MakeDelivery<SpecOf<Shape>, R>;
 }
@@ -44,11 +53,15 @@ export type MakeDelivery<Spec, R extends Remote> = (
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;
 
 export interface Kind<Spec extends ManagedSpec, R extends Remote>
-  extends Omit<KindDefinition<z.ZodRawShape, R>, 'spec' | 'status' | 'external' | 'describe' | 'delivery'> {
+  extends Omit<
+    KindDefinition<z.ZodRawShape, R>,
+    'spec' | 'status' | 'external' | 'describe' | 'conditions' | 'delivery'
+  > {
   readonly spec: z.ZodType<Spec>;
   readonly status: z.ZodObject;
   external(client: Client): External<Spec, R>;
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
+  conditions?: (spec: Spec, remote: R) => Record<string, Finding>;
   readonly delivery?: MakeDelivery<Spec, R> | undefined;
 }
 

@@ -9,8 +9,9 @@ import type { WatchCache } from '../kube/watch-cache.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
+import type { UsedSource } from './inputs/inputs.ts';
 import type { ManagedMetrics } from './metrics.ts';
-import { hasFinalizer, readStatus } from './spec.ts';
+import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
@@ -34,6 +35,8 @@ export class ManagedObject {
   object: KubeObject;
   readonly kind: ConnectedKind;
   readonly metrics: ManagedMetrics;
+  /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
+  inputs: { sources: UsedSource[] } | undefined;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
@@ -43,6 +46,13 @@ export class ManagedObject {
     this.kind = access.kind;
     this.metrics = access.metrics;
     this.#access = access;
+  }
+
+  /** The spec as declared, with what it takes from elsewhere. @throws Blocked naming every invalid field */
+  async readSpec(): Promise<ManagedSpec> {
+    const { spec, inputs } = await this.kind.resolve(this.object, this.kind.readSpec(this.object));
+    this.inputs = inputs;
+    return spec;
   }
 
   /**

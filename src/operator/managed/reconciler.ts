@@ -44,7 +44,7 @@ export class ManagedReconciler {
     await ensureIdentity(managed);
     // Whatever the spec says by now, and however wrong it is.
     const nextRetirement = await retireSuperseded(managed, new Date());
-    const spec = managed.kind.readSpec(object);
+    const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec, nextRetirement);
     this.#claims.mustHaveNoRival(managed.object);
     await ensureAdopted(managed, spec);
@@ -55,7 +55,8 @@ export class ManagedReconciler {
     // What this reconcile has superseded.
     const retirement = await retireSuperseded(managed, new Date());
     await writeStatus(managed, spec, current);
-    return managed.outcome(earliest(current.renewAt, retirement));
+    const refresh = managed.kind.refreshAt(current.remote, new Date());
+    return managed.outcome([current.renewAt, retirement, refresh].reduce(earliest));
   }
 
   /** Shows in the conditions that the reconcile of the object failed; returns the object as written. */

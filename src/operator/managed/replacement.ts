@@ -1,6 +1,7 @@
 /** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import type { Remote, Renewal } from './external.ts';
+import { specPaths } from './findings.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
@@ -18,6 +19,8 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   if (externalId === undefined) return undefined;
   const remote = await external.observe(externalId);
   if (!remote) return recreate(managed, externalId);
+  const changed = changedForGood(managed, spec, remote);
+  if (changed) return supersede(managed, spec, remote, changed);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
@@ -47,8 +50,17 @@ export async function supersede(
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
   await managed.persist(next, renewal.annotations);
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
+  else if (renewal.cause === 'changed') managed.recordEvent('Normal', EVENT_REASON.replaced, renewal.message);
   else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
-  managed.metrics.credentialsIssued.inc({ cause: renewal.cause });
+  if (managed.kind.delivery) managed.metrics.credentialsIssued.inc({ cause: renewal.cause });
+}
+
+/** Why the resource has to make way for a new one with the same spec; undefined if it can stay. */
+export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remote: Remote): Renewal | undefined {
+  const changes = kind.external.replacingChanges(spec, remote);
+  if (changes.length === 0) return undefined;
+  const message = `${specPaths(changes)} changed, which ${remote.id} cannot take: a new resource replaces it`;
+  return { cause: 'changed', overlapMs: 0, message, annotations: {} };
 }
 
 /**

@@ -4,8 +4,9 @@ import { CONDITION, EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { type Finding, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from './external.ts';
-import { adoptionIgnored, withNote } from './findings.ts';
+import { adoptionIgnored, RESOLVED, withNote } from './findings.ts';
 import { identityInStatus, readIdentity } from './identity.ts';
+import { UNRESOLVED_REASONS } from './inputs/unresolved.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { type ManagedSpec, readStatus, readyMessage } from './spec.ts';
 
@@ -34,12 +35,18 @@ export async function writeStatus(
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
   await managed.patchStatus(
-    { [CONDITION.ready]: withNote(ready, note), [CONDITION.synced]: synced },
+    {
+      [CONDITION.ready]: withNote(ready, note),
+      [CONDITION.synced]: synced,
+      ...(managed.inputs && { [CONDITION.referencesResolved]: RESOLVED }),
+      ...kind.conditions(spec, remote),
+    },
     {
       id: remote.id,
       uri: remote.uri,
       ...(annotation(object, ANNOTATION.adopt) === identity.externalId && { adopted: identity.externalId }),
       ...identityInStatus(identity),
+      sources: managed.inputs && managed.inputs.sources.length > 0 ? managed.inputs.sources : undefined,
       lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
       ...kind.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
@@ -74,5 +81,7 @@ export function failureFindings(object: KubeObject, failure: ShownFailure): Reco
   const finding = withNote({ status: 'False', reason, message }, adoptionIgnored(object));
   const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';
   if (failure.keepReady && wasReady) return { [CONDITION.synced]: finding };
-  return { [CONDITION.ready]: finding, [CONDITION.synced]: finding };
+  const isUnresolved = UNRESOLVED_REASONS.includes(reason);
+  const resolved = isUnresolved ? { [CONDITION.referencesResolved]: finding } : {};
+  return { [CONDITION.ready]: finding, [CONDITION.synced]: finding, ...resolved };
 }

@@ -21,7 +21,9 @@ export interface Address {
 }
 
 /** A family that others refer to by id. */
-export type ReferencedFamily = Pick<Definition<Fields>, 'name' | 'prefix' | 'path'> & { readonly table: string };
+export type ReferencedFamily = Pick<Definition<Fields>, 'name' | 'title' | 'prefix' | 'path'> & {
+  readonly table: string;
+};
 
 export interface Field<
   View extends z.ZodType = z.ZodType,

@@ -10,9 +10,14 @@ import { tunnelCredentialKind } from '../../../src/operator/kinds/tunnel-credent
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import { KubeApi, type ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
+import { digester } from '../../../src/operator/managed/inputs/digest.ts';
+import { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
+import { ReferenceIndex } from '../../../src/operator/managed/inputs/reference-index.ts';
+import { SourceCache } from '../../../src/operator/managed/inputs/source-cache.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
@@ -92,7 +97,10 @@ export class LateOperator {
     this.#world = world;
     this.#secrets = new SecretCache(kube, common);
     const access = new SecretAccess(kube, this.#secrets);
-    const kind = new ConnectedKind(tunnelCredentialKind, world.operatorsClient, access);
+    const index = new ReferenceIndex();
+    const sources = new SourceCache(kube, { ...common, isUsed: () => true });
+    const inputs = new Inputs({ index, sources, grants: new ObjectStore(), digest: digester('test') });
+    const kind = new ConnectedKind(tunnelCredentialKind, world.operatorsClient, access, inputs);
     this.#cache = new WatchCache(kube, { ...common, type: CREDENTIALS, transform: (object) => named(slim(object)) });
     const claims = new Claims(kind, this.#cache.store);
     this.#cache.addHandler(claims);

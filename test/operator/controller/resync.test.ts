@@ -24,7 +24,7 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
   let lists = 0;
   const kind: ResyncKind = {
     name: 'IPPolicy',
-    specIfValid: readPolicies,
+    comparableSpec: readPolicies,
     describe: () => ({}),
     external: {
       changes: () => [],

@@ -1,0 +1,96 @@
+/** Event handlers about what objects take from each other: who has to be reconciled when something of that changes. */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '../kube/kube-object.ts';
+import type { ChangeHandler, ChangeOrigin, ObjectChange } from '../kube/object-store.ts';
+import { readIdentity } from '../managed/identity.ts';
+import { inputsOf } from '../managed/inputs/input.ts';
+import { type Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
+import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/inputs/reference-index.ts';
+import { isDeleting } from '../managed/spec.ts';
+
+/** Keeps the index of what the objects of one kind take from others. */
+export class IndexInputs implements ChangeHandler {
+  readonly #kind: string;
+  readonly #inputs: Inputs;
+  readonly #specIfValid: (object: KubeObject) => unknown;
+
+  constructor(kind: string, inputs: Inputs, specIfValid: (object: KubeObject) => unknown) {
+    this.#kind = kind;
+    this.#inputs = inputs;
+    this.#specIfValid = specIfValid;
+  }
+
+  onChange(change: ObjectChange): void {
+    // Status and annotations refer to nothing.
+    if (change.type === 'updated' && isDeepStrictEqual(change.previous.spec, change.object.spec)) return;
+    const { namespace = '', name } = change.object.metadata;
+    const spec = change.type === 'deleted' ? undefined : this.#specIfValid(change.object);
+    const before = this.#inputs.index.targetsOf(objectKey(this.#kind, namespace, name));
+    const after = new Set(inputsOf(spec).map((placed) => targetOf(placed, namespace)));
+    this.#inputs.index.set(objectKey(this.#kind, namespace, name), after);
+    for (const target of before) if (!after.has(target)) enqueueIfWaiting(this.#inputs, target);
+  }
+}
+
+/** Adds the objects that refer to a changed one, if they see it differently now. */
+export class EnqueueReferrers implements ChangeHandler {
+  readonly #kind: string;
+  readonly #inputs: Inputs;
+
+  constructor(kind: string, inputs: Inputs) {
+    this.#kind = kind;
+    this.#inputs = inputs;
+  }
+
+  onChange(change: ObjectChange, origin: ChangeOrigin): void {
+    const { namespace = '', name } = change.object.metadata;
+    const key = objectKey(this.#kind, namespace, name);
+    if (this.#inputs.peer(this.#kind)) {
+      // Its own writes change what others see of it.
+      if (change.type === 'updated' && sameForReferrers(change.previous, change.object)) {
+        if (movedOn(change.previous, change.object)) {
+          for (const target of this.#inputs.index.targetsOf(key)) enqueueIfWaiting(this.#inputs, target);
+        }
+        return;
+      }
+    } else if (origin === 'own') return;
+    for (const referrer of this.#inputs.index.referrersOf(key)) enqueue(this.#inputs, referrer);
+    for (const target of this.#inputs.index.targetsOf(key)) enqueueIfWaiting(this.#inputs, target);
+  }
+}
+
+/** Adds all objects with references into other namespaces when a ReferenceGrant changes. */
+export class EnqueueCrossing implements ChangeHandler {
+  readonly #inputs: Inputs;
+
+  constructor(inputs: Inputs) {
+    this.#inputs = inputs;
+  }
+
+  onChange({ object }: ObjectChange): void {
+    for (const referrer of this.#inputs.index.crossingInto(object.metadata.namespace ?? '')) {
+      enqueue(this.#inputs, referrer);
+    }
+  }
+}
+
+function sameForReferrers(before: KubeObject, after: KubeObject): boolean {
+  return resourceIdOf(before) === resourceIdOf(after) && isDeleting(before) === isDeleting(after);
+}
+
+/** Whether a reconcile has succeeded in between, so that the resource may refer to something else by now. */
+function movedOn(before: KubeObject, after: KubeObject): boolean {
+  return !isDeepStrictEqual(before.status, after.status);
+}
+
+function enqueue(inputs: Inputs, referrer: ObjectKey): void {
+  const { kind, namespace, name } = partsOf(referrer);
+  inputs.peer(kind)?.enqueue(`${namespace}/${name}`);
+}
+
+/** What is being deleted, or has superseded resources, may have waited for its referrers. */
+function enqueueIfWaiting(inputs: Inputs, target: ObjectKey): void {
+  const { kind, namespace, name } = partsOf(target);
+  const object = inputs.peer(kind)?.store.get(`${namespace}/${name}`);
+  if (object && (isDeleting(object) || readIdentity(object).retiring.length > 0)) enqueue(inputs, target);
+}

@@ -1,0 +1,11 @@
+/** `EndpointConfiguration`: the IP policies that check the traffic of endpoints of one type. */
+import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
+import { plainKind } from './plain-kind.ts';
+
+export const endpointConfigurationKind = plainKind(endpointConfiguration, {
+  kind: 'EndpointConfiguration',
+  shortNames: ['epc'],
+  calls: (client) => client.endpointConfigurations,
+  about: { type: 'Which endpoints it is for.' },
+  columns: ['type'],
+});

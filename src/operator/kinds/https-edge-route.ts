@@ -1,0 +1,12 @@
+/** `HTTPSEdgeRoute`: what an HTTPS edge does with the requests for one path, or for all paths with a prefix. */
+import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
+import { nestedCalls } from './nested-calls.ts';
+import { plainKind } from './plain-kind.ts';
+
+export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
+  kind: 'HTTPSEdgeRoute',
+  shortNames: ['hroute'],
+  calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, 'edge_id'),
+  replaced: ['edge_id'],
+  columns: ['match'],
+});

@@ -1,0 +1,54 @@
+/**
+ * The calls about a family whose resources live inside those of another: an id of theirs is `PARENT/ID`, so that it says
+ * by itself where the resource is.
+ */
+import { z } from 'zod';
+import type { CallOptions } from '../../client/call-options.ts';
+import { etagOf, isReplay, remember } from '../../client/entity-tags.ts';
+import type { Remote } from '../managed/external.ts';
+import type { FamilyCalls } from './external-of-family.ts';
+
+/** @param parameter the member of a spec's request that has the id of the parent */
+export function nestedCalls<R extends Remote>(
+  parents: { list(options?: CallOptions): AsyncIterable<{ id: string }> },
+  within: (parentId: string) => FamilyCalls<R>,
+  parameter: string,
+): FamilyCalls<R> {
+  const at = (id: string) => {
+    const { parent, own } = partsOfId(id);
+    return { calls: within(parent), parent, own };
+  };
+  const named = (parent: string, answered: R): R =>
+    remember({ ...answered, id: `${parent}/${answered.id}` }, { etag: etagOf(answered), replayed: isReplay(answered) });
+  return {
+    // Its address says where it is.
+    idOf: ({ id, uri }) => `${uri.split('/').at(-3) ?? ''}/${id}`,
+    async create({ [parameter]: given, ...body }, options) {
+      const parent = z.string().parse(given);
+      return named(parent, await within(parent).create(body, options));
+    },
+    async get(id, options) {
+      const { calls, parent, own } = at(id);
+      return named(parent, await calls.get(own, options));
+    },
+    async update(id, { [parameter]: _, ...body }, options) {
+      const { calls, parent, own } = at(id);
+      return named(parent, await calls.update(own, body, options));
+    },
+    async delete(id, options) {
+      const { calls, own } = at(id);
+      await calls.delete(own, options);
+    },
+    async *list(options) {
+      for await (const { id } of parents.list(options)) {
+        for await (const each of within(id).list(options)) yield named(id, each);
+      }
+    },
+  };
+}
+
+/** What is no such id has no parent, and does not exist. */
+export function partsOfId(id: string): { parent: string; own: string } {
+  const slash = id.indexOf('/');
+  return slash < 0 ? { parent: '', own: id } : { parent: id.slice(0, slash), own: id.slice(slash + 1) };
+}

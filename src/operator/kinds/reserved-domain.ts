@@ -1,0 +1,100 @@
+/** `ReservedDomain`: a host name, its certificate, and the DNS records that it needs. */
+import { z } from 'zod';
+import type { View } from '../../resources/definition/resource.ts';
+import { reservedDomain } from '../../resources/reserved-domain.ts';
+import type { Finding } from '../kube/conditions.ts';
+import { plainKind } from './plain-kind.ts';
+
+type Domain = View<typeof reservedDomain>;
+
+/** While a certificate is being issued, its job is looked at this often; otherwise the resync does. */
+const JOB_POLL_MS = 10_000;
+
+const RECORDS = 'The CNAME records that the domain needs.';
+
+export const reservedDomainKind = plainKind(reservedDomain, {
+  kind: 'ReservedDomain',
+  shortNames: ['rdom'],
+  calls: (client) => client.reservedDomains,
+  about: {
+    certificate_id: 'The certificate that it is served with.',
+    certificate_management_policy: 'Automatic certificates: who issues them, and for which type of key.',
+    cname_target: 'Target of the CNAME record that the domain needs.',
+  },
+  rules: [
+    {
+      rule: '!(has(self.certificateRef) && has(self.certificateManagementPolicy))',
+      message: 'certificateRef cannot be combined with certificateManagementPolicy',
+      fieldPath: '.certificateRef',
+    },
+  ],
+  status: {
+    dnsRecords: z
+      .array(
+        z.object({
+          name: z.string().meta({ description: 'Name of the record.' }),
+          type: z.string().meta({ description: 'CNAME.' }),
+          target: z.string().meta({ description: 'Value of the record.' }),
+        }),
+      )
+      .optional()
+      .meta({ description: RECORDS }),
+  },
+  describe: (_, domain: Domain) => ({ dnsRecords: recordsOf(domain) }),
+  conditions: (_, domain: Domain) => conditionsOf(domain),
+  refreshAt: (domain: Domain, now) =>
+    domain.certificate_management_status?.provisioning_job ? new Date(now.getTime() + JOB_POLL_MS) : undefined,
+  columns: [
+    'domain',
+    { name: 'CNAME', type: 'string', jsonPath: '.status.cnameTarget', description: 'Where the domain must point.' },
+    {
+      name: 'Certificate',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="CertificateReady")].reason',
+      description: 'Whether there is a certificate.',
+    },
+  ],
+});
+
+interface DnsRecord {
+  name: string;
+  type: 'CNAME';
+  target: string;
+}
+
+/** The records that must be set at the DNS provider of the domain. */
+export function recordsOf(domain: Domain): DnsRecord[] {
+  const { domain: name, cname_target: target, acme_challenge_cname_target: challenge } = domain;
+  const bare = name.replace(/^\*\./, '');
+  return [
+    ...(target === null ? [] : [{ name, type: 'CNAME' as const, target }]),
+    ...(challenge === null ? [] : [{ name: `_acme-challenge.${bare}`, type: 'CNAME' as const, target: challenge }]),
+  ];
+}
+
+/** What the service says about the certificate, and by it about the DNS. */
+export function conditionsOf(domain: Domain): { CertificateReady: Finding; DNSConfigured: Finding } {
+  const { certificate, certificate_management_status: status, cname_target: target } = domain;
+  const job = status?.provisioning_job;
+  const issued = certificate !== null || (status !== null && status.renews_at !== null);
+  const unknown: Finding = {
+    status: 'Unknown',
+    reason: 'NotChecked',
+    message: 'The service checks the DNS records only when it issues a certificate',
+  };
+  const certificateReady = (): Finding => {
+    if (issued) return { status: 'True', reason: 'Issued', message: job ? `In use; renewal: ${job.msg}` : 'In use' };
+    if (!status) return { status: 'False', reason: 'NotRequested', message: 'The domain has no certificate' };
+    const reason = job?.error_code === 'DNS_ERROR' ? 'DNSError' : job?.error_code ? 'InternalError' : 'Pending';
+    return { status: 'False', reason, message: job?.msg ?? 'waiting to be started' };
+  };
+  const dnsConfigured = (): Finding => {
+    if (target === null) {
+      return { status: 'True', reason: 'NotNeeded', message: 'The domain is below a domain of the service' };
+    }
+    if (job?.error_code === 'DNS_ERROR') return { status: 'False', reason: 'DNSError', message: job.msg };
+    if (status && issued) return { status: 'True', reason: 'Checked', message: 'The service has found the records' };
+    return unknown;
+  };
+  return { CertificateReady: certificateReady(), DNSConfigured: dnsConfigured() };
+}

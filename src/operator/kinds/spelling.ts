@@ -1,0 +1,103 @@
+/**
+ * The names of members: snake_case in the API, camelCase in specs. Only members that a schema names are respelled; the
+ * keys of a map are the user's own.
+ */
+import { z } from 'zod';
+import { camelCase } from '../managed/camel-case.ts';
+
+/** Another schema for the member of that name (in snake_case); undefined to respell the one it has. */
+export type Leaf = (name: string, schema: z.ZodType) => z.ZodType | undefined;
+
+/** The schema of what a request carries, with members in camelCase. Checks between members are left to the API. */
+export function withCamelCase(schema: z.ZodType, leaf: Leaf = () => undefined): z.ZodType {
+  const shape = requestShape(schema);
+  if (shape instanceof z.ZodObject) {
+    const members = Object.entries<z.ZodType>(shape.shape).map(([name, member]) => {
+      const { inner, isOptional } = withoutOptional(member);
+      const respelled = (leaf(name, inner) ?? withCamelCase(inner, leaf)).meta({ ...aboutOf(member, inner) });
+      return [camelCase(name), isOptional ? respelled.optional() : respelled];
+    });
+    // A schema without names to change keeps its own checks.
+    if (members.every(([name]) => name !== undefined && String(name) in shape.shape) && !hasLeaf(shape, leaf))
+      return schema;
+    return z.strictObject(Object.fromEntries(members)).meta({ ...withoutId(schema) });
+  }
+  return schema;
+}
+
+function hasLeaf(shape: z.ZodObject, leaf: Leaf): boolean {
+  return Object.entries<z.ZodType>(shape.shape).some(([name, member]) => {
+    const { inner } = withoutOptional(member);
+    const nested = requestShape(inner);
+    return leaf(name, inner) !== undefined || (nested instanceof z.ZodObject && hasNames(nested, leaf));
+  });
+}
+
+const hasNames = (shape: z.ZodObject, leaf: Leaf): boolean =>
+  Object.keys(shape.shape).some((name) => name !== camelCase(name)) || hasLeaf(shape, leaf);
+
+/** The schema of what a response shows, as a status has it: in camelCase, and absent where the response has null. */
+export function statusSchemaOf(view: z.ZodType): z.ZodType {
+  const { inner } = withoutOptional(view);
+  if (!(inner instanceof z.ZodObject)) return inner;
+  const members = Object.entries<z.ZodType>(inner.shape).map(([name, member]) => {
+    const nested = statusSchemaOf(member).meta(aboutOf(member, withoutOptional(member).inner));
+    return [camelCase(name), nested.optional()];
+  });
+  return z.object(Object.fromEntries(members)).meta(withoutId(inner));
+}
+
+/** The value of a response as a status has it. */
+export function statusValueOf(view: z.ZodType, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  const { inner } = withoutOptional(view);
+  if (!(inner instanceof z.ZodObject) || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const nested: z.ZodType | undefined = inner.shape[name];
+      return [camelCase(name), nested ? statusValueOf(nested, member) : member];
+    }),
+  );
+}
+
+/** The value of a spec as a request has it. */
+export function inSnakeCase(schema: z.ZodType, value: unknown): unknown {
+  const shape = requestShape(withoutOptional(schema).inner);
+  if (!(shape instanceof z.ZodObject) || typeof value !== 'object' || value === null || Array.isArray(value))
+    return value;
+  const names = new Map(Object.keys(shape.shape).map((name) => [camelCase(name), name]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .map(([member, each]) => {
+        const name = names.get(member) ?? member;
+        const inner: z.ZodType | undefined = shape.shape[name];
+        return [name, inner ? inSnakeCase(inner, each) : each];
+      }),
+  );
+}
+
+/** What a request must look like, before anything is normalised. */
+export function requestShape(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodPipe ? requestShape(schema.in as z.ZodType) : schema;
+}
+
+function withoutOptional(schema: z.ZodType): { inner: z.ZodType; isOptional: boolean } {
+  if (schema instanceof z.ZodOptional)
+    return { inner: withoutOptional(schema.unwrap() as z.ZodType).inner, isOptional: true };
+  if (schema instanceof z.ZodNullable) return { ...withoutOptional(schema.unwrap() as z.ZodType), isOptional: true };
+  if (schema instanceof z.ZodPreprocess) return withoutOptional(schema.out as z.ZodType);
+  return { inner: schema, isOptional: false };
+}
+
+/** The description may be that of the member, or of its schema. */
+function aboutOf(member: z.ZodType, inner: z.ZodType) {
+  const description = member.meta()?.description ?? inner.meta()?.description;
+  return description === undefined ? {} : { description };
+}
+
+/** Ids name schemas of the OpenAPI document. */
+function withoutId(schema: z.ZodType) {
+  const { id: _, ...meta } = schema.meta() ?? {};
+  return meta;
+}

@@ -1,0 +1,22 @@
+/** `TLSCertificate`: the certificate and key of a `kubernetes.io/tls` Secret, followed as that is renewed. */
+import { tlsCertificate } from '../../resources/tls-certificate.ts';
+import { tlsSecretRef } from '../managed/inputs/schemas.ts';
+import { plainKind } from './plain-kind.ts';
+
+const { certificate_pem: chain, private_key_pem: key } = tlsCertificate.fields;
+
+export const tlsCertificateKind = plainKind(tlsCertificate, {
+  kind: 'TLSCertificate',
+  shortNames: ['tcert'],
+  description: 'A certificate chain and its private key, from a Secret as cert-manager keeps it.',
+  calls: (client) => client.tlsCertificates,
+  replaced: ['certificate_pem', 'private_key_pem'],
+  spec: { secretRef: tlsSecretRef({ 'tls.crt': chain.input, 'tls.key': key.input }) },
+  given: ['certificate_pem', 'private_key_pem'],
+  expand: ({ secretRef, ...others }) => ({
+    ...others,
+    certificatePem: secretRef['tls.crt'],
+    privateKeyPem: secretRef['tls.key'],
+  }),
+  columns: ['subject_common_name', 'not_after'],
+});

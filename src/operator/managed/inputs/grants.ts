@@ -1,0 +1,39 @@
+/**
+ * References into other namespaces, which a ReferenceGrant of the Gateway API in the namespace of the target permits.
+ * https://gateway-api.sigs.k8s.io/api-types/referencegrant
+ */
+import { z } from 'zod';
+import { GROUP } from '../../contract/names.ts';
+import type { ResourceType } from '../../kube/kube-api.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+
+export const REFERENCE_GRANTS: ResourceType = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1beta1',
+  plural: 'referencegrants',
+};
+
+const grantSpec = z.object({
+  from: z.array(z.object({ group: z.string(), kind: z.string(), namespace: z.string() })),
+  to: z.array(z.object({ group: z.string(), kind: z.string(), name: z.string().optional() })),
+});
+
+export interface Crossing {
+  from: { kind: string; namespace: string };
+  to: { kind: string; namespace: string; name: string };
+}
+
+/** Whether the grant permits the reference. */
+export function permits(grant: KubeObject, { from, to }: Crossing): boolean {
+  if (grant.metadata.namespace !== to.namespace) return false;
+  const spec = grantSpec.safeParse(grant.spec).data;
+  if (!spec) return false;
+  const isFrom = spec.from.some(
+    ({ group, kind, namespace }) => group === GROUP && kind === from.kind && namespace === from.namespace,
+  );
+  // An empty name in `to` means all, as no name does.
+  const isTo = spec.to.some(
+    ({ group, kind, name }) => group === GROUP && kind === to.kind && (!name || name === to.name),
+  );
+  return isFrom && isTo;
+}

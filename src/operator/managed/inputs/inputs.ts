@@ -1,0 +1,170 @@
+/** Replaces what a spec takes from elsewhere by what it is now, from the caches of all kinds. */
+import { z } from 'zod';
+import { REASON } from '../../contract/reasons.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { ObjectStore } from '../../kube/object-store.ts';
+import { Blocked } from '../external.ts';
+import { DigestedText, type Digester } from './digest.ts';
+import { permits } from './grants.ts';
+import {
+  type Input,
+  inputsOf,
+  isReference,
+  isSource,
+  type PlacedInput,
+  type Reference,
+  replaceInputs,
+  type Source,
+} from './input.ts';
+import { objectKey, partsOf, type ReferenceIndex } from './reference-index.ts';
+import type { SourceCache } from './source-cache.ts';
+import { unresolved } from './unresolved.ts';
+
+/** The objects of one kind, as others refer to them. */
+export interface Peer {
+  readonly store: ObjectStore;
+  /** The spec as declared; undefined if it is invalid. */
+  specIfValid(object: KubeObject): unknown;
+  /** Has the object reconciled soon, however long it was to wait. */
+  enqueue(key: string): void;
+}
+
+/** What a status shows of one source. */
+export const usedSource = z.object({
+  field: z.string(),
+  kind: z.enum(['Secret', 'ConfigMap']),
+  name: z.string(),
+  resourceVersion: z.string(),
+  digest: z.string(),
+});
+export type UsedSource = z.output<typeof usedSource>;
+
+export interface Resolved<Spec> {
+  spec: Spec;
+  /** Undefined if the spec takes nothing from elsewhere. */
+  inputs: { sources: UsedSource[] } | undefined;
+}
+
+export interface InputsOptions {
+  index: ReferenceIndex;
+  sources: Pick<SourceCache, 'reader' | 'versionOf'>;
+  /** The ReferenceGrants; empty if the cluster has none. */
+  grants: Pick<ObjectStore, 'values'>;
+  digest: Digester;
+}
+
+export class Inputs {
+  readonly index: ReferenceIndex;
+  readonly #options: InputsOptions;
+  readonly #peers = new Map<string, Peer>();
+
+  constructor(options: InputsOptions) {
+    this.index = options.index;
+    this.#options = options;
+  }
+
+  addPeer(kind: string, peer: Peer): void {
+    this.#peers.set(kind, peer);
+  }
+
+  peer(kind: string): Peer | undefined {
+    return this.#peers.get(kind);
+  }
+
+  /** The spec with ids for references and text for sources. @throws Blocked naming the field; KubeError */
+  async resolve<Spec>(kind: string, object: KubeObject, spec: Spec): Promise<Resolved<Spec>> {
+    const placed = inputsOf(spec);
+    if (placed.length === 0) return { spec, inputs: undefined };
+    const values = new Map<Input, unknown>();
+    for (const each of placed.filter(isReference)) values.set(each.input, this.#idOf(kind, object, each));
+    const read = this.#options.sources.reader(object.metadata.namespace ?? '');
+    const sources: UsedSource[] = [];
+    for (const { input, path } of placed.filter(isSource)) {
+      const { text, resourceVersion } = await read(input, path);
+      values.set(input, validText(input, text, path));
+      const digest = this.#options.digest(object.metadata.uid, path, text);
+      sources.push({ field: path, kind: input.kind, name: input.name, resourceVersion, digest });
+    }
+    return { spec: replaceInputs(spec, (input) => values.get(input)), inputs: { sources } };
+  }
+
+  /**
+   * The same from the caches alone, with digests in place of texts; undefined if that is not possible, or a source has
+   * changed since it was read.
+   */
+  fromCaches<Spec>(kind: string, object: KubeObject, spec: Spec, used: readonly UsedSource[]): Spec | undefined {
+    const { uid, namespace = '' } = object.metadata;
+    const values = new Map<Input, unknown>();
+    try {
+      for (const placed of inputsOf(spec)) {
+        const { input, path } = placed;
+        if (isReference(placed)) values.set(input, this.#idOf(kind, object, placed));
+        if (!isSource(placed)) continue;
+        const { kind: sourceKind, name } = placed.input;
+        const known = used.find((each) => each.field === path && each.kind === sourceKind && each.name === name);
+        if (!known || known.resourceVersion !== this.#options.sources.versionOf(placed.input, namespace))
+          return undefined;
+        values.set(input, new DigestedText((text) => this.#options.digest(uid, path, text) === known.digest));
+      }
+    } catch (error) {
+      if (error instanceof Blocked) return undefined;
+      throw error;
+    }
+    return replaceInputs(spec, (input) => values.get(input));
+  }
+
+  /** The objects, as `Kind namespace/name`, that refer to this one and may do so. */
+  referrersOf(kind: string, { metadata }: KubeObject): string[] {
+    const { namespace = '', name } = metadata;
+    const own = objectKey(kind, namespace, name);
+    return [...this.index.referrersOf(own)].flatMap((key) => {
+      const referrer = partsOf(key);
+      const isPermitted = referrer.namespace === namespace || this.#isPermitted(referrer, { kind, namespace, name });
+      return isPermitted ? [`${referrer.kind} ${referrer.namespace}/${referrer.name}`] : [];
+    });
+  }
+
+  #idOf(kind: string, { metadata }: KubeObject, { input, path }: PlacedInput<Reference>): string {
+    const from = { kind, namespace: metadata.namespace ?? '' };
+    const to = { kind: input.kind, namespace: input.namespace ?? from.namespace, name: input.name };
+    const what = `${to.kind} ${to.namespace}/${to.name}`;
+    // Before anything else: whether the target exists is nobody's business in another namespace.
+    if (to.namespace !== from.namespace && !this.#isPermitted(from, to)) {
+      const message = `no ReferenceGrant in namespace ${to.namespace} permits references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
+      throw unresolved(REASON.referenceNotPermitted, path, message);
+    }
+    const target = this.peer(to.kind)?.store.get(`${to.namespace}/${to.name}`);
+    if (!target) throw unresolved(REASON.referenceNotFound, path, `${what} does not exist`);
+    if (target.metadata.deletionTimestamp !== undefined) {
+      throw unresolved(REASON.referenceDeleting, path, `${what} is being deleted`);
+    }
+    const id = resourceIdOf(target);
+    if (id === undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not ready yet`);
+    return id;
+  }
+
+  #isPermitted(
+    from: { kind: string; namespace: string },
+    to: { kind: string; namespace: string; name: string },
+  ): boolean {
+    return [...this.#options.grants.values()].some((grant) => permits(grant, { from, to }));
+  }
+}
+
+const shownId = z.object({ id: z.string() });
+
+/**
+ * The id of the resource that the object stands for: the status has it once the object was ready, and keeps it until a
+ * replacement is ready.
+ */
+export function resourceIdOf(object: KubeObject): string | undefined {
+  return shownId.safeParse(object.status).data?.id;
+}
+
+function validText(source: Source, text: string, path: string): unknown {
+  const parsed = source.schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const reason = parsed.error.issues[0]?.message ?? 'is not valid';
+  const where = `the value of ${JSON.stringify(source.key)} in ${source.kind} ${source.name}`;
+  throw unresolved(REASON.sourceInvalid, path, `${where} ${reason}`);
+}

@@ -1,0 +1,61 @@
+/** Which objects take something from which others: from what is referred to, to those that refer to it. No I/O. */
+import type { PlacedInput } from './input.ts';
+import { Reference } from './input.ts';
+
+/** An object of any kind: `Kind/namespace/name`. */
+export type ObjectKey = `${string}/${string}/${string}`;
+
+export const objectKey = (kind: string, namespace: string, name: string): ObjectKey => `${kind}/${namespace}/${name}`;
+
+export function partsOf(key: ObjectKey): { kind: string; namespace: string; name: string } {
+  const [kind = '', namespace = '', name = ''] = key.split('/');
+  return { kind, namespace, name };
+}
+
+/** What the input refers to, seen from a namespace. */
+export function targetOf({ input }: PlacedInput, namespace: string): ObjectKey {
+  if (input instanceof Reference) return objectKey(input.kind, input.namespace ?? namespace, input.name);
+  return objectKey(input.kind, namespace, input.name);
+}
+
+const NONE: ReadonlySet<ObjectKey> = new Set();
+
+export class ReferenceIndex {
+  readonly #referrers = new Map<ObjectKey, Set<ObjectKey>>();
+  readonly #targets = new Map<ObjectKey, ReadonlySet<ObjectKey>>();
+
+  /** Replaces what the referrer refers to. */
+  set(referrer: ObjectKey, targets: ReadonlySet<ObjectKey>): void {
+    for (const target of this.targetsOf(referrer)) {
+      if (targets.has(target)) continue;
+      const others = this.#referrers.get(target);
+      others?.delete(referrer);
+      if (others?.size === 0) this.#referrers.delete(target);
+    }
+    for (const target of targets) {
+      const known = this.#referrers.get(target);
+      if (known) known.add(referrer);
+      else this.#referrers.set(target, new Set([referrer]));
+    }
+    if (targets.size > 0) this.#targets.set(referrer, targets);
+    else this.#targets.delete(referrer);
+  }
+
+  referrersOf(target: ObjectKey): ReadonlySet<ObjectKey> {
+    return this.#referrers.get(target) ?? NONE;
+  }
+
+  /** The objects that refer into the namespace from another one. */
+  crossingInto(namespace: string): ObjectKey[] {
+    return [...this.#targets].flatMap(([referrer, targets]) =>
+      partsOf(referrer).namespace !== namespace &&
+      [...targets].some((target) => partsOf(target).namespace === namespace)
+        ? [referrer]
+        : [],
+    );
+  }
+
+  targetsOf(referrer: ObjectKey): ReadonlySet<ObjectKey> {
+    return this.#targets.get(referrer) ?? NONE;
+  }
+}

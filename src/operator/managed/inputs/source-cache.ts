@@ -1,0 +1,102 @@
+/**
+ * The Secrets and ConfigMaps that specs take text from: watched as metadata only, and read when they are needed. Their
+ * content is not kept, and of those that nobody refers to, nothing is.
+ */
+import { z } from 'zod';
+import { REASON } from '../../contract/reasons.ts';
+import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import { WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
+import type { Source } from './input.ts';
+import { objectKey } from './reference-index.ts';
+import { unresolved } from './unresolved.ts';
+
+type SourceKind = Source['kind'];
+
+const TYPES: Readonly<Record<SourceKind, ResourceType>> = {
+  Secret: { group: '', version: 'v1', plural: 'secrets' },
+  ConfigMap: { group: '', version: 'v1', plural: 'configmaps' },
+};
+
+export interface SourceText {
+  text: string;
+  resourceVersion: string;
+}
+
+export interface SourceCacheOptions extends Pick<WatchCacheOptions, 'namespace' | 'silenceMs' | 'log' | 'metrics'> {
+  /** Whether some object takes text from it. */
+  isUsed(key: ReturnType<typeof objectKey>): boolean;
+}
+
+export class SourceCache {
+  readonly #kube: KubeApi;
+  readonly #watches: Readonly<Record<SourceKind, WatchCache>>;
+
+  constructor(kube: KubeApi, { isUsed, ...options }: SourceCacheOptions) {
+    this.#kube = kube;
+    const watch = (kind: SourceKind) =>
+      new WatchCache(kube, {
+        ...options,
+        type: TYPES[kind],
+        metadataOnly: true,
+        transform: bare,
+        isKept: ({ metadata }) => isUsed(objectKey(kind, metadata.namespace ?? '', metadata.name)),
+      });
+    this.#watches = { Secret: watch('Secret'), ConfigMap: watch('ConfigMap') };
+  }
+
+  get watches(): readonly (readonly [kind: SourceKind, watch: WatchCache])[] {
+    return [
+      ['Secret', this.#watches.Secret],
+      ['ConfigMap', this.#watches.ConfigMap],
+    ];
+  }
+
+  /** The resource version according to the cache; undefined if it does not exist, or has not been read yet. */
+  versionOf({ kind, name }: Pick<Source, 'kind' | 'name'>, namespace: string): string | undefined {
+    return this.#watches[kind].store.get(`${namespace}/${name}`)?.metadata.resourceVersion;
+  }
+
+  /**
+   * A function that reads sources of one namespace, each object once.
+   * @throws (the function) Blocked if there is no such text; KubeError, KubeUnreachableError
+   */
+  reader(namespace: string): (source: Source, path: string) => Promise<SourceText> {
+    const found = new Map<string, Promise<KubeObject | undefined>>();
+    return async (source, path) => {
+      const { kind, name } = source;
+      const known = found.get(`${kind}/${name}`) ?? this.#find(kind, name, namespace);
+      found.set(`${kind}/${name}`, known);
+      const object = await known;
+      if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
+      return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
+    };
+  }
+
+  async #find(kind: SourceKind, name: string, namespace: string): Promise<KubeObject | undefined> {
+    const object = await this.#kube.find(TYPES[kind], name, namespace);
+    // From now on, its changes and its deletion are noticed.
+    if (object) this.#watches[kind].observe(object);
+    return object;
+  }
+}
+
+/** What is kept of one. */
+function bare({ metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  return { metadata: { name, namespace, uid, resourceVersion, creationTimestamp } };
+}
+
+const texts = z.record(z.string(), z.string());
+
+function textIn({ data, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
+  const value = texts.safeParse(data ?? {}).data?.[key];
+  const where = `${kind} ${metadata.namespace}/${name}`;
+  if (value === undefined) throw unresolved(REASON.sourceNotFound, path, `${where} has no key ${JSON.stringify(key)}`);
+  if (kind === 'ConfigMap') return value;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(value, 'base64'));
+  } catch {
+    throw unresolved(REASON.sourceInvalid, path, `the value of ${JSON.stringify(key)} in ${where} is not UTF-8 text`);
+  }
+}

@@ -1,0 +1,115 @@
+/** What specs take from elsewhere: other objects' ids, and text from Secrets and ConfigMaps. */
+import { describe, expect, test } from 'vitest';
+import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
+import { eventually, type Manifest, POLICIES, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'refs' });
+const { client } = stack;
+
+const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
+const CONFIGURATIONS = type('endpointconfigurations');
+const BACKENDS = type('httpresponsebackends');
+const EDGES = type('httpsedges');
+const ROUTES = type('httpsedgeroutes');
+
+const object = (kind: string, name: string, spec: object): Manifest => ({
+  apiVersion: `${GROUP}/${VERSION}`,
+  kind,
+  metadata: { name },
+  spec,
+});
+const configMap = (name: string, data: Record<string, string>) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+
+/** Waits until the condition ReferencesResolved has the reason; returns its message. */
+const resolved = (of: ReturnType<typeof type>, name: string, reason: string) =>
+  eventually(async () => {
+    const { status } = await stack.see(of, name);
+    const found = findCondition(status.conditions ?? [], 'ReferencesResolved');
+    expect(found?.reason).toBe(reason);
+    return found?.message ?? '';
+  });
+
+describe('a reference', () => {
+  test('waits for a target that is created later, and follows one that is made anew under its name', async () => {
+    await stack.apply(object('EndpointConfiguration', 'later', { type: 'http', ipPolicyRefs: [{ name: 'missing' }] }));
+    const message = await resolved(CONFIGURATIONS, 'later', 'ReferenceNotFound');
+    expect(message).toBe(`spec.ipPolicyRefs[0]: IPPolicy ${stack.namespace}/missing does not exist`);
+
+    await stack.apply(object('IPPolicy', 'missing', { rules: [] }));
+    const first = await stack.ready(CONFIGURATIONS, 'later');
+    expect(await resolved(CONFIGURATIONS, 'later', 'Resolved')).toContain('is there');
+    const policy = await stack.see(POLICIES, 'missing');
+    const { ip_policies: shown } = await client.endpointConfigurations.get(String(first.status.id));
+    expect(shown.map(({ id }) => id)).toEqual([policy.status.id]);
+
+    await stack.remove(POLICIES, 'missing');
+    await resolved(CONFIGURATIONS, 'later', 'ReferenceNotFound');
+    await stack.apply(object('IPPolicy', 'missing', { rules: [] }));
+    await stack.ready(CONFIGURATIONS, 'later');
+    const { status } = await stack.see(POLICIES, 'missing');
+    expect(status.id).not.toBe(policy.status.id);
+    const { ip_policies: now } = await client.endpointConfigurations.get(String(first.status.id));
+    expect(now.map(({ id }) => id)).toEqual([status.id]);
+    await stack.remove(CONFIGURATIONS, 'later');
+    await stack.remove(POLICIES, 'missing');
+  });
+
+  test('keeps its target from being deleted, and says so; both go when it goes', async () => {
+    await stack.apply(
+      object('HTTPSEdgeRoute', 'shop', { edgeRef: { name: 'shop' }, match: '/', matchType: 'path_prefix' }),
+      object('HTTPSEdge', 'shop', {}),
+    );
+    const { status } = await stack.ready(ROUTES, 'shop');
+    const edge = await stack.ready(EDGES, 'shop');
+    expect(status.id).toMatch(new RegExp(`^${edge.status.id}/edghtsrt_`));
+    await stack.run('delete', EDGES.plural, 'shop', '--wait=false');
+    const { ready } = await stack.reason(EDGES, 'shop', 'Ready', 'DeletionBlocked');
+    expect(ready?.message).toContain(`HTTPSEdgeRoute ${stack.namespace}/shop refers to this object`);
+    await resolved(ROUTES, 'shop', 'ReferenceDeleting');
+    await stack.remove(ROUTES, 'shop');
+    await eventually(async () => expect(await stack.find(EDGES, 'shop')).toBeUndefined());
+    expect(await stack.remoteIds()).toEqual([]);
+  });
+
+  test('into another namespace needs a grant', async () => {
+    await stack.apply(
+      object('EndpointConfiguration', 'far', { type: 'http', ipPolicyRefs: [{ name: 'x', namespace: 'default' }] }),
+    );
+    const message = await resolved(CONFIGURATIONS, 'far', 'ReferenceNotPermitted');
+    expect(message).toContain('no ReferenceGrant in namespace default permits references from EndpointConfiguration');
+    await stack.remove(CONFIGURATIONS, 'far');
+  });
+});
+
+describe('a source', () => {
+  test('is waited for, followed when it changes, and missed when it goes', async () => {
+    const name = 'page';
+    await stack.apply(
+      object('HTTPResponseBackend', name, {
+        body: { configMapKeyRef: { name, key: 'html' } },
+        headers: { 'Content-Type': { value: 'text/html' } },
+      }),
+    );
+    expect(await resolved(BACKENDS, name, 'SourceNotFound')).toBe(
+      `spec.body: ConfigMap ${stack.namespace}/page does not exist`,
+    );
+    await stack.apply(configMap(name, { html: 'one' }));
+    const { status } = await stack.ready(BACKENDS, name);
+    const body = async () => (await client.httpResponseBackends.get(String(status.id))).body;
+    expect(await body()).toBe('one');
+    await stack.apply(configMap(name, { html: 'two' }));
+    await eventually(async () => expect(await body()).toBe('two'));
+    await stack.restart(async () => stack.apply(configMap(name, { html: 'three' })));
+    await eventually(async () => expect(await body()).toBe('three'));
+    await stack.run('delete', 'configmap', name);
+    await resolved(BACKENDS, name, 'SourceNotFound');
+    expect(await body()).toBe('three');
+    await stack.remove(BACKENDS, name);
+  });
+});

@@ -3,8 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
 import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
+import { idOf } from '../../resources/definition/id.ts';
 import type { CreateScope, External, Remote } from '../managed/external.ts';
-import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
+import { type Family, type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 
 type Body = Record<string, unknown>;
 
@@ -18,13 +19,17 @@ export interface FamilyCalls<R extends Remote> {
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
+  { prefix }: Pick<Family, 'prefix'>,
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope'>,
 ): External<Spec, R> {
   const updatable = fields.filter(({ field }) => field.onUpdate);
   const immutable = fields.filter(({ field }) => !field.onUpdate);
+  const ids = idOf(prefix);
   return {
+    idPrefix: `${prefix}_`,
+    isId: (id) => ids.safeParse(id).success,
     observe: (id) => ifExists(calls.get(id).then(tagged)),
     create: async (spec, idempotency) => tagged(await calls.create(bodyOf(fields, spec), idempotency)),
     changes: (spec, remote) => differing(fields, spec, remote),

@@ -5,7 +5,7 @@ import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
 
 /** The part of a family that a kind needs. */
-export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent' | 'samples'>;
+export type Family = Pick<Resource, 'name' | 'prefix' | 'description' | 'access' | 'fields' | 'parent' | 'samples'>;
 
 export interface FamilyField {
   readonly field: Field;

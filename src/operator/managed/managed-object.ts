@@ -6,6 +6,7 @@ import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
+import type { Claims } from './claims.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
@@ -15,6 +16,7 @@ import { hasFinalizer, readStatus } from './spec.ts';
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
   kind: ConnectedKind;
+  claims: Claims;
   kube: KubeApi;
   /** Stores the response to each write, so that it is never older than our own writes. */
   cache: WatchCache;
@@ -33,6 +35,7 @@ export interface Outcome {
 export class ManagedObject {
   object: KubeObject;
   readonly kind: ConnectedKind;
+  readonly claims: Claims;
   readonly metrics: ManagedMetrics;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
@@ -41,6 +44,7 @@ export class ManagedObject {
   constructor(object: KubeObject, access: ObjectAccess) {
     this.object = object;
     this.kind = access.kind;
+    this.claims = access.claims;
     this.metrics = access.metrics;
     this.#access = access;
   }

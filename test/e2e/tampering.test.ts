@@ -280,6 +280,14 @@ describe('a rotation comes to its end although somebody edits', () => {
   });
 });
 
+test('a manifest with the last generation of all leaves generations to rotate with', async () => {
+  await stack.apply(credential('last', { description: 'last' }, { [`${OURS}/create-generation`]: '999999999' }));
+  const { status } = await stack.ready(CREDENTIALS, 'last');
+  const { id, token } = await rotated('last', String(status.id));
+  expect(await stack.accepts(token)).toBe(true);
+  expect(await idsOf('last')).toContain(id);
+});
+
 describe('a superseded token is revoked', () => {
   test('although the list of what is to be retired was removed', async () => {
     const first = await made('unlisted', { rotation: { overlap: '3s' } });

@@ -36,8 +36,8 @@ export interface Identity {
 /** Of what travels in a header. One that was edited to anything else is lost, as if it had been removed. */
 const createKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 
-/** Whether the API can count so far. */
-const isGeneration = (generation: number) => idempotencySequence.safeParse(String(generation)).success;
+/** No object gets half as far as the API can count. A greater generation was edited, and would leave too few after it. */
+const isGeneration = (generation: number) => idempotencySequence.safeParse(String(2 * generation)).success;
 
 export function readIdentity(object: KubeObject): Identity {
   const generation = Number(annotation(object, ANNOTATION.createGeneration) ?? 0);

@@ -25,6 +25,7 @@ import { read, remember } from './entity-tags.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { moduleClient } from './module-client.ts';
+import { segment } from './path-segment.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 // What the package offers beside the client.
@@ -44,14 +45,14 @@ export function createClient(options: ClientOptions) {
   return {
     ...familyClients(transport),
     httpsEdgeRouteModules(edgeId: string, routeId: string) {
-      const route = `${fillParent(httpsEdgeRoute, edgeId)}/${encodeURIComponent(routeId)}`;
+      const route = `${fillParent(httpsEdgeRoute, edgeId)}/${segment(routeId)}`;
       return {
         oidc: moduleClient(transport, route, httpsEdgeRouteOidc),
         oauth: moduleClient(transport, route, httpsEdgeRouteOauth),
       };
     },
     tlsEdgeModules(edgeId: string) {
-      const edge = `${tlsEdge.path}/${encodeURIComponent(edgeId)}`;
+      const edge = `${tlsEdge.path}/${segment(edgeId)}`;
       return {
         ipRestriction: moduleClient(transport, edge, tlsEdgeIpRestriction),
         mutualTls: moduleClient(transport, edge, tlsEdgeMutualTls),
@@ -71,27 +72,27 @@ export function createClient(options: ClientOptions) {
 
     /** Makes the rules of a policy exactly these, in one transaction. */
     async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
-      const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
+      const path = `${ipPolicy.path}/${segment(policyId)}/rules`;
       const answer = await transport.send({ method: 'PUT', path, body, ...call });
       return remember(read(ruleSetAnswer, answer).ip_policy_rules, answer);
     },
 
     /** All rules of one policy. */
     async rulesOf(policyId: string, call: CallOptions = {}) {
-      const path = `${ipPolicy.path}/${encodeURIComponent(policyId)}/rules`;
+      const path = `${ipPolicy.path}/${segment(policyId)}/rules`;
       const answer = await transport.send({ method: 'GET', path, ...call });
       return remember(read(ruleSetAnswer, answer).ip_policy_rules, answer);
     },
 
     /** Leaves a reserved domain without a certificate. */
     async detachCertificate(domainId: string, call: ChangeOptions = {}) {
-      const path = `${reservedDomain.path}/${encodeURIComponent(domainId)}/certificate`;
+      const path = `${reservedDomain.path}/${segment(domainId)}/certificate`;
       await transport.send({ method: 'DELETE', path, ...call });
     },
 
     /** Ends the automatic certificates of a reserved domain. */
     async detachCertificatePolicy(domainId: string, call: ChangeOptions = {}) {
-      const path = `${reservedDomain.path}/${encodeURIComponent(domainId)}/certificate_management_policy`;
+      const path = `${reservedDomain.path}/${segment(domainId)}/certificate_management_policy`;
       await transport.send({ method: 'DELETE', path, ...call });
     },
 
@@ -154,4 +155,4 @@ function familyClients(transport: Transport): FamilyClients {
 }
 
 /** The path of a family that lives in another, for one resource of that. */
-const fillParent = ({ path }: Resource, parentId: string) => path.replace(/\{\w+\}/, encodeURIComponent(parentId));
+const fillParent = ({ path }: Resource, parentId: string) => path.replace(/\{\w+\}/, segment(parentId));

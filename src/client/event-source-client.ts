@@ -2,11 +2,12 @@
 import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
+import { segment } from './path-segment.ts';
 import type { Transport } from './transport.ts';
 
 export function eventSourceClient(transport: Transport, subscriptionId: string) {
-  const path = `${eventSubscription.path}/${encodeURIComponent(subscriptionId)}/sources`;
-  const at = (type: string) => `${path}/${encodeURIComponent(type)}`;
+  const path = `${eventSubscription.path}/${segment(subscriptionId)}/sources`;
+  const at = (type: string) => `${path}/${segment(type)}`;
   return {
     async create(type: string, options: CreateOptions = {}) {
       return read(eventSource, await transport.send({ method: 'POST', path, body: { type }, ...options }));

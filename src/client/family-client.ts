@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Create, Resource, Update, View } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
-import { ApiError } from './errors.ts';
+import { segment } from './path-segment.ts';
 import type { ApiResponse, Transport } from './transport.ts';
 
 export interface Page<T> {
@@ -24,21 +24,11 @@ export interface FamilyClient<R extends Resource> {
   list(options?: CallOptions): AsyncGenerator<View<R>, void, undefined>;
 }
 
-const NO_SUCH_ID = {
-  error_code: 'NOT_FOUND',
-  status_code: 404,
-  msg: 'no resource has such an id',
-  details: {},
-} as const;
 const unknowns = z.array(z.unknown());
 const nextPage = z.string().nullable();
 
 export function familyClient<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
-  const at = (id: string) => {
-    // In a URL they lead to another path, whose resource nobody has named.
-    if (['', '.', '..'].includes(id)) throw new ApiError(NO_SUCH_ID);
-    return `${resource.path}/${encodeURIComponent(id)}`;
-  };
+  const at = (id: string) => `${resource.path}/${segment(id)}`;
   // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
   const view = (answer: ApiResponse) => read(resource.view, answer) as View<R>;
   const envelope = z.object({

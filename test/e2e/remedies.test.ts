@@ -124,6 +124,21 @@ const problems: Problem[] = [
       'remove it': (name) => setAdopt(POLICIES, name, null),
     },
   },
+  ...['..', 'cr_01k9zq3v5hf8svx2r4c6y7n0wd'].map((id) => ({
+    what: `${id} instead of the id of a policy in the annotation adopt`,
+    type: POLICIES,
+    async arrange(name: string) {
+      await stack.apply(policy(name, {}, { [ADOPT]: id }));
+      return undefined;
+    },
+    says: () =>
+      `${id}, named by the annotation ${ADOPT}, is not an id for the kind IPPolicy (ipp_…): correct the annotation, or remove it to have a new one created`,
+    remedies: {
+      'correct the annotation': async (name: string) =>
+        setAdopt(POLICIES, name, (await client.ipPolicies.create({})).id),
+      'remove it': (name: string) => setAdopt(POLICIES, name, null),
+    },
+  })),
   {
     what: 'nothing to observe',
     type: POLICIES,

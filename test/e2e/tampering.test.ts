@@ -39,8 +39,8 @@ async function rotated(name: string, id: string) {
 /** As if everything that waits for a time were overdue. */
 async function overdue(name: string) {
   const { object } = await stack.see(CREDENTIALS, name);
-  const { id, generation } = JSON.parse(object.metadata.annotations?.[`${OURS}/retiring`] ?? '[]')[0];
-  return { retiring: JSON.stringify([{ id, generation, after: '2026-01-01T00:00:00.000Z' }]) };
+  const entries: object[] = JSON.parse(object.metadata.annotations?.[`${OURS}/retiring`] ?? '[]');
+  return { retiring: JSON.stringify(entries.map((entry) => ({ ...entry, after: '2026-01-01T00:00:00.000Z' }))) };
 }
 
 describe('an external-id that is edited to that of a sibling', () => {
@@ -87,11 +87,151 @@ describe('an external-id that is edited to that of a sibling', () => {
   });
 });
 
+/** Two objects, the second of which is younger: ages count in whole seconds. */
+async function madeInTurn(older: string, younger: string) {
+  const first = await made(older);
+  const { metadata } = (await stack.see(CREDENTIALS, older)).object;
+  await eventually(() => expect(Date.now()).toBeGreaterThan(Date.parse(metadata.creationTimestamp) + 1_000));
+  return [first, await made(younger)] as const;
+}
+
+describe('what is claimed by an older object that', () => {
+  const claims: [string, (name: string, id: string) => Promise<unknown>][] = [
+    ['had its id edited', (name, id) => annotate(name, { 'external-id': id })],
+    [
+      'lost its status, too',
+      async (name, id) => {
+        await annotate(name, { 'external-id': id });
+        await stack.kube.patch(CREDENTIALS, name, { status: { id: null } }, stack.namespace, 'status');
+      },
+    ],
+    [
+      'had its status edited, too',
+      async (name, id) => {
+        await annotate(name, { 'external-id': id });
+        await stack.kube.patch(CREDENTIALS, name, { status: { id } }, stack.namespace, 'status');
+      },
+    ],
+  ];
+
+  test.each(claims)('is paused and %s stays with the one that it was created for', async (what, claim) => {
+    const suffix = what.replaceAll(/\W+/g, '-');
+    const [older, younger] = [`older-${suffix}`, `younger-${suffix}`];
+    const [own, sibling] = await madeInTurn(older, younger);
+    await annotate(older, { paused: 'true' });
+    await stack.reason(CREDENTIALS, older, 'Synced', 'Paused');
+    await claim(older, sibling.id);
+    await stack.reconciled(CREDENTIALS, younger);
+    await stack.ready(CREDENTIALS, younger);
+    await stack.remove(CREDENTIALS, younger);
+    expect(await idsOf(younger)).toEqual([]);
+    await annotate(older, { paused: null, 'reconcile-requested-at': 'now' });
+    await eventually(async () => {
+      const { status } = await stack.ready(CREDENTIALS, older);
+      expect(await idsOf(older)).toEqual([status.id]);
+    });
+    await stack.remove(CREDENTIALS, older);
+    expect(await idsOf(older)).toEqual([]);
+    expect(await stack.accepts(own.token)).toBe(false);
+  });
+
+  test('is to adopt it stays with the one that manages it, until that gives it up', async () => {
+    const gone = await stack.client.credentials.create({});
+    await stack.client.credentials.delete(gone.id);
+    await stack.apply(credential('adopting', {}, { [`${OURS}/adopt`]: gone.id }));
+    const { object } = await stack.reason(CREDENTIALS, 'adopting', 'Ready', 'ExternalNotFound');
+    const age = Date.parse(object.metadata.creationTimestamp);
+    await eventually(() => expect(Date.now()).toBeGreaterThan(age + 1_000));
+    const managed = await made('managed', { deletionPolicy: 'Retain' });
+    await annotate('adopting', { adopt: managed.id });
+    const { ready } = await stack.reason(CREDENTIALS, 'adopting', 'Ready', 'ManagementConflict');
+    expect(ready?.message).toContain(`${managed.id} is already managed by the TunnelCredential`);
+    await stack.reconciled(CREDENTIALS, 'managed');
+    await stack.ready(CREDENTIALS, 'managed');
+    await stack.remove(CREDENTIALS, 'managed');
+    await eventually(async () => expect((await stack.see(CREDENTIALS, 'adopting')).status.id).toBe(managed.id));
+  });
+});
+
+describe('an id that is added to what is to be retired', () => {
+  const listed = (id: string, generation: number) => ({
+    retiring: JSON.stringify([{ id, generation, after: '2026-01-01T00:00:00.000Z' }]),
+  });
+  const wipeStatus = (name: string) =>
+    stack.kube.patch(CREDENTIALS, name, { status: { id: null } }, stack.namespace, 'status');
+
+  test.each([
+    ['of a sibling', 1, false],
+    ['of a sibling, as if adopted', 0, false],
+    ['of a sibling, with the status lost', 1, true],
+  ])('%s is not deleted, nor when the object is deleted', async (what, generation, isLost) => {
+    const suffix = what.replaceAll(/\W+/g, '-');
+    const [name, other] = [`own-${suffix}`, `sibling-${suffix}`];
+    const own = await made(name);
+    const sibling = await made(other);
+    await stack.restart(async () => {
+      await annotate(name, listed(sibling.id, generation));
+      if (isLost) await wipeStatus(name);
+    });
+    await eventually(async () => {
+      const { object } = await stack.ready(CREDENTIALS, name);
+      expect(object.metadata.annotations).not.toHaveProperty(`${OURS}/retiring`);
+      const message = `${sibling.id} is not this object's resource; it is not deleted`;
+      expect(await stack.events(name)).toContainEqual({ type: 'Warning', reason: 'IdentityRestored', message });
+    });
+    await stack.restart(async () => {
+      await annotate(name, listed(sibling.id, generation));
+      await stack.run('delete', 'tcred', name, '--wait=false');
+    });
+    await eventually(async () => expect(await stack.find(CREDENTIALS, name)).toBeUndefined());
+    expect(await stack.accepts(sibling.token)).toBe(true);
+    expect(await stack.accepts(own.token)).toBe(false);
+  });
+
+  test('of something that no object manages is not deleted', async () => {
+    await made('tidy');
+    const { id } = await stack.client.credentials.create({});
+    await annotate('tidy', listed(id, 0));
+    await eventually(async () => {
+      const { metadata } = (await stack.see(CREDENTIALS, 'tidy')).object;
+      expect(metadata.annotations).not.toHaveProperty(`${OURS}/retiring`);
+    });
+    await stack.remove(CREDENTIALS, 'tidy');
+    expect(await stack.client.credentials.get(id)).toMatchObject({ id });
+  });
+});
+
+/** As restored from a backup after its namespace was lost: under another UID, without its status. */
+async function restored(name: string) {
+  const { metadata } = (await stack.see(CREDENTIALS, name)).object;
+  const { spec } = (await stack.see(CREDENTIALS, name)).object;
+  await stack.kube.patch(CREDENTIALS, name, { metadata: { finalizers: null } }, stack.namespace);
+  await stack.run('delete', 'tcred', name, '--cascade=orphan');
+  const { annotations = {}, finalizers = [] } = metadata;
+  await stack.apply({ ...credential(name, spec as object), metadata: { name, annotations, finalizers } });
+}
+
+test('what is restored from a backup under another UID still retires what it had superseded', async () => {
+  const first = await made('restored', { rotation: { overlap: '1h' } });
+  const second = await rotated('restored', first.id);
+  await stack.restart(() => restored('restored'));
+  expect((await stack.ready(CREDENTIALS, 'restored')).status).toMatchObject({ id: second.id });
+  for (const { token } of [first, second]) expect(await stack.accepts(token)).toBe(true);
+  const third = await rotated('restored', second.id);
+  await annotate('restored', await overdue('restored'));
+  await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
+  expect(await stack.accepts(third.token)).toBe(true);
+  await stack.remove(CREDENTIALS, 'restored');
+  expect(await idsOf('restored')).toEqual([]);
+});
+
 describe('an object keeps exactly one credential when somebody', () => {
   test.each([
     ['sets the generation forward', { 'create-generation': '99' }],
     ['sets the generation back', { 'create-generation': '1' }],
     ['removes the generation', { 'create-generation': null }],
+    ['sets the generation beyond all that there are', { 'create-generation': '999999999' }],
+    ['sets the generation beyond what can be counted', { 'create-generation': '1000000000000' }],
     ['removes the key', { 'create-key': null }],
     ['removes the id', { 'external-id': null }],
     ['removes all but the id', { 'create-generation': null, 'create-key': null, retiring: null }],
@@ -114,6 +254,38 @@ describe('an object keeps exactly one credential when somebody', () => {
     await stack.remove(CREDENTIALS, name);
     expect(await idsOf(name)).toEqual([]);
   });
+});
+
+describe('a rotation comes to its end although somebody edits', () => {
+  test.each([
+    ['the generation', { 'create-generation': '999999999' }],
+    ['the generation to more than can be counted', { 'create-generation': '1000000000' }],
+    ['the key to what no header can carry', { 'create-key': 'schlüssel' }],
+    ['the key to what is too long', { 'create-key': 'k'.repeat(300) }],
+  ])('%s while it is under way', async (what, annotations) => {
+    const name = `cut-${what.replaceAll(' ', '-')}`;
+    const first = await made(name, { rotation: { overlap: '0s' } });
+    await stack.restart(async () => {
+      const retiring = JSON.stringify([{ id: first.id, generation: 1, after: '2026-01-01T00:00:00.000Z' }]);
+      await annotate(name, { 'external-id': null, retiring, ...annotations });
+    });
+    await eventually(async () => {
+      const { status } = await stack.ready(CREDENTIALS, name);
+      expect(status.id).not.toBe(first.id);
+      expect(await idsOf(name)).toEqual([status.id]);
+      expect(await stack.accepts(await tokenOf(name))).toBe(true);
+    });
+    const reasons = (await stack.events(name)).map(({ reason }) => reason);
+    expect(reasons).not.toContain('Rejected');
+  });
+});
+
+test('a manifest with the last generation of all leaves generations to rotate with', async () => {
+  await stack.apply(credential('last', { description: 'last' }, { [`${OURS}/create-generation`]: '999999999' }));
+  const { status } = await stack.ready(CREDENTIALS, 'last');
+  const { id, token } = await rotated('last', String(status.id));
+  expect(await stack.accepts(token)).toBe(true);
+  expect(await idsOf('last')).toContain(id);
 });
 
 describe('a superseded token is revoked', () => {
@@ -174,12 +346,17 @@ test('a superseded resource that is still in use is deleted when it no longer is
   const BOTS = { group: GROUP, version: VERSION, plural: 'botusers' };
   const { client } = stack;
   await stack.apply(manifest({ name: 'BotUser' }, 'replaced', { name: 'a bot' }));
-  await stack.ready(BOTS, 'replaced');
-  const old = await client.botUsers.create({ name: 'the bot before' });
+  const old = { id: String((await stack.ready(BOTS, 'replaced')).status.id) };
   const owned = await client.credentials.create({ owner_id: old.id });
-  const retiring = JSON.stringify([{ id: old.id, generation: 0, after: '2026-01-01T00:00:00.000Z' }]);
-  await stack.annotate(BOTS, 'replaced', { [`${OURS}/retiring`]: retiring });
-  await stack.reconciled(BOTS, 'replaced');
+  // As the operator leaves it that was told by a replica that it is gone.
+  const retiring = JSON.stringify([{ id: old.id, generation: 1, after: '2026-01-01T00:00:00.000Z' }]);
+  const next = { 'external-id': null, 'create-generation': '2', 'create-key': 'next', retiring };
+  await stack.annotate(
+    BOTS,
+    'replaced',
+    Object.fromEntries(Object.entries(next).map(([key, value]) => [`${OURS}/${key}`, value])),
+  );
+  await eventually(async () => expect((await stack.ready(BOTS, 'replaced')).status.id).not.toBe(old.id));
   await stack.apply(manifest({ name: 'BotUser' }, 'replaced', { name: 'another name' }));
   expect((await stack.ready(BOTS, 'replaced')).status.retiring).toMatchObject([{ id: old.id }]);
   await client.credentials.delete(owned.id);

@@ -23,7 +23,7 @@ export const REASON = {
   kubernetesError: 'KubernetesError',
   /** An unexpected error; the log has the details. */
   internalError: 'InternalError',
-  /** An older object claims the same remote resource. */
+  /** Another object goes before this one in claiming the same remote resource. */
   managementConflict: 'ManagementConflict',
   /** The resource named by `adopt` does not exist. */
   externalNotFound: 'ExternalNotFound',

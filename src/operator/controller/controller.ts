@@ -67,10 +67,14 @@ export class Controller {
       observer: queueObserver(metrics, kind.name),
     });
     const claims = new Claims(kind, store);
-    const reconciler = new ManagedReconciler(
-      { kind, kube, cache: this.cache, eventRecorder, metrics: options.metrics.managed },
+    const reconciler = new ManagedReconciler({
+      kind,
       claims,
-    );
+      kube,
+      cache: this.cache,
+      eventRecorder,
+      metrics: options.metrics.managed,
+    });
     this.#workers = new Workers({
       name: kind.name,
       concurrency,

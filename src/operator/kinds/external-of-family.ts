@@ -4,11 +4,12 @@ import { z } from 'zod';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
 import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
+import { idOf } from '../../resources/definition/id.ts';
 import { isShown } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
 import type { CreateScope, External, Remote } from '../managed/external.ts';
 import { DigestedText } from '../managed/inputs/digest.ts';
-import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
+import { type Family, type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 import { inSnakeCase } from './spelling.ts';
 
 type Body = Record<string, unknown>;
@@ -22,6 +23,7 @@ export interface FamilyCalls<R extends Remote> {
   list(options?: CallOptions): AsyncIterable<R>;
   /** The id that the other calls take, where it is not the resource's own. */
   idOf?(resource: { id: string; uri: string }): string;
+  isId?(id: string): boolean;
 }
 
 /** Whether the values of one field mean the same; the observed one as the API shows it. */
@@ -35,6 +37,7 @@ export interface ExternalOptions {
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
+  { prefix }: Pick<Family, 'prefix'>,
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope'>,
@@ -48,7 +51,10 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   // Only at the revision that was compared: an update that arrives late must not undo a newer one.
   const update = async (remote: R, spec: Spec) =>
     tagged(await calls.update(remote.id, bodyOf(updatable, spec), { ifMatch: remote.etag }));
+  const ids = idOf(prefix);
   return {
+    idPrefix: `${prefix}_`,
+    isId: calls.isId ?? ((id) => ids.safeParse(id).success),
     observe: (id) => ifExists(calls.get(id).then(tagged)),
     async create(spec, idempotency) {
       const created = tagged(await calls.create(bodyOf(atCreate, spec), idempotency));

@@ -8,7 +8,7 @@ import { refTo, sourceOf } from '../managed/inputs/schemas.ts';
 import { type Leaf, requestShape, withCamelCase } from './spelling.ts';
 
 /** The part of a family that a kind needs. */
-export type Family = Pick<Resource, 'name' | 'description' | 'access' | 'fields' | 'parent' | 'samples'> &
+export type Family = Pick<Resource, 'name' | 'prefix' | 'description' | 'access' | 'fields' | 'parent' | 'samples'> &
   Partial<Pick<Resource, 'deletableWhileReferenced'>>;
 
 export interface FamilyField {

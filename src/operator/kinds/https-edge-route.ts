@@ -6,7 +6,7 @@ import { plainKind } from './plain-kind.ts';
 export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   kind: 'HTTPSEdgeRoute',
   shortNames: ['hroute'],
-  calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, 'edge_id'),
+  calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, httpsEdgeRoute),
   replaced: ['edge_id'],
   columns: ['match'],
 });

@@ -5,15 +5,18 @@
 import { z } from 'zod';
 import type { CallOptions } from '../../client/call-options.ts';
 import { etagOf, isReplay, remember } from '../../client/entity-tags.ts';
+import { idOf } from '../../resources/definition/id.ts';
+import type { Parent } from '../../resources/definition/resource.ts';
 import type { Remote } from '../managed/external.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 
-/** @param parameter the member of a spec's request that has the id of the parent */
 export function nestedCalls<R extends Remote>(
   parents: { list(options?: CallOptions): AsyncIterable<{ id: string }> },
   within: (parentId: string) => FamilyCalls<R>,
-  parameter: string,
+  { parent: whole, prefix }: { prefix: string; parent: Parent },
 ): FamilyCalls<R> {
+  const { parameter } = whole;
+  const own = idOf(prefix);
   const at = (id: string) => {
     const { parent, own } = partsOfId(id);
     return { calls: within(parent), parent, own };
@@ -21,6 +24,10 @@ export function nestedCalls<R extends Remote>(
   const named = (parent: string, answered: R): R =>
     remember({ ...answered, id: `${parent}/${answered.id}` }, { etag: etagOf(answered), replayed: isReplay(answered) });
   return {
+    isId(id) {
+      const parts = partsOfId(id);
+      return whole.of.id.safeParse(parts.parent).success && own.safeParse(parts.own).success;
+    },
     // Its address says where it is.
     idOf: ({ id, uri }) => `${uri.split('/').at(-3) ?? ''}/${id}`,
     async create({ [parameter]: given, ...body }, options) {

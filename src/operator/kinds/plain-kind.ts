@@ -107,7 +107,10 @@ export function plainKind<
     printerColumns: all.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)),
     external: (client) => {
       const { same = {}, expand } = options;
-      const direct = externalOfFamily<SpecOf<Own>, V>(fields, options.calls(client), client, { replaced, same });
+      const direct = externalOfFamily<SpecOf<Own>, V>(family, fields, options.calls(client), client, {
+        replaced,
+        same,
+      });
       const plain = expand ? expanded(direct, expand) : direct;
       // Without `external`, R is V.
       return options.external?.(plain, client) ?? (plain as unknown as External<SpecOf<Own>, R>);

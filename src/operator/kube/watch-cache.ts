@@ -198,10 +198,15 @@ export class WatchCache {
   /** Logs it once, however often it is retried. */
   #note(obstacle: Obstacle, err: unknown): void {
     const isExpected = obstacle.kind === 'missing' && this.#options.isOptional;
-    const level = isExpected || this.#obstacle?.message === obstacle.message ? 'debug' : 'error';
+    const isKnown = isExpected || this.#obstacle?.message === obstacle.message;
     this.#obstacle = obstacle;
     this.#tried.resolve();
-    this.#options.log[level]({ err, resource: this.#options.type.plural }, obstacle.message);
+    const { log, type } = this.#options;
+    const resource = type.plural;
+    if (isKnown) log.debug({ err, resource }, obstacle.message);
+    // The answer, a 404 in plain text, would only mislead.
+    else if (obstacle.kind === 'missing') log.warn({ resource }, obstacle.message);
+    else log.error({ err, resource }, obstacle.message);
   }
 
   #heard(): void {

@@ -9,17 +9,19 @@ import type { ManagedObject } from './managed-object.ts';
 import { rotationHandled } from './rotation.ts';
 import type { ManagedSpec } from './spec.ts';
 
+const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new one created';
+
 /** @throws Blocked when the resource does not exist, or differs from the spec in an immutable field */
 export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   const id = idToAdopt(managed.object);
   if (id === undefined) return;
+  mustBeId(managed, id);
   const { external } = managed.kind;
   const remote = await external.observe(id);
   if (!remote) {
     // Perhaps it was adopted once, and the object creates the resource that replaces it.
     if (isBegun(readIdentity(managed.object))) return;
-    const remedy = 'correct the annotation, or remove it to have a new one created';
-    const message = `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist: ${remedy}`;
+    const message = `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist: ${CORRECT_OR_REMOVE}`;
     throw new Blocked(REASON.externalNotFound, message);
   }
   // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
@@ -29,6 +31,16 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   const scope = await external.closeScope(managed.object.metadata.uid);
   await managed.persist(adoptedIdentity(id, scope, new Date()), rotationHandled(managed.object));
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
+}
+
+/** @throws Blocked when no resource of the kind can have the id that the annotation names */
+export function mustBeId({ kind }: ManagedObject, id: string): void {
+  if (kind.external.isId(id)) return;
+  const what = `is not an id for the kind ${kind.name} (${kind.external.idPrefix}…)`;
+  throw new Blocked(
+    REASON.externalNotFound,
+    `${id}, named by the annotation ${ANNOTATION.adopt}, ${what}: ${CORRECT_OR_REMOVE}`,
+  );
 }
 
 /** The id that the object is to adopt; undefined without one, and once the object has a resource. */

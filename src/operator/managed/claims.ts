@@ -1,41 +1,40 @@
 /**
- * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in
- * `adopt`. The oldest wins, and the others are blocked until it gives up its claim.
+ * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in an
+ * annotation. The one that manages it goes before those that only name it, and the older before the younger; the others
+ * are blocked until it gives up its claim. What was created for an object itself is its own, whoever else claims it.
  */
-import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { Blocked } from './external.ts';
-import { claimOf } from './identity.ts';
-import type { ManagedSpec } from './spec.ts';
+import { claimOf, readIdentity } from './identity.ts';
+import { type ManagedSpec, shownIdentity } from './spec.ts';
+
+export interface Claim {
+  id: string;
+  /** Whether a reconcile has confirmed it. Otherwise it is only what the annotations say, which anybody may have edited. */
+  isConfirmed: boolean;
+}
 
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
-  readonly #kind: Pick<ConnectedKind, 'name' | 'specIfValid'>;
+  readonly #kind: Pick<ConnectedKind, 'specIfValid'>;
   readonly #store: ObjectStore;
   readonly #claimants = new Map<string, Set<string>>();
 
-  constructor(kind: Pick<ConnectedKind, 'name' | 'specIfValid'>, store: ObjectStore) {
+  constructor(kind: Pick<ConnectedKind, 'specIfValid'>, store: ObjectStore) {
     this.#kind = kind;
     this.#store = store;
   }
 
-  /** The object with an older claim to the id that `object` claims. */
+  /** The object that goes before `object` in claiming the same id. */
   rivalOf(object: KubeObject): KubeObject | undefined {
-    const id = claimOf(object);
-    if (id === undefined) return undefined;
-    const claimants = this.claimantsOf(id).flatMap((key) => this.#store.get(key) ?? []);
-    return findRival(object, claimants, (other) => this.#kind.specIfValid(other));
+    const id = claimIn(object)?.id;
+    return id === undefined ? undefined : this.#managingClaimants(id).find((other) => goesBefore(other, object));
   }
 
-  /** @throws Blocked when an older object claims the same id */
-  mustHaveNoRival(object: KubeObject): void {
-    const rival = this.rivalOf(object);
-    if (!rival) return;
-    const { namespace, name } = rival.metadata;
-    const message = `${claimOf(object)} is already managed by the older ${this.#kind.name} ${namespace}/${name}`;
-    throw new Blocked(REASON.managementConflict, message);
+  /** Whether an object other than this one claims the id. */
+  isClaimedByAnother(id: string, { metadata }: KubeObject): boolean {
+    return this.#managingClaimants(id).some((other) => other.metadata.uid !== metadata.uid);
   }
 
   /** Keys of the objects that claim the id. */
@@ -56,33 +55,45 @@ export class Claims implements ChangeHandler {
       this.#claimants.set(after, keys.add(change.key));
     }
   }
-}
 
-/** What the object claimed before the change and claims after it. */
-export function claimChange(change: ObjectChange): { before: string | undefined; after: string | undefined } {
-  switch (change.type) {
-    case 'added':
-      return { before: undefined, after: claimOf(change.object) };
-    case 'updated':
-      return { before: claimOf(change.previous), after: claimOf(change.object) };
-    case 'deleted':
-      return { before: claimOf(change.object), after: undefined };
+  #managingClaimants(id: string): KubeObject[] {
+    const claimants = this.claimantsOf(id).flatMap((key) => this.#store.get(key) ?? []);
+    return claimants.filter((other) => isManaging(this.#kind.specIfValid(other)));
   }
 }
 
-/**
- * The claimant that takes precedence over `object`. Objects that only observe are nobody's rival: there may be any
- * number.
- */
-export function findRival(
-  object: KubeObject,
-  claimants: readonly KubeObject[],
-  specIfValid: (object: KubeObject) => Pick<ManagedSpec, 'managementPolicy'> | undefined,
-): KubeObject | undefined {
-  return claimants.find((other) => isOlder(other, object) && specIfValid(other)?.managementPolicy !== 'Observe');
+/** The claim of the object: what its status shows, unless that is superseded; else what its annotations name. */
+export function claimIn(object: KubeObject): Claim | undefined {
+  const shown = shownIdentity(object)?.externalId;
+  const isSuperseded = readIdentity(object).retiring.some(({ id }) => id === shown);
+  if (shown !== undefined && !isSuperseded) return { id: shown, isConfirmed: true };
+  const named = claimOf(object);
+  return named === undefined ? undefined : { id: named, isConfirmed: false };
 }
 
-/** The order of claimants of one id: the older object wins, and between equally old ones the smaller UID. */
+/** The ids that the object claimed before the change and claims after it. */
+export function claimChange(change: ObjectChange): { before: string | undefined; after: string | undefined } {
+  switch (change.type) {
+    case 'added':
+      return { before: undefined, after: claimIn(change.object)?.id };
+    case 'updated':
+      return { before: claimIn(change.previous)?.id, after: claimIn(change.object)?.id };
+    case 'deleted':
+      return { before: claimIn(change.object)?.id, after: undefined };
+  }
+}
+
+/** Objects that only observe are nobody's rival: there may be any number. One whose spec is invalid may manage. */
+const isManaging = (spec: Pick<ManagedSpec, 'managementPolicy'> | undefined) => spec?.managementPolicy !== 'Observe';
+
+/** The order of the claimants of one id. */
+export function goesBefore(a: KubeObject, b: KubeObject): boolean {
+  if (a.metadata.uid === b.metadata.uid) return false;
+  const [claimA, claimB] = [claimIn(a), claimIn(b)];
+  return claimA?.isConfirmed === claimB?.isConfirmed ? isOlder(a, b) : (claimA?.isConfirmed ?? false);
+}
+
+/** Between equally old ones, the one with the smaller UID counts as older. */
 export function isOlder(a: KubeObject, b: KubeObject): boolean {
   const [ageA, ageB] = [Date.parse(a.metadata.creationTimestamp), Date.parse(b.metadata.creationTimestamp)];
   return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA < ageB;

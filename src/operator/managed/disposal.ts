@@ -4,6 +4,7 @@ import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';
 import { dueForRetirement, type Identity, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { isCreatedIn } from './rivals.ts';
 import { earliest } from './schedule.ts';
 import { isUnfinished } from './spec.ts';
 
@@ -18,16 +19,24 @@ export async function retireSuperseded(managed: ManagedObject, now: Date): Promi
   const identity = readIdentity(managed.object);
   if (identity.externalId === undefined) return undefined;
   const { due, later } = dueForRetirement(identity, now);
+  const claimed = await claimedByAnother(managed, due);
   const inUse: Retiring[] = [];
-  for (const entry of due) if (await refusalOf(managed.kind.external.delete(entry.id))) inUse.push(entry);
-  const deleted = due.filter((entry) => !inUse.includes(entry)).map(({ id }) => id);
-  if (deleted.length > 0) {
-    await managed.persist({ ...identity, retiring: [...inUse, ...later] });
-    const reason = managed.kind.delivery ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
-    managed.recordEvent('Normal', reason, `Deleted ${deleted.join(', ')}`);
-  }
+  for (const entry of due.filter((each) => !claimed.includes(each)))
+    if (await refusalOf(managed.kind.external.delete(entry.id))) inUse.push(entry);
+  const deleted = due.filter((entry) => !inUse.includes(entry) && !claimed.includes(entry)).map(({ id }) => id);
+  if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...inUse, ...later] });
+  const reason = managed.kind.delivery ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
+  if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${deleted.join(', ')}`);
   const retry = inUse.length > 0 ? new Date(now.getTime() + IN_USE_RETRY_MS) : undefined;
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
+}
+
+/** What was not created for the object, and is another object's by now: it is left to that. */
+async function claimedByAnother({ object, kind, claims }: ManagedObject, entries: readonly Retiring[]) {
+  const claimed = entries.filter(({ id }) => claims.isClaimedByAnother(id, object));
+  if (claimed.length === 0) return claimed;
+  const scope = await kind.external.scope(object.metadata.uid);
+  return claimed.filter(({ id }) => !isCreatedIn(scope, id));
 }
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */

@@ -20,6 +20,10 @@ export interface CreateScope {
 }
 
 export interface External<Spec, R extends Remote> {
+  /** What the ids of its resources start with, as in `cr_`. */
+  readonly idPrefix: string;
+  /** Whether it has the form of such an id. */
+  isId(id: string): boolean;
   /** The observed resource, or undefined if it does not exist. */
   observe(id: string): Promise<R | undefined>;
   /** Creates it; repeated with the same key, it returns what the first call created. */

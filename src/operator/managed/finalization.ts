@@ -2,25 +2,25 @@
 
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { Claims } from './claims.ts';
+import { claimIn } from './claims.ts';
 import { deleteRemote, leaveRemote, retainRemote } from './disposal.ts';
 import { Blocked } from './external.ts';
-import { claimOf } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
+import { rivalOf } from './rivals.ts';
 import { hasFinalizer, readPolicies } from './spec.ts';
 
 /** @throws Blocked while something refers to the resource */
-export async function finalize(managed: ManagedObject, claims: Claims): Promise<Outcome> {
+export async function finalize(managed: ManagedObject): Promise<Outcome> {
   const { object } = managed;
   if (!hasFinalizer(object)) return managed.outcome();
   mustBeUnreferenced(managed);
-  const hasRival = claims.rivalOf(object) !== undefined;
+  const hasRival = (await rivalOf(managed)) !== undefined;
   // Its spec is read before anything is done.
   const fates = { ofClaim: fateOfRemote(object, hasRival), ofOwn: fateOfRemote(object, false) };
   // First of all, so that a create still in flight cannot leave an orphan.
   const identity = await closeCreates(managed);
-  switch (identity.externalId === claimOf(object) ? fates.ofClaim : fates.ofOwn) {
+  switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
     case 'delete':
       await deleteRemote(managed, identity);
       break;

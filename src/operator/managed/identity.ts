@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { CreateOptions } from '../../client/call-options.ts';
+import { idempotencySequence } from '../../resources/definition/idempotency.ts';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 
@@ -32,14 +33,24 @@ export interface Identity {
   retiring: readonly Retiring[];
 }
 
+/** Of what travels in a header. One that was edited to anything else is lost, as if it had been removed. */
+const createKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+
+/** No object gets half as far as the API can count. A greater generation was edited, and would leave too few after it. */
+const isGeneration = (generation: number) => idempotencySequence.safeParse(String(2 * generation)).success;
+
 export function readIdentity(object: KubeObject): Identity {
   const generation = Number(annotation(object, ANNOTATION.createGeneration) ?? 0);
   return {
     externalId: annotation(object, ANNOTATION.externalId) || undefined,
-    generation: Number.isSafeInteger(generation) && generation > 0 ? generation : 0,
-    createKey: annotation(object, ANNOTATION.createKey) || undefined,
+    generation: isGeneration(generation) ? generation : 0,
+    createKey: createKey.safeParse(annotation(object, ANNOTATION.createKey)).data,
     retiring: readRetiring(annotation(object, ANNOTATION.retiring)),
   };
+}
+
+export function knows({ externalId, retiring }: Identity, id: string): boolean {
+  return externalId === id || retiring.some((entry) => entry.id === id);
 }
 
 /** Whether a resource was created or adopted for the object, or its creation was begun. */
@@ -81,9 +92,11 @@ export function nextGeneration(identity: Identity, retire?: { id: string; after:
     ? [{ id: retire.id, generation: identity.generation, after: retire.after.toISOString() }]
     : [];
   const others = identity.retiring.filter((entry) => entry.id !== retire?.id);
+  const next = identity.generation + 1;
   return {
     externalId: undefined,
-    generation: identity.generation + 1,
+    // One that was edited may have none after it. The API then refuses the first, and says which is the next.
+    generation: isGeneration(next) ? next : 1,
     createKey: randomUUID(),
     retiring: [...others, ...replaced],
   };

@@ -6,6 +6,7 @@ import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
+import type { Claims } from './claims.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
@@ -16,6 +17,7 @@ import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
   kind: ConnectedKind;
+  claims: Claims;
   kube: KubeApi;
   /** Stores the response to each write, so that it is never older than our own writes. */
   cache: WatchCache;
@@ -34,6 +36,7 @@ export interface Outcome {
 export class ManagedObject {
   object: KubeObject;
   readonly kind: ConnectedKind;
+  readonly claims: Claims;
   readonly metrics: ManagedMetrics;
   /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
   inputs: { sources: UsedSource[] } | undefined;
@@ -44,6 +47,7 @@ export class ManagedObject {
   constructor(object: KubeObject, access: ObjectAccess) {
     this.object = object;
     this.kind = access.kind;
+    this.claims = access.claims;
     this.metrics = access.metrics;
     this.#access = access;
   }

@@ -1,6 +1,7 @@
 /** `managementPolicy: Observe`: the resource is read and shown, but never written; what it superseded is still retired. */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
+import { mustBeId } from './adoption.ts';
 import { Blocked } from './external.ts';
 import { observedReady, observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
@@ -20,6 +21,7 @@ export async function observeOnly(
     const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
     throw new Blocked(REASON.nothingToObserve, message);
   }
+  mustBeId(managed, id);
   const remote = await external.observe(id);
   if (!remote) {
     const isOwn = readIdentity(managed.object).externalId !== undefined;

@@ -13,7 +13,6 @@
  */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ensureAdopted } from './adoption.ts';
-import type { Claims } from './claims.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
@@ -22,6 +21,7 @@ import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object
 import { observeOnly } from './observation.ts';
 import { ensureIdentity } from './recovery.ts';
 import { findRemote } from './replacement.ts';
+import { mustHaveNoRival } from './rivals.ts';
 import { earliest } from './schedule.ts';
 import { isDeleting, isPaused } from './spec.ts';
 import { type ShownFailure, showFailure, showPaused, writeStatus } from './status.ts';
@@ -29,24 +29,22 @@ import { ensureUpToDate } from './update.ts';
 
 export class ManagedReconciler {
   readonly #access: ObjectAccess;
-  readonly #claims: Claims;
 
-  constructor(access: ObjectAccess, claims: Claims) {
+  constructor(access: ObjectAccess) {
     this.#access = access;
-    this.#claims = claims;
   }
 
   /** @throws Blocked, StaleObject, and what the clients of the two APIs throw */
   async reconcile(object: KubeObject): Promise<Outcome> {
     const managed = new ManagedObject(object, this.#access);
     if (isPaused(object)) return showPaused(managed);
-    if (isDeleting(object)) return finalize(managed, this.#claims);
+    if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
     // Whatever the spec says by now, and however wrong it is.
     const nextRetirement = await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec, nextRetirement);
-    this.#claims.mustHaveNoRival(managed.object);
+    await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
     // If there is none, or it has to be replaced, the identity now says what to create.

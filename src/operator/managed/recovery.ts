@@ -4,19 +4,22 @@
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import type { CreateScope } from './external.ts';
-import { type Identity, nextGeneration, type Retiring, readIdentity } from './identity.ts';
+import { type Identity, knows, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { mayRetire } from './rivals.ts';
 import { rotationRestored } from './rotation.ts';
-import { doubtAbout, shownIdentity } from './spec.ts';
+import { doubtAbout, isReconcileRequested, shownIdentity } from './spec.ts';
 
-/** Restores an identity that was lost or edited. */
+/** Restores an identity that was lost or edited; who asks for a reconcile also has it compared with what the API knows. */
 export async function ensureIdentity(managed: ManagedObject): Promise<void> {
   const { object, kind } = managed;
   const doubt = doubtAbout(object);
-  if (doubt === 'none') return;
-  if (doubt === 'differs') {
+  if (doubt === 'none' && !isReconcileRequested(object)) return;
+  if (doubt !== 'lost') {
     const scope = await kind.external.scope(object.metadata.uid);
-    if (isSound(readIdentity(object), shownIdentity(object), scope)) return;
+    const recorded = readIdentity(object);
+    const isListedRightly = recorded.retiring.every(({ id }) => mayRetire(managed, id, scope));
+    if (isListedRightly && isSound(recorded, shownIdentity(object), scope)) return;
   }
   await recoverIdentity(managed);
 }
@@ -29,17 +32,23 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
   const recovered = await closeCreates(managed);
   const identity = recovered.externalId === undefined ? nextGeneration(recovered) : recovered;
   await managed.persist(identity, rotationRestored(managed.object));
+  for (const { id } of recorded.retiring.filter((entry) => !knows(identity, entry.id))) {
+    const message = `${id} is not this object's resource; it is not deleted`;
+    managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
+  }
   if (recorded.externalId === undefined || recorded.externalId === identity.externalId) return;
   const message = `${recorded.externalId} is not this object's resource; restored ${identity.externalId ?? 'none'}`;
   managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
 }
 
 /** Ends all creates that have begun for the object; what belongs to it then. */
-export async function closeCreates({ object, kind }: ManagedObject): Promise<Identity> {
+export async function closeCreates(managed: ManagedObject): Promise<Identity> {
+  const { object, kind } = managed;
   const scope = await kind.external.closeScope(object.metadata.uid);
   // After that, so that what has since been stored is seen.
   const stored = (await kind.delivery?.stored(object)) ?? [];
-  return recoveredIdentity(readIdentity(object), shownIdentity(object), scope, stored, new Date());
+  const identity = recoveredIdentity(readIdentity(object), shownIdentity(object), scope, stored, new Date());
+  return { ...identity, retiring: identity.retiring.filter(({ id }) => mayRetire(managed, id, scope)) };
 }
 
 /** Whether the recorded identity accounts for everything that was created for the object. */
@@ -97,9 +106,6 @@ function currentOf(
   const known = newestOf(stored) ?? newestOf([recorded.externalId, before?.externalId]);
   return known ?? newestOf(resources.map(({ id }) => id)) ?? before?.externalId ?? recorded.externalId;
 }
-
-const knows = ({ externalId, retiring }: Identity, id: string) =>
-  externalId === id || retiring.some((entry) => entry.id === id);
 
 /** The first entry of each id. */
 function withoutRepeats(entries: readonly Retiring[]): Retiring[] {

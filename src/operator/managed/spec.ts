@@ -83,7 +83,7 @@ export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
   const shown = shownIdentity(object);
   if (!isBegun(recorded)) return shown ? 'lost' : 'none';
   // What is only begun is confirmed by its create.
-  if (!shown) return recorded.externalId === undefined ? 'none' : 'differs';
+  if (!shown) return recorded.externalId === undefined && recorded.retiring.length === 0 ? 'none' : 'differs';
   return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
 }
 
@@ -133,6 +133,10 @@ export function isUnfinished(object: KubeObject): boolean {
   return hasFailed && id === undefined && mayAdopt(object);
 }
 
+export function isReconcileRequested(object: KubeObject): boolean {
+  return readStatus(object).lastHandledReconcileAt !== annotation(object, ANNOTATION.reconcileRequestedAt);
+}
+
 /** Whether the object has been reconciled in its present form, so that a restart need not repeat it. */
 export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
@@ -147,7 +151,7 @@ export function looksSettled(object: KubeObject): boolean {
     status.id !== undefined &&
     status.id === recorded &&
     doubtAbout(object) === 'none' &&
-    status.lastHandledReconcileAt === annotation(object, ANNOTATION.reconcileRequestedAt) &&
+    !isReconcileRequested(object) &&
     annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&
     wasInSync(status, object)
   );

@@ -104,10 +104,14 @@ export class LateOperator {
     this.#cache = new WatchCache(kube, { ...common, type: CREDENTIALS, transform: (object) => named(slim(object)) });
     const claims = new Claims(kind, this.#cache.store);
     this.#cache.addHandler(claims);
-    this.reconciler = new ManagedReconciler(
-      { kind, kube, cache: this.#cache, eventRecorder, metrics: metrics.managed },
+    this.reconciler = new ManagedReconciler({
+      kind,
       claims,
-    );
+      kube,
+      cache: this.#cache,
+      eventRecorder,
+      metrics: metrics.managed,
+    });
   }
 
   objectNamed(name: string): KubeObject | undefined {

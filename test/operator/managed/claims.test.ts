@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Claims, claimChange, findRival, isOlder } from '../../../src/operator/managed/claims.ts';
-import { Blocked } from '../../../src/operator/managed/external.ts';
+import { Claims, claimChange, claimIn, goesBefore, isOlder } from '../../../src/operator/managed/claims.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
 import { object } from '../objects.ts';
 
@@ -56,36 +55,51 @@ test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
   expect(claimChange(change)).toEqual(expected);
 });
 
-test.each<[string, KubeObject[], string | undefined]>([
-  ['nobody, when nobody else claims', [object()], undefined],
-  ['the older', [object(), object({ name: 'old', created: OLD })], 'old'],
-  ['not the younger', [object(), object({ name: 'young', created: YOUNG })], undefined],
-  ['nobody who only observes', [object(), object({ name: 'old', created: OLD, ...observing })], undefined],
+const retiring = (id: string) => JSON.stringify([{ id, generation: 1, after: YOUNG }]);
+const shows = (id: string) => ({ status: { id, createGeneration: 1 } });
+
+test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
+  ['nothing', object(), undefined],
+  ['what it is to adopt', object({}, { adopt: 'x' }), { id: 'x', isConfirmed: false }],
+  ['what its annotations name', object({}, { externalId: 'x', adopt: 'y' }), { id: 'x', isConfirmed: false }],
+  ['what its status confirms', object(shows('x'), { externalId: 'x' }), { id: 'x', isConfirmed: true }],
   [
-    'one whose spec does not parse: it may manage what it claims',
-    [object({ name: 'old', created: OLD, spec: { managementPolicy: 'no' } })],
-    'old',
+    'what its status shows, however it was edited',
+    object(shows('x'), { externalId: 'y' }),
+    { id: 'x', isConfirmed: true },
   ],
+  ['what its status shows after a wipe', object(shows('x')), { id: 'x', isConfirmed: true }],
   [
-    'the older that manages, behind one that observes',
-    [object({ name: 'old', created: OLD, ...observing }), object({ name: 'next', created: OLD })],
-    'next',
+    'what took the place of what its status shows',
+    object(shows('x'), { externalId: 'y', retiring: retiring('x') }),
+    { id: 'y', isConfirmed: false },
   ],
-])('the rival of an object is %s', (_, claimants, expected) => {
-  const specIfValid = (claimant: KubeObject) => {
-    try {
-      return readPolicies(claimant);
-    } catch {
-      return undefined;
-    }
-  };
-  expect(findRival(object(), claimants, specIfValid)?.metadata.name).toBe(expected);
+  ['nothing while that is being created', object(shows('x'), { retiring: retiring('x') }), undefined],
+  ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), { id: 'y', isConfirmed: false }],
+])('an object claims %s', (_, claimant, expected) => {
+  expect(claimIn(claimant)).toEqual(expected);
+});
+
+test.each<[string, KubeObject, KubeObject, boolean]>([
+  ['older', object({ name: 'old', created: OLD }), object(), true],
+  ['younger', object({ name: 'young', created: YOUNG }), object(), false],
+  [
+    'younger, and manages it',
+    object({ name: 'young', created: YOUNG, ...shows('x') }),
+    object({}, { adopt: 'x' }),
+    true,
+  ],
+  ['older, and only names it', object({ name: 'old', created: OLD }, { adopt: 'x' }), object(shows('x')), false],
+  ['older, when both manage it', object({ name: 'old', created: OLD, ...shows('x') }), object(shows('x')), true],
+  ['the same in another version', object({ version: 2, ...shows('x') }), object({}, { adopt: 'x' }), false],
+])('whether an object goes before another that is %s', (_, other, claimant, expected) => {
+  expect(goesBefore(other, claimant)).toBe(expected);
 });
 
 describe('the claims of a kind', () => {
   const setUp = () => {
     const store = new ObjectStore();
-    const claims = new Claims({ name: 'IPPolicy', specIfValid: readPolicies }, store);
+    const claims = new Claims({ specIfValid: readPolicies }, store);
     const tell = (changes: ObjectChange[]) => {
       for (const change of changes) claims.onChange(change);
     };
@@ -114,16 +128,36 @@ describe('the claims of a kind', () => {
     expect([claims.claimantsOf('x'), claims.claimantsOf('y')]).toEqual([[], ['ns/a']]);
   });
 
-  test('block the younger object, naming the older one, until that gives up its claim', () => {
+  test('block the younger object until the older gives up its claim', () => {
     const { claims, put, remove } = setUp();
     const [old, young] = [object({ name: 'old', created: OLD }, { externalId: 'x' }), object({}, { adopt: 'x' })];
     put(old);
     put(young);
     expect(claims.rivalOf(old)).toBeUndefined();
-    expect(() => claims.mustHaveNoRival(young)).toThrow(Blocked);
-    expect(() => claims.mustHaveNoRival(young)).toThrow('x is already managed by the older IPPolicy ns/old');
+    expect(claims.rivalOf(young)).toBe(old);
+    expect([claims.isClaimedByAnother('x', old), claims.isClaimedByAnother('y', old)]).toEqual([true, false]);
     remove(old);
-    expect(() => claims.mustHaveNoRival(young)).not.toThrow();
+    expect(claims.rivalOf(young)).toBeUndefined();
+    expect(claims.isClaimedByAnother('x', young)).toBe(false);
+  });
+
+  test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {
+    const specIfValid = (claimant: KubeObject) => {
+      try {
+        return readPolicies(claimant);
+      } catch {
+        return undefined;
+      }
+    };
+    const store = new ObjectStore();
+    const claims = new Claims({ specIfValid }, store);
+    const put = (next: KubeObject) => {
+      for (const change of store.put(next)) claims.onChange(change);
+    };
+    put(object({ name: 'old', created: OLD, ...observing }, { adopt: 'x' }));
+    expect(claims.rivalOf(object({}, { adopt: 'x' }))).toBeUndefined();
+    put(object({ name: 'next', created: OLD, spec: { managementPolicy: 'no' } }, { adopt: 'x' }));
+    expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
   });
 
   test('ignore objects that claim nothing', () => {
@@ -136,7 +170,7 @@ describe('the claims of a kind', () => {
 
 test('of two older claimants the same one is named, whatever else changes in them', () => {
   const store = new ObjectStore();
-  const claims = new Claims({ name: 'IPPolicy', specIfValid: readPolicies }, store);
+  const claims = new Claims({ specIfValid: readPolicies }, store);
   const put = (next: KubeObject) => {
     for (const change of store.put(next)) claims.onChange(change);
   };

@@ -27,6 +27,10 @@ describe('the identity of an object', () => {
     ['takes an empty id for none', { externalId: '' }, NOTHING],
     ['takes a generation that is none for 0', { createGeneration: 'x' }, NOTHING],
     ['takes a negative generation for 0', { createGeneration: '-1' }, NOTHING],
+    ['takes a generation that nothing gets to for 0', { createGeneration: '999999999' }, NOTHING],
+    ['takes the last that is plausible', { createGeneration: '499999999' }, { ...NOTHING, generation: 499999999 }],
+    ['takes a key that no header can carry for none', { createKey: 'schlüssel' }, NOTHING],
+    ['takes a key that is too long for none', { createKey: 'k'.repeat(201) }, NOTHING],
     ['survives a list that does not parse', { retiring: '[{' }, NOTHING],
     ['survives a list that is none', { retiring: '{}' }, NOTHING],
   ])('%s', (_, annotations, expected) => {
@@ -65,6 +69,12 @@ describe('the next generation', () => {
       { externalId: 'a', generation: 1, retiring: [] },
       { id: 'a', after: AFTER },
       { generation: 2, retiring: [entry('a', 1, AFTER.toISOString())] },
+    ],
+    [
+      'of one that was edited to the last is the first: the API knows which it should be',
+      { externalId: undefined, generation: 499999999, retiring: [] },
+      undefined,
+      { generation: 1, retiring: [] },
     ],
     [
       'of what was adopted retires it under generation 0',

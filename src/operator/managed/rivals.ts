@@ -1,0 +1,47 @@
+/** Whether a resource is the object's own, or another object's that claims it. docs/decisions/0012 has the rules. */
+import { ANNOTATION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
+import { claimIn } from './claims.ts';
+import { Blocked, type CreateScope } from './external.ts';
+import { knows } from './identity.ts';
+import type { ManagedObject } from './managed-object.ts';
+import { readStatus, shownIdentity } from './spec.ts';
+
+/** The object that keeps this one from what it claims. */
+export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<KubeObject | undefined> {
+  const rival = claims.rivalOf(object);
+  if (!rival) return undefined;
+  const scope = await kind.external.scope(object.metadata.uid);
+  return isCreatedIn(scope, claimIn(object)?.id) ? undefined : rival;
+}
+
+/** @throws Blocked when another object keeps this one from what it claims */
+export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
+  const rival = await rivalOf(managed);
+  if (!rival) return;
+  const { namespace, name } = rival.metadata;
+  const id = claimIn(managed.object)?.id;
+  const message = `${id} is already managed by the ${managed.kind.name} ${namespace}/${name}`;
+  throw new Blocked(REASON.managementConflict, message);
+}
+
+/** Whether what is listed as superseded may be deleted for the object. */
+export function mayRetire({ object, kind, claims }: ManagedObject, id: string, scope: CreateScope): boolean {
+  if (isCreatedIn(scope, id)) return true;
+  return kind.external.isId(id) && wasManaged(object, id) && !claims.isClaimedByAnother(id, object);
+}
+
+export function isCreatedIn({ resources }: CreateScope, id: string | undefined): boolean {
+  return resources.some((resource) => resource.id === id);
+}
+
+/**
+ * Whether anything but the list itself says that the object has managed the resource. Without a status, as after a restore,
+ * nothing could: the list is then believed.
+ */
+function wasManaged(object: KubeObject, id: string): boolean {
+  const shown = shownIdentity(object);
+  if (!shown || knows(shown, id)) return true;
+  return [readStatus(object).adopted, annotation(object, ANNOTATION.adopt)].includes(id);
+}

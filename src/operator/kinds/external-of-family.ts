@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
 import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
-import type { CreateScope, External, Remote } from '../managed/external.ts';
+import type { Resource } from '../../resources/definition/resource.ts';
+import { user } from '../../resources/user.ts';
+import type { CreateScope, External, Remote, Sight } from '../managed/external.ts';
 import { type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 
 type Body = Record<string, unknown>;
@@ -20,7 +22,8 @@ export interface FamilyCalls<R extends Remote> {
 export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
-  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope'>,
+  access: Resource['access'],
+  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
 ): External<Spec, R> {
   const updatable = fields.filter(({ field }) => field.onUpdate);
   const immutable = fields.filter(({ field }) => !field.onUpdate);
@@ -32,7 +35,8 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     // Only at the revision that was compared: an update that arrives late must not undo a newer one.
     update: async (remote, spec) =>
       tagged(await calls.update(remote.id, bodyOf(updatable, spec), { ifMatch: remote.etag })),
-    delete: (id) => ifExists(calls.delete(id)),
+    delete: async (id) => (await ifExists(calls.delete(id).then(() => 'deleted' as const))) ?? 'not found',
+    sight: async () => (access === 'owner' ? sightOf(await ifExists(client.whoami())) : 'everything'),
     all: () => calls.list(),
     scope: async (name) => scopeOf(await client.idempotencyScope(name)),
     closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name)),
@@ -48,7 +52,13 @@ function scopeOf(answered: Awaited<ReturnType<Client['idempotencyScope']>>): Cre
   return { resources: answered.resources, nextSequence: answered.next_sequence };
 }
 
-/** The result of the call, or undefined if the resource does not exist; a delete has then succeeded already. */
+/** @param caller undefined if the API is too old to tell: then it must be believed */
+function sightOf(caller: Awaited<ReturnType<Client['whoami']>> | undefined): 'everything' | Sight {
+  if (!caller || caller.admin) return 'everything';
+  return { ownerId: caller.owner.id, mayBeAdmin: caller.owner.type === user.name };
+}
+
+/** The result of the call, or undefined if the API says that there is no such thing. */
 export async function ifExists<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -73,7 +73,7 @@ export function plainKind<
     rules: immutabilityRules(fields),
     printerColumns: all.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)),
     external: (client) => {
-      const plain = externalOfFamily<SpecOf<Own>, V>(fields, options.calls(client), client);
+      const plain = externalOfFamily<SpecOf<Own>, V>(fields, options.calls(client), family.access, client);
       // Without `external`, R is V.
       return options.external?.(plain, client) ?? (plain as unknown as External<SpecOf<Own>, R>);
     },

@@ -20,8 +20,13 @@ export class ConnectedKind {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
-    this.delivery = declared.delivery?.(secrets, this.external.observe);
+    this.delivery = declared.delivery?.(secrets, (id) => this.#mayExist(id));
     this.#declared = declared;
+  }
+
+  /** False only if it does not exist for sure. */
+  async #mayExist(id: string): Promise<boolean> {
+    return (await this.external.observe(id)) !== undefined || (await this.external.sight()) !== 'everything';
   }
 
   /** @throws Blocked naming every invalid field */

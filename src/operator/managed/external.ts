@@ -19,6 +19,13 @@ export interface CreateScope {
   nextSequence: number;
 }
 
+/** Only what belongs to the owner of the API key. */
+export interface Sight {
+  ownerId: string;
+  /** Bots cannot be. */
+  mayBeAdmin: boolean;
+}
+
 export interface External<Spec, R extends Remote> {
   /** The observed resource, or undefined if it does not exist. */
   observe(id: string): Promise<R | undefined>;
@@ -30,8 +37,9 @@ export interface External<Spec, R extends Remote> {
   immutableChanges(spec: Spec, remote: R): string[];
   /** Makes it match the spec. */
   update(remote: R, spec: Spec): Promise<R>;
-  /** Deletes it; succeeds if it does not exist. */
-  delete(id: string): Promise<void>;
+  delete(id: string): Promise<'deleted' | 'not found'>;
+  /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
+  sight(): Promise<'everything' | Sight>;
   /** Every resource of the family, page by page, for drift detection. */
   all(): AsyncIterable<R>;
   scope(name: string): Promise<CreateScope>;
@@ -73,6 +81,11 @@ export class Blocked extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** The answers of the API do not go together: one of its replicas is behind, perhaps. */
+export class Contradiction extends Error {
+  override readonly name = 'Contradiction';
 }
 
 /** The object that was read is stale; retry with the newest version. */

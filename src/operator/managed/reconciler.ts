@@ -43,9 +43,9 @@ export class ManagedReconciler {
     if (isDeleting(object)) return finalize(managed, this.#claims);
     await ensureIdentity(managed);
     // Whatever the spec says by now, and however wrong it is.
-    const nextRetirement = await retireSuperseded(managed, new Date());
+    await retireSuperseded(managed, new Date());
     const spec = managed.kind.readSpec(object);
-    if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec, nextRetirement);
+    if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
     this.#claims.mustHaveNoRival(managed.object);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);

@@ -1,5 +1,6 @@
 /** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
 import { EVENT_REASON } from '../contract/reasons.ts';
+import { observeSurely } from './absence.ts';
 import type { Remote, Renewal } from './external.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -13,10 +14,10 @@ export interface FoundRemote {
 
 /** Undefined if there is no resource, or it has to be replaced; the identity then says what to create. */
 export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
-  const { external, delivery } = managed.kind;
+  const { delivery } = managed.kind;
   const { externalId, generation } = readIdentity(managed.object);
   if (externalId === undefined) return undefined;
-  const remote = await external.observe(externalId);
+  const remote = await observeSurely(managed, { id: externalId, generation });
   if (!remote) return recreate(managed, externalId);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);

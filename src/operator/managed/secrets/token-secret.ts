@@ -14,19 +14,19 @@ import type { SecretAccess } from './secret-access.ts';
 
 type Credential = View<typeof credential>;
 
-type Observe = (id: string) => Promise<Credential | undefined>;
+type MayExist = (id: string) => Promise<boolean>;
 
-export function tokenSecret(secrets: SecretAccess, observe: Observe): Delivery<SecretSpec, Credential> {
-  return new TokenSecret(secrets, observe);
+export function tokenSecret(secrets: SecretAccess, mayExist: MayExist): Delivery<SecretSpec, Credential> {
+  return new TokenSecret(secrets, mayExist);
 }
 
 class TokenSecret implements Delivery<SecretSpec, Credential> {
   readonly #secrets: SecretAccess;
-  readonly #observe: Observe;
+  readonly #mayExist: MayExist;
 
-  constructor(secrets: SecretAccess, observe: Observe) {
+  constructor(secrets: SecretAccess, mayExist: MayExist) {
     this.#secrets = secrets;
-    this.#observe = observe;
+    this.#mayExist = mayExist;
   }
 
   async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
@@ -119,7 +119,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
     if (!found || isOurs(found, object, id)) return found;
     const held = releasedCredential(found);
-    throw secretConflict(found, object, held !== undefined && (await this.#observe(held)) !== undefined);
+    throw secretConflict(found, object, held !== undefined && (await this.#mayExist(held)));
   }
 
   /** The object's Secrets under names other than `name`. */

@@ -9,10 +9,12 @@ import { claimOf, readIdentity } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
+import { undoCreate } from './undoing.ts';
 
 /** @throws Blocked when no id is given, or the resource does not exist */
 export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
   const { external } = managed.kind;
+  await undoCreate(managed);
   const nextRetirement = await retireSuperseded(managed, new Date());
   const id = claimOf(managed.object);
   if (id === undefined) {

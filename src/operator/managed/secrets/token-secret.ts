@@ -9,6 +9,7 @@ import { readIdentity } from '../identity.ts';
 import { decideRotation } from '../rotation.ts';
 import { isIntact, type SecretSpec, secretBody, secretNameOf, tokenIn } from './content.ts';
 import { credentialIn } from './data.ts';
+import { mustBeWritable } from './immutable-secret.ts';
 import { formerNames, isOurs, isOwnedBy, releasedCredential, secretConflict } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 
@@ -36,7 +37,9 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
       // A Secret that exists can still be written then, but would soon be gone.
       if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
       // It need not be created if it exists. A used-up quota hides that.
-      if (!(await this.#find(object, secretNameOf(object, spec)))) throw error;
+      const existing = await this.#find(object, secretNameOf(object, spec));
+      if (!existing) throw error;
+      mustBeWritable(existing);
     }
   }
 
@@ -98,7 +101,9 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     const { namespace } = object.metadata;
     const existing = known ?? (await this.#create(object, spec, id, token));
     if (!existing) return;
-    await this.#secrets.patch(name, secretBody(object, spec, id, token, existing), namespace);
+    const body = secretBody(object, spec, id, token, existing);
+    mustBeWritable(existing, body.data);
+    await this.#secrets.patch(name, body, namespace);
   }
 
   /** Undefined if it was created, else the existing Secret. */

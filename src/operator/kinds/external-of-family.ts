@@ -1,7 +1,7 @@
 /** The verbs of a kind whose objects are resources of one family, field by field. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
-import { type Client, etagOf, isReplay } from '../../client/client.ts';
+import { type Client, etagOf, isReplay, sentAt } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { user } from '../../resources/user.ts';
@@ -45,7 +45,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
 
 /** With what the answer said beside its body. */
 function tagged<R extends Remote>(answered: R): R {
-  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered) };
+  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered), answeredAt: sentAt(answered) };
 }
 
 function scopeOf(answered: Awaited<ReturnType<Client['idempotencyScope']>>): CreateScope {

@@ -5,6 +5,8 @@ import type { KubeObject } from '../kube/kube-object.ts';
 export interface Remote {
   id: string;
   uri: string;
+  /** When the API said so, by its own clock. */
+  answeredAt?: Date | undefined;
   /** The revision that was observed: an update is refused if the resource has changed since. */
   etag?: string | undefined;
   /** Whether it is as it was created, perhaps a while ago, instead of as it is. */

@@ -4,7 +4,7 @@ import type { View } from '../../../resources/definition/resource.ts';
 import { SECRET_TYPE } from '../../contract/names.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Delivery } from '../external.ts';
+import type { Delivery, Remote } from '../external.ts';
 import { readIdentity } from '../identity.ts';
 import { decideRotation } from '../rotation.ts';
 import { isIntact, type SecretSpec, secretBody, secretNameOf, tokenIn } from './content.ts';
@@ -13,7 +13,7 @@ import { mustBeWritable } from './immutable-secret.ts';
 import { formerNames, isOurs, isOwnedBy, releasedCredential, secretConflict } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 
-type Credential = View<typeof credential>;
+type Credential = View<typeof credential> & Remote;
 
 type MayExist = (id: string) => Promise<boolean>;
 
@@ -77,7 +77,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
   }
 
   renewal(object: KubeObject, spec: SecretSpec, remote: Credential, now: Date) {
-    return decideRotation(object, spec, remote.created_at, now);
+    return decideRotation(object, spec, { at: remote.created_at, seenAt: remote.answeredAt }, now);
   }
 
   async release(object: KubeObject): Promise<string[]> {

@@ -31,7 +31,7 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 // What the package offers beside the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
-export { etagOf, isReplay } from './entity-tags.ts';
+export { etagOf, isReplay, sentAt } from './entity-tags.ts';
 export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';

@@ -5,6 +5,7 @@ import type { ApiResponse } from './transport.ts';
 
 const etags = new WeakMap<object, string>();
 const replays = new WeakSet<object>();
+const dates = new WeakMap<object, Date>();
 
 /**
  * The ETag of a resource, module or rule set as a call answered it, for `ifMatch`; undefined for what came in a list, and
@@ -22,6 +23,11 @@ export function isReplay(answered: object): boolean {
   return replays.has(answered);
 }
 
+/** When the API sent what a call answered, by its own clock and to the second; undefined if it did not say. */
+export function sentAt(answered: object): Date | undefined {
+  return dates.get(answered);
+}
+
 /** The body as this schema reads it. @throws ApiUnreachableError when it does not match */
 export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.output<T> {
   const { status, body } = answer;
@@ -36,9 +42,10 @@ export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.out
 }
 
 /** Keeps what the answer said of this part of its body. */
-export function remember<T>(value: T, { etag, replayed }: Pick<ApiResponse, 'etag' | 'replayed'>): T {
+export function remember<T>(value: T, { etag, replayed, date }: Pick<ApiResponse, 'etag' | 'replayed' | 'date'>): T {
   if (value === null || typeof value !== 'object') return value;
   if (etag !== undefined) etags.set(value, etag);
   if (replayed) replays.add(value);
+  if (date !== undefined) dates.set(value, date);
   return value;
 }

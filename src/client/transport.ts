@@ -49,6 +49,8 @@ export interface ApiResponse {
   etag: string | undefined;
   /** Whether it is the answer to an earlier create under the same idempotency key. */
   replayed: boolean;
+  /** When it was sent, by the clock of the API. */
+  date: Date | undefined;
 }
 
 export interface Transport {
@@ -141,7 +143,9 @@ function readResponse({ method, path }: ApiRequest, response: Dispatcher.Respons
   const body = parseJson(raw);
   const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
   if (status < 300 && isAsDocumented) {
-    return { status, body, etag: headers.etag?.toString(), replayed: IDEMPOTENCY_REPLAYED_HEADER in headers };
+    const etag = headers.etag?.toString();
+    const replayed = IDEMPOTENCY_REPLAYED_HEADER in headers;
+    return { status, body, etag, replayed, date: parseDate(headers.date?.toString()) };
   }
   const error = errorBody.safeParse(body);
   if (status >= 400 && error.success) throw new ApiError(error.data, retryAfterMs);
@@ -149,6 +153,11 @@ function readResponse({ method, path }: ApiRequest, response: Dispatcher.Respons
   const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
   const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
   throw strangeAnswer({ answer, detail, status, retryAfterMs });
+}
+
+function parseDate(header: string | undefined): Date | undefined {
+  const date = new Date(header ?? '');
+  return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
 /** Undefined for what is not JSON. The error would quote the text, which may hold a token. */
@@ -172,7 +181,7 @@ function isSafeToRepeat(call: ApiRequest, error: ApiError | ApiUnreachableError)
 /** Whether the API refused the request before it began. */
 const isRefusal = (error: ApiError | ApiUnreachableError) => error.status === 429;
 
-const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined, replayed: false };
+const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined, replayed: false, date: undefined };
 
 function isTransient(error: unknown): error is ApiError | ApiUnreachableError {
   return error instanceof ApiUnreachableError || (error instanceof ApiError && error.transient);

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createRelay } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { ApiError, ApiUnreachableError, createClient, etagOf } from '../../src/client/client.ts';
+import { ApiError, ApiUnreachableError, createClient, etagOf, sentAt } from '../../src/client/client.ts';
 import { ADMIN_KEY, atEnd, startTestApi } from '../api/harness.ts';
 
 const api = await startTestApi();
@@ -100,6 +100,8 @@ describe('an ETag', () => {
     const put = await client.tlsEdgeModules(edge.id).ipRestriction.put({ ip_policy_ids: [id] });
     expect(etagOf(put)).toBe('"2"');
     expect(etagOf({ ...put })).toBeUndefined();
+    expect(sentAt(put)).toBeInstanceOf(Date);
+    expect(sentAt({ ...put })).toBeUndefined();
   });
 });
 

@@ -1,9 +1,11 @@
-/** The API says once that a resource does not exist, as a replica that is behind does: nothing is left over in the end. */
+/** The API says that a resource does not exist, as a replica that is behind does: nothing is left over in the end. */
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { readStatus } from '../../src/operator/managed/spec.ts';
 import { ERROR_STATUS } from '../../src/resources/definition/errors.ts';
 import { untilSettled } from './inspect.ts';
+import type { Call } from './proxy.ts';
 import { type Declared, openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -25,21 +27,59 @@ const absent = {
   ),
 };
 
-it.each<Declared>([
+const empty = {
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(JSON.stringify({ next_sequence: 1, resources: [] })),
+};
+const isScope = ({ method, path }: Call) => method === 'GET' && path.startsWith('/idempotency_scopes/');
+const idOf = async (declared: Declared) =>
+  (await stage.find(declared))?.metadata.annotations?.[ANNOTATION.externalId] ?? '';
+
+const objects: Declared[] = [
   { kind: 'TunnelCredential', name: 'agent', spec: { description: 'an agent', rotation: { overlap: '1h' } } },
   { kind: 'IPPolicy', name: 'policy', spec: { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] } },
-])('$kind', async (declared) => {
+];
+
+it.each(objects)('$kind that is absent once, also from its scope, is replaced', async (declared) => {
   await stage.apply(declared);
   await untilSettled(stage);
-  const id = (await stage.find(declared))?.metadata.annotations?.[ANNOTATION.externalId] ?? '';
+  const id = await idOf(declared);
   let denied = 0;
-  stage.proxy().intercept(async ({ method, path }, forward) => {
-    if (denied > 0 || method !== 'GET' || !path.endsWith(`/${id}`)) return forward();
+  stage.proxy().intercept(async (call, forward) => {
+    if (denied > 0 && isScope(call) && denied++ === 1) return empty;
+    if (denied > 0 || call.method !== 'GET' || !call.path.endsWith(`/${id}`)) return forward();
     denied++;
     return absent;
   });
   await stage.annotate(declared, { [ANNOTATION.reconcileRequestedAt]: 'now' });
   await waitFor('the wrong answer', () => denied > 0);
   await untilSettled(stage);
-  expect((await stage.find(declared))?.metadata.annotations?.[ANNOTATION.externalId]).not.toBe(id);
+  expect(await idOf(declared)).not.toBe(id);
 });
+
+it.each(objects)('$kind that is absent for long, but not from its scope, is left alone', async (declared) => {
+  await stage.apply(declared);
+  await untilSettled(stage);
+  const id = await idOf(declared);
+  stage.proxy().forget();
+  stage.proxy().intercept(async ({ method, path }, forward) => {
+    return method === 'GET' && path.includes(`/${id}`) ? absent : forward();
+  });
+  await stage.annotate(declared, { [ANNOTATION.reconcileRequestedAt]: 'now' });
+  await waitFor('the condition', async () =>
+    readStatus((await stage.find(declared)) ?? { metadata: never() }).conditions?.some(
+      ({ reason, message }) =>
+        reason === 'ApiUnavailable' && message.includes(`says both that ${id} exists and that it does not`),
+    ),
+  );
+  const writes = stage.proxy().calls.filter(({ target, method }) => target === 'api' && method !== 'GET');
+  expect(writes).toEqual([]);
+  stage.proxy().intercept();
+  await untilSettled(stage);
+  expect(await idOf(declared)).toBe(id);
+});
+
+function never(): never {
+  throw new Error('there is no object');
+}

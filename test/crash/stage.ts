@@ -43,6 +43,7 @@ export interface PolicySpec {
 export interface CredentialSpec {
   description?: string;
   acl?: string[];
+  ownerId?: string;
   secret?: { name?: string; key?: string };
   rotation?: { interval?: string; overlap?: string };
   deletionPolicy?: 'Delete' | 'Retain';

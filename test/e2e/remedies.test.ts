@@ -110,6 +110,46 @@ const problems: Problem[] = [
     remedies: { ...rename, ...deleteSecret },
   },
   {
+    what: 'an immutable Secret that a rotation has to change',
+    type: CREDENTIALS,
+    async arrange(name) {
+      await stack.apply(credential(name, { description: name }));
+      const { status } = await stack.ready(CREDENTIALS, name);
+      await kube.patch(SECRETS, name, { immutable: true }, namespace);
+      await stack.annotate(CREDENTIALS, name, { [ROTATE]: 'now' });
+      await stack.reason(CREDENTIALS, name, 'Ready', 'SecretConflict');
+      // No token was issued that has no place, and the old one works.
+      const made = await stack.sql('select id from credentials where description = $1', [name]);
+      expect(made).toEqual([{ id: status.id }]);
+      expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true);
+      return status.id;
+    },
+    says: (name) =>
+      `Secret ${name} is immutable, and has to change: delete the Secret, or set spec.secret.name to another name`,
+    remedies: { ...rename, ...deleteSecret },
+  },
+  {
+    what: 'an immutable Secret that has to get another key',
+    type: CREDENTIALS,
+    async arrange(name) {
+      await stack.apply(credential(name));
+      await stack.ready(CREDENTIALS, name);
+      await kube.patch(SECRETS, name, { immutable: true }, namespace);
+      await stack.apply(credential(name, { secret: { key: 'other' } }));
+      return undefined;
+    },
+    says: (name) =>
+      `Secret ${name} is immutable, and has to change: delete the Secret, or set spec.secret.name to another name`,
+    remedies: {
+      'delete the Secret': async (name) => {
+        await stack.run('delete', 'secret', name);
+        await eventually(async () => expect(await stack.secret(name)).toHaveProperty('other'));
+        await stack.apply(credential(name));
+      },
+      ...rename,
+    },
+  },
+  {
     what: 'the id of something that does not exist in the annotation adopt',
     type: POLICIES,
     async arrange(name) {

@@ -2,12 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
-import { type Client, etagOf, isReplay } from '../../client/client.ts';
+import { type Client, etagOf, isReplay, sentAt } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import { isShown } from '../../resources/definition/resource.ts';
+import { user } from '../../resources/user.ts';
 import { camelCase } from '../managed/camel-case.ts';
-import type { CreateScope, External, Remote } from '../managed/external.ts';
+import type { CreateScope, External, Remote, Sight } from '../managed/external.ts';
 import { DigestedText } from '../managed/inputs/digest.ts';
 import { type Family, type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 import { inSnakeCase } from './spelling.ts';
@@ -37,10 +38,10 @@ export interface ExternalOptions {
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
-  { prefix }: Pick<Family, 'prefix'>,
+  { prefix, access }: Pick<Family, 'prefix' | 'access'>,
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
-  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope'>,
+  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
   { replaced = [], same = {} }: ExternalOptions = {},
 ): External<Spec, R> {
   const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
@@ -66,7 +67,8 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     immutableChanges: (spec, remote) => differing(immutable, spec, remote, same),
     replacingChanges: (spec, remote) => differing(replacing, spec, remote, same),
     update,
-    delete: (id) => ifExists(calls.delete(id)),
+    delete: async (id) => (await ifExists(calls.delete(id).then(() => 'deleted' as const))) ?? 'not found',
+    sight: async () => (access === 'owner' ? sightOf(await ifExists(client.whoami())) : 'everything'),
     all: () => calls.list(),
     scope: async (name) => scopeOf(await client.idempotencyScope(name), calls.idOf),
     closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name), calls.idOf),
@@ -75,7 +77,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
 
 /** With what the answer said beside its body. */
 function tagged<R extends Remote>(answered: R): R {
-  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered) };
+  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered), answeredAt: sentAt(answered) };
 }
 
 function scopeOf(
@@ -86,7 +88,13 @@ function scopeOf(
   return { resources, nextSequence: answered.next_sequence };
 }
 
-/** The result of the call, or undefined if the resource does not exist; a delete has then succeeded already. */
+/** @param caller undefined if the API is too old to tell: then it must be believed */
+function sightOf(caller: Awaited<ReturnType<Client['whoami']>> | undefined): 'everything' | Sight {
+  if (!caller || caller.admin) return 'everything';
+  return { ownerId: caller.owner.id, mayBeAdmin: caller.owner.type === user.name };
+}
+
+/** The result of the call, or undefined if the API says that there is no such thing. */
 export async function ifExists<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { CallOptions } from '../../client/call-options.ts';
-import { etagOf, isReplay, remember } from '../../client/entity-tags.ts';
+import { etagOf, isReplay, remember, sentAt } from '../../client/entity-tags.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { Parent } from '../../resources/definition/resource.ts';
 import type { Remote } from '../managed/external.ts';
@@ -22,7 +22,10 @@ export function nestedCalls<R extends Remote>(
     return { calls: within(parent), parent, own };
   };
   const named = (parent: string, answered: R): R =>
-    remember({ ...answered, id: `${parent}/${answered.id}` }, { etag: etagOf(answered), replayed: isReplay(answered) });
+    remember(
+      { ...answered, id: `${parent}/${answered.id}` },
+      { etag: etagOf(answered), replayed: isReplay(answered), date: sentAt(answered) },
+    );
   return {
     isId(id) {
       const parts = partsOfId(id);

@@ -23,7 +23,7 @@ export class ConnectedKind {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
-    this.delivery = declared.delivery?.(secrets, this.external.observe);
+    this.delivery = declared.delivery?.(secrets, (id) => this.#mayExist(id));
     this.inputs = inputs;
     this.#declared = declared;
   }
@@ -36,6 +36,11 @@ export class ConnectedKind {
   /** Whether objects have no resource of their own, but settings of one that they refer to. */
   get isAttached(): boolean {
     return this.#declared.isAttached ?? false;
+  }
+
+  /** False only if it does not exist for sure. */
+  async #mayExist(id: string): Promise<boolean> {
+    return (await this.external.observe(id)) !== undefined || (await this.external.sight()) !== 'everything';
   }
 
   /** @throws Blocked naming every invalid field */

@@ -1,6 +1,7 @@
 /** Creating the remote resource exactly once, however often the attempt is interrupted. */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON } from '../contract/reasons.ts';
+import { observeSurely } from './absence.ts';
 import { type Remote, StaleObject } from './external.ts';
 import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -53,7 +54,7 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
     // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
-    const remote = earlier && (await external.observe(earlier.id));
+    const remote = earlier && (await observeSurely(managed, { id: earlier.id, generation: identity.generation }));
     if (!remote) throw error;
     if (external.replacingChanges(spec, remote).length > 0) return remote;
     return external.changes(spec, remote).length > 0 ? await external.update(remote, spec) : remote;

@@ -1,33 +1,35 @@
 /** Deleting remote resources: superseded ones, and all of them when the object is deleted. */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
+import { deleteSurely } from './absence.ts';
 import { Blocked } from './external.ts';
-import { dueForRetirement, type Identity, type Retiring, readIdentity } from './identity.ts';
+import { dueForRetirement, type Identity, isBegun, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { isCreatedIn } from './rivals.ts';
 import { earliest } from './schedule.ts';
-import { isUnfinished } from './spec.ts';
+import { isUnfinished, shownIdentity } from './spec.ts';
 
-/** When to try again to delete a superseded resource to which something still refers. */
-const IN_USE_RETRY_MS = 60_000;
+/** When to try again to delete a superseded resource that cannot go yet. */
+const RETRY_MS = 60_000;
 
 /**
  * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
- * is due. What is still in use is kept for later: it must not keep its successor from being looked after.
+ * is due. What cannot go yet is kept for later: it must not keep its successor from being looked after.
  */
 export async function retireSuperseded(managed: ManagedObject, now: Date): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
-  if (identity.externalId === undefined) return undefined;
   const { due, later } = dueForRetirement(identity, now);
   const claimed = await claimedByAnother(managed, due);
-  const inUse: Retiring[] = [];
-  for (const entry of due.filter((each) => !claimed.includes(each)))
-    if (await refusalOf(managed.kind.external.delete(entry.id))) inUse.push(entry);
-  const deleted = due.filter((entry) => !inUse.includes(entry) && !claimed.includes(entry)).map(({ id }) => id);
-  if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...inUse, ...later] });
+  const needed = due.length > 0 ? await neededStill(managed, identity) : [];
+  const kept: Retiring[] = [];
+  for (const entry of due.filter((each) => !claimed.includes(each))) {
+    if (needed.includes(entry.id) || (await refusalOf(deleteSurely(managed, entry)))) kept.push(entry);
+  }
+  const deleted = due.filter((entry) => !kept.includes(entry) && !claimed.includes(entry)).map(({ id }) => id);
+  if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${deleted.join(', ')}`);
-  const retry = inUse.length > 0 ? new Date(now.getTime() + IN_USE_RETRY_MS) : undefined;
+  const retry = kept.length > 0 ? new Date(now.getTime() + RETRY_MS) : undefined;
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
 }
 
@@ -39,60 +41,80 @@ async function claimedByAnother({ object, kind, claims }: ManagedObject, entries
   return claimed.filter(({ id }) => !isCreatedIn(scope, id));
 }
 
+/** What must not go before its successor is there: the one that is being replaced, and those whose tokens are in use. */
+async function neededStill({ object, kind }: ManagedObject, { externalId, retiring }: Identity): Promise<string[]> {
+  const replaced = externalId === undefined ? idsOf(retiring.slice(-1)) : [];
+  return [...replaced, ...((await kind.delivery?.stored(object)) ?? [])];
+}
+
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  const ids = idsToDelete(identity);
-  await deleteAll(managed, ids);
-  if (ids.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${ids.join(', ')}`);
+  const entries = everythingOf(identity);
+  await deleteAll(managed, entries);
+  if (entries.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${idsOf(entries).join(', ')}`);
 }
 
 /** Lets the resource, and the Secret with its token, outlive the object; not one that was never finished. */
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object)) ?? [];
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
-  const { kept, superseded } = whenRetained(identity, readIdentity(managed.object).externalId, held);
-  await deleteAll(managed, idsOf(superseded));
-  if (kept !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${kept}`);
+  const { stays, others } = whatStays(identity, knownOf(managed), held);
+  await deleteAll(managed, others);
+  if (stays !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${stays.id}`);
 }
 
 /** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
 export async function leaveRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  if (isUnfinished(managed.object)) return deleteRemote(managed, identity);
-  if (identity.externalId !== undefined) await deleteAll(managed, idsOf(identity.retiring));
+  const { object, kind } = managed;
+  if (isUnfinished(object)) return deleteRemote(managed, identity);
+  const held = (await kind.delivery?.stored(object)) ?? [];
+  await deleteAll(managed, whatStays(identity, knownOf(managed), held).others);
 }
 
 /** Everything that belongs to the object, in the order of deletion. */
-export function idsToDelete({ externalId, retiring }: Identity): string[] {
-  const present = externalId === undefined ? [] : [externalId];
-  return [...new Set([...retiring.map(({ id }) => id), ...present])];
+export function everythingOf({ externalId, generation, retiring }: Identity): Retiring[] {
+  const others = retiring.filter(({ id }) => id !== externalId);
+  return externalId === undefined ? others : [...others, { id: externalId, generation, after: '' }];
 }
 
+/** What the object says of its resources. */
+export interface Known {
+  recorded: Identity;
+  shown: Identity | undefined;
+}
+
+export const knownOf = ({ object }: Pick<ManagedObject, 'object'>): Known => ({
+  recorded: readIdentity(object),
+  shown: shownIdentity(object),
+});
+
 /**
- * What is retained when the object is deleted, and what goes. While a successor is being created, it is not the newest that
- * is retained but the one whose token is in the Secret.
- * @param recorded the resource that the annotations name; its token was stored before that
+ * What outlives the management of the object, and what goes. While a successor is being created, it is not the newest that
+ * stays but the one whose token is stored, or else the last that the object has named: nobody was told of the newest.
+ * @param held the resources whose tokens are stored; a token is stored before its resource is recorded
  */
-export function whenRetained(
+export function whatStays(
   identity: Identity,
-  recorded: string | undefined,
+  { recorded, shown }: Known,
   held: readonly string[],
-): { kept: string | undefined; superseded: Retiring[] } {
-  const { externalId, generation, retiring } = identity;
-  const current = externalId === undefined ? [] : [{ id: externalId, generation, after: '' }];
-  const all = [...retiring, ...current];
-  const settled = recorded !== undefined && recorded === externalId;
-  const stored = settled ? undefined : all.findLast(({ id }) => held.includes(id));
-  const kept = stored?.id ?? all.at(-1)?.id;
-  return { kept, superseded: all.filter(({ id }) => id !== kept) };
+): { stays: Retiring | undefined; others: Retiring[] } {
+  const all = everythingOf(identity);
+  const named = [recorded, shown].flatMap((known) => (known ? idsOf(everythingOf(known)) : []));
+  const lastOf = (ids: readonly string[]) => all.findLast(({ id }) => ids.includes(id));
+  const isSettled = recorded.externalId !== undefined && recorded.externalId === identity.externalId;
+  // An object that has lost its annotations may have named the newest.
+  const otherwise = isBegun(recorded) ? lastOf(named) : all.at(-1);
+  const stays = isSettled ? all.at(-1) : (lastOf(held) ?? otherwise);
+  return { stays, others: all.filter((entry) => entry !== stays) };
 }
 
 const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
 
 /** @throws Blocked while something refers to one of them */
-async function deleteAll(managed: ManagedObject, ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
-    const refusal = await refusalOf(managed.kind.external.delete(id));
-    if (refusal) throw new Blocked(REASON.deletionBlocked, `${id} cannot be deleted yet: ${refusal.message}`);
+export async function deleteAll(managed: ManagedObject, entries: readonly Retiring[]): Promise<void> {
+  for (const entry of entries) {
+    const refusal = await refusalOf(deleteSurely(managed, entry));
+    if (refusal) throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${refusal.message}`);
   }
 }
 

@@ -5,6 +5,8 @@ import type { KubeObject } from '../kube/kube-object.ts';
 export interface Remote {
   id: string;
   uri: string;
+  /** When the API said so, by its own clock. */
+  answeredAt?: Date | undefined;
   /** The revision that was observed: an update is refused if the resource has changed since. */
   etag?: string | undefined;
   /** Whether it is as it was created, perhaps a while ago, instead of as it is. */
@@ -17,6 +19,13 @@ export interface CreateScope {
   resources: readonly { id: string; sequence: number }[];
   /** The sequence number that the next create must have. */
   nextSequence: number;
+}
+
+/** Only what belongs to the owner of the API key. */
+export interface Sight {
+  ownerId: string;
+  /** Bots cannot be. */
+  mayBeAdmin: boolean;
 }
 
 export interface External<Spec, R extends Remote> {
@@ -36,8 +45,9 @@ export interface External<Spec, R extends Remote> {
   replacingChanges(spec: Spec, remote: R): string[];
   /** Makes it match the spec. */
   update(remote: R, spec: Spec): Promise<R>;
-  /** Deletes it; succeeds if it does not exist. */
-  delete(id: string): Promise<void>;
+  delete(id: string): Promise<'deleted' | 'not found'>;
+  /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
+  sight(): Promise<'everything' | Sight>;
   /** Every resource of the family, page by page, for drift detection. */
   all(): AsyncIterable<R>;
   scope(name: string): Promise<CreateScope>;
@@ -79,6 +89,11 @@ export class Blocked extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** The answers of the API do not go together: one of its replicas is behind, perhaps. */
+export class Contradiction extends Error {
+  override readonly name = 'Contradiction';
 }
 
 /** The object that was read is stale; retry with the newest version. */

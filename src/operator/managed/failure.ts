@@ -3,7 +3,7 @@ import { ApiError, ApiUnreachableError } from '../../client/errors.ts';
 import { REASON } from '../contract/reasons.ts';
 import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
 import { camelCase } from './camel-case.ts';
-import { Blocked, StaleObject } from './external.ts';
+import { Blocked, Contradiction, StaleObject } from './external.ts';
 
 export type Failure =
   /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
@@ -16,6 +16,9 @@ export type Failure =
 export function classify(error: unknown): Failure {
   if (error instanceof StaleObject) return stale(error, REASON.kubernetesError);
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
+  if (error instanceof Contradiction) {
+    return transient(REASON.apiUnavailable, `The management API ${error.message}; retrying`);
+  }
   if (error instanceof ApiError) return classifyApiError(error);
   if (error instanceof ApiUnreachableError) {
     const message =

@@ -47,7 +47,7 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
 
 export type MakeDelivery<Spec, R extends Remote> = (
   secrets: SecretAccess,
-  observe: External<Spec, R>['observe'],
+  mayExist: (id: string) => Promise<boolean>,
 ) => Delivery<Spec, R>;
 
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;

@@ -63,7 +63,7 @@ export class ManagedObject {
    * Writes finalizer and identity in one patch.
    * @throws KubeError (conflict) when the object has changed since it was read
    */
-  async persist(identity: Identity, more: Record<string, string> = {}): Promise<void> {
+  async persist(identity: Identity, more: Record<string, string | null> = {}): Promise<void> {
     const finalizers = hasFinalizer(this.object)
       ? {}
       : { finalizers: [...(this.object.metadata.finalizers ?? []), FINALIZER] };

@@ -41,9 +41,9 @@ export class ManagedReconciler {
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
     // Whatever the spec says by now, and however wrong it is.
-    const nextRetirement = await retireSuperseded(managed, new Date());
+    await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
-    if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec, nextRetirement);
+    if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);

@@ -80,7 +80,11 @@ export function recoveredIdentity(
   const isAdopted = (id: string) => [recorded, shown].some((one) => one?.generation === 0 && one.externalId === id);
   // The status may be behind: what it still shows as retiring may be gone by now.
   const shownRetiring = shown?.retiring.filter(({ id, generation }) => isOurs(id) || generation === 0) ?? [];
-  const strays = resources.map(({ id, sequence }) => ({ id, generation: sequence, after: now.toISOString() }));
+  const strays = [
+    ...resources.map(({ id, sequence }) => ({ id, generation: sequence })),
+    // What was adopted has a successor by now.
+    ...(shown?.generation === 0 && shown.externalId !== undefined ? [{ id: shown.externalId, generation: 0 }] : []),
+  ].map((stray) => ({ ...stray, after: now.toISOString() }));
   return {
     externalId: current,
     generation: current !== undefined && !isOurs(current) && isAdopted(current) ? 0 : nextSequence - 1,
@@ -101,7 +105,7 @@ function currentOf(
     resources.find(({ id }) => ids.includes(id) && !isSuperseded(id))?.id;
   const before = isSuperseded(shown?.externalId) ? undefined : shown;
   // What was adopted is not in the scope.
-  if (before?.generation === 0 && !newestOf([recorded.externalId])) return before.externalId;
+  if (before?.generation === 0 && !newestOf([...stored, recorded.externalId])) return before.externalId;
   // The annotations may be those of an old manifest, and the status may be behind.
   const known = newestOf(stored) ?? newestOf([recorded.externalId, before?.externalId]);
   return known ?? newestOf(resources.map(({ id }) => id)) ?? before?.externalId ?? recorded.externalId;

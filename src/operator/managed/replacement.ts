@@ -1,5 +1,6 @@
 /** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
 import { EVENT_REASON } from '../contract/reasons.ts';
+import { observeSurely } from './absence.ts';
 import type { Remote, Renewal } from './external.ts';
 import { specPaths } from './findings.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
@@ -14,10 +15,10 @@ export interface FoundRemote {
 
 /** Undefined if there is no resource, or it has to be replaced; the identity then says what to create. */
 export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
-  const { external, delivery } = managed.kind;
+  const { delivery } = managed.kind;
   const { externalId, generation } = readIdentity(managed.object);
   if (externalId === undefined) return undefined;
-  const remote = await external.observe(externalId);
+  const remote = await observeSurely(managed, { id: externalId, generation });
   if (!remote) return recreate(managed, externalId);
   const changed = changedForGood(managed, spec, remote);
   if (changed) return supersede(managed, spec, remote, changed);

@@ -24,11 +24,22 @@ export function overlapOf({ rotation }: RotationSpec): number {
   return Math.min(DEFAULT_OVERLAP_MS, parseDuration(rotation.interval) / 2);
 }
 
-/** Whether the token must be replaced now, by request or by age, and otherwise when. */
+/** Both times by the clock of the API. */
+export interface Issued {
+  /** RFC 3339. */
+  at: string;
+  /** When it was seen; undefined if the API did not say. */
+  seenAt: Date | undefined;
+}
+
+/**
+ * Whether the token must be replaced now, by request or by age, and otherwise when. Its age has one clock only: to an
+ * operator whose clock is ahead, every new token would be old already.
+ */
 export function decideRotation(
   object: KubeObject,
   spec: RotationSpec,
-  issuedAt: string,
+  issued: Issued,
   now: Date,
 ): { due?: Renewal; at?: Date } {
   const overlapMs = overlapOf(spec);
@@ -38,9 +49,10 @@ export function decideRotation(
     const message = `Rotation was requested (${requested}); the old token keeps working for another ${overlapMs / 1000} s`;
     return { due: { cause: 'requested', overlapMs, annotations, message } };
   }
-  const at = rotationTime(spec, issuedAt);
-  if (!at) return {};
-  if (at > now) return { at };
+  const due = rotationTime(spec, issued.at);
+  if (!due) return {};
+  const leftMs = due.getTime() - (issued.seenAt ?? now).getTime();
+  if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
   const message = `The token is older than ${spec.rotation?.interval}; it keeps working for another ${overlapMs / 1000} s`;
   return { due: { cause: 'interval', overlapMs, annotations, message } };
 }
@@ -49,6 +61,11 @@ export function decideRotation(
 export function rotationHandled(object: KubeObject): Record<string, string> {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };
+}
+
+/** The annotations that let a request count again whose rotation was begun and undone. */
+export function rotationUndone(object: KubeObject): Record<string, string | null> {
+  return { [ANNOTATION.rotateHandledAt]: readStatus(object).lastHandledRotateAt ?? null };
 }
 
 /** The annotations that restore from the status which request was handled, so that a newer one still counts. */

@@ -30,6 +30,7 @@ export interface ManagedSpec {
 export const managedStatus = z.looseObject({
   id: z.string().optional(),
   adopted: z.string().optional(),
+  ownerId: z.string().optional(),
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),
   observedGeneration: z.number().optional(),
@@ -60,6 +61,13 @@ function fieldPath(path: readonly PropertyKey[]): string {
 /** The policies, which finalizing needs even if the rest of the spec is invalid. */
 export function readPolicies(object: KubeObject): ManagedSpec {
   return readSpec(policies, object);
+}
+
+const owned = z.looseObject({ ownerId: z.string().optional() });
+
+/** The owner that the spec names, for kinds whose resources have one. */
+export function readOwner(object: KubeObject): string | undefined {
+  return owned.safeParse(object.spec ?? {}).data?.ownerId;
 }
 
 /** The object's status; an invalid one counts as empty. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { idsToDelete, whenRetained } from '../../../src/operator/managed/disposal.ts';
+import { everythingOf, whatStays } from '../../../src/operator/managed/disposal.ts';
 import type { Identity } from '../../../src/operator/managed/identity.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
@@ -15,21 +15,28 @@ test.each<[string, Identity, string[]]>([
   ['each once', { ...replaced, retiring: [entry('a', 2), entry('c', 3)] }, ['a', 'c']],
   ['what is being replaced', replacing, ['a']],
 ])('when an object is deleted, these are deleted, in this order: %s', (_, identity, expected) => {
-  expect(idsToDelete(identity)).toEqual(expected);
+  expect(everythingOf(identity).map(({ id }) => id)).toEqual(expected);
 });
 
-describe('when the resource is retained', () => {
-  test.each<[string, Identity, string | undefined, string[], string | undefined, string[]]>([
-    ['there is none', nothing, undefined, [], undefined, []],
-    ['it was never replaced', created, 'a', ['a'], 'a', []],
-    ['it has replaced others', replaced, 'c', ['c'], 'c', ['a', 'b']],
-    ['its Secret was edited', replaced, 'c', ['a'], 'c', ['a', 'b']],
-    ['its successor was begun and does not exist', replacing, undefined, ['a'], 'a', []],
-    ['its successor exists, and the Secret has the old token', replaced, undefined, ['b'], 'b', ['a', 'c']],
-    ['its successor exists and is in the Secret', replaced, undefined, ['c'], 'c', ['a', 'b']],
-    ['its successor exists, and there is no Secret', replaced, undefined, [], 'c', ['a', 'b']],
-  ])('and %s, the right one stays', (_, identity, recorded, held, kept, superseded) => {
-    const result = whenRetained(identity, recorded, held);
-    expect({ ...result, superseded: result.superseded.map(({ id }) => id) }).toEqual({ kept, superseded });
+describe('when an object lets go of its resource', () => {
+  const wiped = nothing;
+  const creating: Identity = { ...nothing, generation: 3, retiring: [entry('a', 0), entry('b', 2)] };
+  const first: Identity = { ...nothing, generation: 1 };
+  test.each<[string, Identity, Identity, Identity | undefined, string[], string | undefined, string[]]>([
+    ['there is none', nothing, wiped, undefined, [], undefined, []],
+    ['it was never replaced', created, created, created, ['a'], 'a', []],
+    ['it has replaced others', replaced, replaced, replaced, ['c'], 'c', ['a', 'b']],
+    ['its Secret was edited', replaced, replaced, replaced, ['a'], 'c', ['a', 'b']],
+    ['its successor was begun and does not exist', replacing, replacing, created, ['a'], 'a', []],
+    ['its successor exists, and the Secret has the old token', replaced, creating, undefined, ['b'], 'b', ['a', 'c']],
+    ['its successor exists and is in the Secret', replaced, creating, undefined, ['c'], 'c', ['a', 'b']],
+    ['its successor exists, and there is no Secret', replaced, creating, undefined, [], 'b', ['a', 'c']],
+    ['nobody was told of it', created, first, undefined, [], undefined, ['a']],
+    ['nobody was told of it but the Secret', created, first, undefined, ['a'], 'a', []],
+    ['the object has lost all but its status', replaced, wiped, replaced, [], 'c', ['a', 'b']],
+    ['the object has lost everything', created, wiped, undefined, [], 'a', []],
+  ])('and %s, the right one stays', (_, identity, recorded, shown, held, stays, others) => {
+    const result = whatStays(identity, { recorded, shown }, held);
+    expect({ stays: result.stays?.id, others: result.others.map(({ id }) => id) }).toEqual({ stays, others });
   });
 });

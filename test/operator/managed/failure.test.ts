@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError } from '../../../src/client/errors.ts';
 import { KubeError, KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
-import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import { Blocked, Contradiction, StaleObject } from '../../../src/operator/managed/external.ts';
 import { classify, explain, specPath } from '../../../src/operator/managed/failure.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
 
@@ -37,6 +37,11 @@ test.each([
 describe('a failure', () => {
   test.each([
     ['StaleObject', new StaleObject('x'), { kind: 'stale', reason: 'KubernetesError', message: 'x' }],
+    [
+      'a contradiction',
+      new Contradiction('says x and not x'),
+      { kind: 'transient', reason: 'ApiUnavailable', message: 'The management API says x and not x; retrying' },
+    ],
     ['a conflict in Kubernetes', new KubeError(409, 'Conflict', 'x'), { kind: 'stale', message: 'x' }],
     ['an object that is gone', new KubeError(404, 'NotFound', 'x'), { kind: 'stale' }],
     [

@@ -156,6 +156,14 @@ describe('the recovered identity', () => {
       ['a'],
     ],
     [
+      'is the one whose token is stored instead of what was adopted before, which is retired',
+      none,
+      identity('x', 0),
+      scope(['b', 1]),
+      identity('b', 8, entry('x', 0)),
+      ['b'],
+    ],
+    [
       'is not what a Secret names that is none of its own',
       none,
       identity('a', 1),

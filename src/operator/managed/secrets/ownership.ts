@@ -31,7 +31,7 @@ export function releasedCredential(existing: KubeObject): string | undefined {
 
 /**
  * What to tell the user about a Secret that is not the object's.
- * @param heldExists whether the credential exists whose token was released
+ * @param heldExists whether the credential may exist whose token was released
  */
 export function secretConflict(existing: KubeObject, object: KubeObject, heldExists: boolean): Blocked {
   const { name, ownerReferences = [] } = existing.metadata;

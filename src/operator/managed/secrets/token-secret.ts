@@ -4,29 +4,30 @@ import type { View } from '../../../resources/definition/resource.ts';
 import { SECRET_TYPE } from '../../contract/names.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Delivery } from '../external.ts';
+import type { Delivery, Remote } from '../external.ts';
 import { readIdentity } from '../identity.ts';
 import { decideRotation } from '../rotation.ts';
 import { isIntact, type SecretSpec, secretBody, secretNameOf, tokenIn } from './content.ts';
 import { credentialIn } from './data.ts';
+import { mustBeWritable } from './immutable-secret.ts';
 import { formerNames, isOurs, isOwnedBy, releasedCredential, secretConflict } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 
-type Credential = View<typeof credential>;
+type Credential = View<typeof credential> & Remote;
 
-type Observe = (id: string) => Promise<Credential | undefined>;
+type MayExist = (id: string) => Promise<boolean>;
 
-export function tokenSecret(secrets: SecretAccess, observe: Observe): Delivery<SecretSpec, Credential> {
-  return new TokenSecret(secrets, observe);
+export function tokenSecret(secrets: SecretAccess, mayExist: MayExist): Delivery<SecretSpec, Credential> {
+  return new TokenSecret(secrets, mayExist);
 }
 
 class TokenSecret implements Delivery<SecretSpec, Credential> {
   readonly #secrets: SecretAccess;
-  readonly #observe: Observe;
+  readonly #mayExist: MayExist;
 
-  constructor(secrets: SecretAccess, observe: Observe) {
+  constructor(secrets: SecretAccess, mayExist: MayExist) {
     this.#secrets = secrets;
-    this.#observe = observe;
+    this.#mayExist = mayExist;
   }
 
   async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
@@ -36,7 +37,9 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
       // A Secret that exists can still be written then, but would soon be gone.
       if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
       // It need not be created if it exists. A used-up quota hides that.
-      if (!(await this.#find(object, secretNameOf(object, spec)))) throw error;
+      const existing = await this.#find(object, secretNameOf(object, spec));
+      if (!existing) throw error;
+      mustBeWritable(existing);
     }
   }
 
@@ -74,7 +77,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
   }
 
   renewal(object: KubeObject, spec: SecretSpec, remote: Credential, now: Date) {
-    return decideRotation(object, spec, remote.created_at, now);
+    return decideRotation(object, spec, { at: remote.created_at, seenAt: remote.answeredAt }, now);
   }
 
   async release(object: KubeObject): Promise<string[]> {
@@ -98,7 +101,9 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     const { namespace } = object.metadata;
     const existing = known ?? (await this.#create(object, spec, id, token));
     if (!existing) return;
-    await this.#secrets.patch(name, secretBody(object, spec, id, token, existing), namespace);
+    const body = secretBody(object, spec, id, token, existing);
+    mustBeWritable(existing, body.data);
+    await this.#secrets.patch(name, body, namespace);
   }
 
   /** Undefined if it was created, else the existing Secret. */
@@ -119,7 +124,7 @@ class TokenSecret implements Delivery<SecretSpec, Credential> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
     if (!found || isOurs(found, object, id)) return found;
     const held = releasedCredential(found);
-    throw secretConflict(found, object, held !== undefined && (await this.#observe(held)) !== undefined);
+    throw secretConflict(found, object, held !== undefined && (await this.#mayExist(held)));
   }
 
   /** The object's Secrets under names other than `name`. */

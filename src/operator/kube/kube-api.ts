@@ -43,7 +43,8 @@ export interface WatchOptions {
 
 const listResponse = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
-  items: z.array(z.unknown()),
+  // Null for an empty list of metadata.
+  items: z.array(z.unknown()).nullable(),
 });
 
 export class KubeApi {
@@ -64,7 +65,7 @@ export class KubeApi {
       await this.#call('GET', pathOf(type, options), { query, signal, ...acceptOf('List', metadataOnly) }),
     );
     return {
-      items: page.items.map((item) => kubeObject.parse(item)),
+      items: (page.items ?? []).map((item) => kubeObject.parse(item)),
       resourceVersion: page.metadata.resourceVersion,
       continueToken: page.metadata.continue || undefined,
     };

@@ -6,8 +6,9 @@ import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family
 import { bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
+import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
-import { optionalReference } from '../../../src/resources/definition/reference.ts';
+import { optionalReference, references } from '../../../src/resources/definition/reference.ts';
 import type { Fields, Resource } from '../../../src/resources/definition/resource.ts';
 import { derived, field, optional, required, resource, writeOnly } from '../../../src/resources/definition/resource.ts';
 import { bytes } from '../../../src/resources/formats/text.ts';
@@ -111,14 +112,8 @@ describe('a resource differs', () => {
 
 describe('a plain kind is refused by name when its family', () => {
   test.each([
-    ['refers to others', family({ bot_id: optionalReference([botUser], 'bot') }), 'the field bot_id refers to'],
     ['has a secret', family({ key_pem: writeOnly(z.string()) }), 'the field key_pem is a secret'],
     ['hands out a token', family({ token: derived(z.string().nullable(), 'none') }), 'token is shown only once'],
-    [
-      'has members in another spelling',
-      family({ target: required(z.object({ host_name: z.string() })) }),
-      'target has',
-    ],
   ])('%s', (_, given, problem) => {
     expect(() => plainKind<Fields, { id: string; uri: string }>(given, options)).toThrow(
       new RegExp(`^Policy cannot be a plain kind of the family thing: .*${problem}`),
@@ -129,5 +124,73 @@ describe('a plain kind is refused by name when its family', () => {
     const given = family({ key_pem: writeOnly(z.string()) });
     expect(() => plainKind(given, { ...options, omit: ['key_pem'] })).not.toThrow();
     expect(() => plainKind(given, { ...options, spec: { keyPem: z.string() } })).not.toThrow();
+  });
+});
+
+describe('a field of another form', () => {
+  const given = family({
+    bot_id: optionalReference([botUser], 'bot'),
+    bot_ids: references([botUser], 'bots', { max: 7 }),
+    target: required(z.object({ host_name: z.string(), weights: z.record(z.string(), z.int()).optional() })),
+    pem: required(z.string().max(99), { update: false }),
+  });
+  const made = plainKind<Fields, { id: string; uri: string }>(given, {
+    ...options,
+    sources: ['pem'],
+    replaced: ['pem'],
+  });
+  const { versions } = crd(made).spec;
+  const spec = z
+    .object({ properties: z.object({ spec: z.record(z.string(), z.unknown()) }) })
+    .parse(versions[0]?.schema.openAPIV3Schema).properties.spec;
+
+  test('has its own form in the CRD: references, sources, and members in camelCase', () => {
+    expect(spec.properties).toMatchObject({
+      botRef: { properties: { name: {}, namespace: {}, id: {} } },
+      botRefs: { type: 'array', maxItems: 7, items: { properties: { name: {} } } },
+      target: { properties: { hostName: { type: 'string' }, weights: {} }, required: ['hostName'] },
+      pem: { properties: { value: { maxLength: 99 }, secretKeyRef: {}, configMapKeyRef: {} } },
+    });
+    // It is replaced, so that it need not stay.
+    expect(spec['x-kubernetes-validations']).toBeUndefined();
+  });
+
+  const fields = familyFields(given);
+  const resolved = {
+    botRef: 'bot_1',
+    botRefs: ['bot_1', 'bot_2'],
+    target: { hostName: 'h', weights: { a_b: 1 } },
+    pem: 'text',
+  };
+  const shown = {
+    bot: { id: 'bot_1', uri: 'u' },
+    bots: [
+      { id: 'bot_1', uri: 'u' },
+      { id: 'bot_2', uri: 'u' },
+    ],
+    target: { host_name: 'h', weights: { a_b: 1 } },
+    pem: 'text',
+  };
+
+  test('is sent as the API has it, with the keys of maps as they are', () => {
+    expect(bodyOf(fields, resolved)).toEqual({
+      bot_id: 'bot_1',
+      bot_ids: ['bot_1', 'bot_2'],
+      target: { host_name: 'h', weights: { a_b: 1 } },
+      pem: 'text',
+    });
+  });
+
+  const digested = (text: string) => new DigestedText((other) => other === text);
+  test.each([
+    ['nothing', resolved, shown, []],
+    ['a reference', { ...resolved, botRef: 'bot_2' }, shown, ['botRef']],
+    ['a reference that was taken out', { ...resolved, botRef: undefined }, shown, ['botRef']],
+    ['the order of references', { ...resolved, botRefs: ['bot_2', 'bot_1'] }, shown, ['botRefs']],
+    ['a member', { ...resolved, target: { hostName: 'other' } }, shown, ['target']],
+    ['nothing that a digest tells', { ...resolved, pem: digested('text') }, shown, []],
+    ['what a digest tells', { ...resolved, pem: digested('other') }, shown, ['pem']],
+  ])('differs in %s', (_, desired, observed, members) => {
+    expect(differing(fields, desired, observed)).toEqual(members);
   });
 });

@@ -1,0 +1,166 @@
+/** What a spec takes from elsewhere: found, indexed, permitted and replaced. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
+import { digester } from '../../../../src/operator/managed/inputs/digest.ts';
+import { permits } from '../../../../src/operator/managed/inputs/grants.ts';
+import { inputsOf, Reference, replaceInputs, Source } from '../../../../src/operator/managed/inputs/input.ts';
+import { Inputs } from '../../../../src/operator/managed/inputs/inputs.ts';
+import { objectKey, ReferenceIndex } from '../../../../src/operator/managed/inputs/reference-index.ts';
+import { refTo, sourceOf } from '../../../../src/operator/managed/inputs/schemas.ts';
+import { object as anObject } from '../../objects.ts';
+
+const policy = new Reference({ kind: 'IPPolicy', name: 'office' });
+const secret = new Source({ kind: 'Secret', name: 'app', key: 'token' }, z.string().max(5, 'is too long'));
+
+test('the inputs of a spec are found at any depth, with the path that a user writes', () => {
+  const spec = { a: [{ ref: policy }], b: { c: secret, d: 'text' }, e: null };
+  expect(inputsOf(spec)).toEqual([
+    { path: 'spec.a[0].ref', input: policy },
+    { path: 'spec.b.c', input: secret },
+  ]);
+  expect(replaceInputs(spec, (_, path) => path)).toEqual({
+    a: [{ ref: 'spec.a[0].ref' }],
+    b: { c: 'spec.b.c', d: 'text' },
+    e: null,
+  });
+});
+
+describe('a reference', () => {
+  const one = refTo([{ title: 'IPPolicy', prefix: 'ipp' }], 'A policy.');
+  const two = refTo(
+    [
+      { title: 'IPPolicy', prefix: 'ipp' },
+      { title: 'TLSEdge', prefix: 'edgtls' },
+    ],
+    'One of them.',
+  );
+  const id = 'ipp_01jd0000000000000000000000';
+
+  test.each([
+    ['by name', one, { name: 'office' }, policy],
+    [
+      'by name elsewhere',
+      one,
+      { name: 'x', namespace: 'n' },
+      new Reference({ kind: 'IPPolicy', name: 'x', namespace: 'n' }),
+    ],
+    ['by id', one, { id }, id],
+    ['to one of two kinds', two, { kind: 'TLSEdge', name: 'x' }, new Reference({ kind: 'TLSEdge', name: 'x' })],
+  ])('%s is read', (_, schema, given, wanted) => expect(schema.parse(given)).toEqual(wanted));
+
+  test.each([
+    ['nothing', one, {}],
+    ['both', one, { name: 'x', id }],
+    ['the id of another kind', one, { id: 'edgtls_01jd0000000000000000000000' }],
+    ['no kind where there are two', two, { name: 'x' }],
+    ['another member', one, { name: 'x', uid: 'y' }],
+  ])('with %s is refused', (_, schema, given) => expect(schema.safeParse(given).success).toBe(false));
+});
+
+test.each([
+  [{ value: 'abc' }, 'abc'],
+  [{ secretKeyRef: { name: 'app', key: 'token' } }, { kind: 'Secret', name: 'app', key: 'token' }],
+  [{ configMapKeyRef: { name: 'app', key: 'token' } }, { kind: 'ConfigMap', name: 'app', key: 'token' }],
+  [{}, undefined],
+  [{ value: 'abc', secretKeyRef: { name: 'a', key: 'b' } }, undefined],
+  [{ value: 'longer than five' }, undefined],
+])('a source %j is %j', (given, wanted) => {
+  const parsed = sourceOf(z.string().max(5)).safeParse(given).data;
+  if (wanted === undefined || typeof wanted === 'string') expect(parsed).toBe(wanted);
+  else expect(parsed).toMatchObject(wanted);
+});
+
+test('the index knows who refers to what, and forgets it', () => {
+  const index = new ReferenceIndex();
+  const [route, edge, other] = [
+    objectKey('HTTPSEdgeRoute', 'a', 'r'),
+    objectKey('HTTPSEdge', 'a', 'e'),
+    objectKey('HTTPSEdge', 'b', 'e'),
+  ];
+  index.set(route, new Set([edge, other]));
+  expect([...index.referrersOf(edge)]).toEqual([route]);
+  expect(index.crossingInto('b')).toEqual([route]);
+  expect(index.crossingInto('a')).toEqual([]);
+  index.set(route, new Set([edge]));
+  expect([...index.referrersOf(other)]).toEqual([]);
+  expect(index.crossingInto('b')).toEqual([]);
+  index.set(route, new Set());
+  expect([...index.referrersOf(edge), ...index.targetsOf(route)]).toEqual([]);
+});
+
+describe('a ReferenceGrant', () => {
+  const grant = (from: object, to: object, namespace = 'there') => ({
+    metadata: { name: 'g', namespace, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: {
+      from: [{ group: 'tunnel-operator.dev', kind: 'TLSEdge', namespace: 'here', ...from }],
+      to: [{ group: 'tunnel-operator.dev', kind: 'IPPolicy', ...to }],
+    },
+  });
+  const crossing = {
+    from: { kind: 'TLSEdge', namespace: 'here' },
+    to: { kind: 'IPPolicy', namespace: 'there', name: 'office' },
+  };
+  test.each([
+    ['of the kinds', grant({}, {}), true],
+    ['of the name', grant({}, { name: 'office' }), true],
+    ['of an empty name', grant({}, { name: '' }), true],
+    ['of another name', grant({}, { name: 'home' }), false],
+    ['in the namespace of the referrer', grant({}, {}, 'here'), false],
+    ['from another namespace', grant({ namespace: 'elsewhere' }, {}), false],
+    ['from another kind', grant({ kind: 'HTTPSEdge' }, {}), false],
+    ['from another group', grant({ group: 'example.com' }, {}), false],
+    ['to another group', grant({}, { group: '' }), false],
+    ['without a spec', { ...grant({}, {}), spec: undefined }, false],
+  ])('%s: %s', (_, given, wanted) => expect(permits(given, crossing)).toBe(wanted));
+});
+
+describe('from the caches', () => {
+  const digest = digester('key');
+  const version: { now?: string } = { now: '7' };
+  const inputs = new Inputs({
+    index: new ReferenceIndex(),
+    sources: {
+      versionOf: () => version.now,
+      reader: () => async () => {
+        throw new Error('nothing is read');
+      },
+    },
+    grants: new ObjectStore(),
+    digest,
+  });
+  const object = anObject();
+  const used = {
+    field: 'spec.token',
+    kind: 'Secret' as const,
+    name: 'app',
+    resourceVersion: '7',
+    digest: digest(object.metadata.uid, 'spec.token', 'abc'),
+  };
+
+  test('a text is known by its digest, until its Secret changes', () => {
+    const spec = inputs.fromCaches('APIKey', object, { token: secret }, [used]);
+    const { token } = z.object({ token: z.instanceof(Object) }).parse(spec);
+    expect(token).toMatchObject({});
+    const known = token as { isText(text: unknown): boolean };
+    expect([known.isText('abc'), known.isText('abd'), known.isText(undefined)]).toEqual([true, false, false]);
+    for (const now of ['8', undefined]) {
+      expect(
+        inputs.fromCaches('APIKey', object, { token: secret }, [{ ...used, resourceVersion: String(now) }]),
+      ).toBeUndefined();
+    }
+    expect(inputs.fromCaches('APIKey', object, { token: secret }, [])).toBeUndefined();
+  });
+
+  test('a digest tells nothing without the key, and nothing about another object or field', () => {
+    const all = [
+      digest('u', 'spec.a', 't'),
+      digest('v', 'spec.a', 't'),
+      digest('u', 'spec.b', 't'),
+      digest('u', 'spec.a', 's'),
+      digester('other')('u', 'spec.a', 't'),
+    ];
+    expect(new Set(all).size).toBe(all.length);
+    expect(digest('u', 'spec.a', 't')).toBe(all[0]);
+  });
+});

@@ -122,7 +122,7 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   protected override async init(): Promise<void> {
-    const { namespace, concurrency, resyncMs, silenceMs } = this.#config;
+    const { namespace, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
     const access = new SecretAccess(this.#kube, this.#secrets);
     this.#controllers = kinds.map(
       (declared) =>
@@ -134,6 +134,7 @@ export class TunnelOperator extends operatorLibrary.default {
           concurrency,
           resyncMs,
           silenceMs,
+          mayAdopt: (name) => adoptNamespaces === undefined || adoptNamespaces.includes(name),
           metrics: this.#metrics,
           log: this.#log,
         }),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
-import { duration, httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
+import { duration, httpUrl, names, onOff, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 
 export const operatorSettings = {
@@ -38,6 +38,13 @@ export const operatorSettings = {
     flag: '--namespace <name>',
     description: 'watch only this namespace; default: all',
     schema: z.string().min(1).optional(),
+  },
+  adoptNamespaces: {
+    env: 'ADOPT_NAMESPACES',
+    flag: '--adopt-namespaces <names>',
+    description:
+      'namespaces, separated by commas, in which objects may adopt and observe existing resources; "-" for none; default: all',
+    schema: names.optional(),
   },
   concurrency: {
     env: 'CONCURRENCY',

@@ -26,4 +26,13 @@ export const onOff = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
 
+/** Names of Kubernetes objects, separated by commas; "-" is an empty list. */
+export const names = z
+  .string()
+  .regex(
+    /^(?:-|[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\s*,\s*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)$/,
+    'must be names separated by commas, or "-" for none',
+  )
+  .transform((text) => (text === '-' ? [] : text.split(',').map((name) => name.trim())));
+
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });

@@ -243,6 +243,7 @@ export async function startStack(
       acceptNewOwner: undefined,
       kubeconfig: kubeconfigPath,
       namespace,
+      adoptNamespaces: undefined,
       concurrency: 8,
       apiConcurrency: 16,
       apiTimeoutMs: 10_000,

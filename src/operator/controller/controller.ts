@@ -39,6 +39,8 @@ export interface ControllerOptions {
   concurrency: number;
   resyncMs: number;
   silenceMs: number;
+  /** Whether objects of the namespace may adopt and observe existing resources. */
+  mayAdopt(namespace: string): boolean;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
   log: Logger;
 }
@@ -74,6 +76,7 @@ export class Controller {
       cache: this.cache,
       eventRecorder,
       metrics: options.metrics.managed,
+      mayAdopt: options.mayAdopt,
     });
     this.#workers = new Workers({
       name: kind.name,

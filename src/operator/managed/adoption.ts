@@ -3,6 +3,7 @@ import { ANNOTATION } from '../contract/names.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { observeSurely } from './absence.ts';
+import { mustMayAdopt } from './adoption-grant.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { type Identity, isBegun, mayAdopt, readIdentity } from './identity.ts';
 import { mustBeChangeable } from './immutable.ts';
@@ -16,6 +17,7 @@ const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new on
 export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   const id = idToAdopt(managed.object);
   if (id === undefined) return;
+  mustMayAdopt(managed);
   mustBeId(managed, id);
   const { external } = managed.kind;
   const remote = await observeSurely(managed, { id, generation: 0 });

@@ -3,7 +3,7 @@ import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { deleteSurely } from './absence.ts';
 import { Blocked } from './external.ts';
-import { dueForRetirement, type Identity, isBegun, type Retiring, readIdentity } from './identity.ts';
+import { dueForRetirement, type Identity, isBegun, knows, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { isCreatedIn } from './rivals.ts';
 import { earliest } from './schedule.ts';
@@ -33,12 +33,16 @@ export async function retireSuperseded(managed: ManagedObject, now: Date): Promi
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
 }
 
-/** What was not created for the object, and is another object's by now: it is left to that. */
-async function claimedByAnother({ object, kind, claims }: ManagedObject, entries: readonly Retiring[]) {
-  const claimed = entries.filter(({ id }) => claims.isClaimedByAnother(id, object));
-  if (claimed.length === 0) return claimed;
+/**
+ * What was not created for the object, and is another object's by now: it is left to that. Where nothing may be adopted,
+ * also what only the annotation names.
+ */
+async function claimedByAnother({ object, kind, claims, mayAdopt }: ManagedObject, entries: readonly Retiring[]) {
+  const inQuestion = mayAdopt ? entries.filter(({ id }) => claims.isClaimedByAnother(id, object)) : entries;
+  if (inQuestion.length === 0) return inQuestion;
   const scope = await kind.external.scope(object.metadata.uid);
-  return claimed.filter(({ id }) => !isCreatedIn(scope, id));
+  const shown = mayAdopt ? undefined : shownIdentity(object);
+  return inQuestion.filter(({ id }) => !isCreatedIn(scope, id) && !(shown && knows(shown, id)));
 }
 
 /** What must not go before its successor is there: the one that is being replaced, and those whose tokens are in use. */

@@ -23,6 +23,8 @@ export interface ObjectAccess {
   cache: WatchCache;
   eventRecorder: EventRecorder;
   metrics: ManagedMetrics;
+  /** Whether objects of the namespace may adopt and observe existing resources. */
+  mayAdopt(namespace: string): boolean;
 }
 
 /** The result of a reconcile. */
@@ -89,6 +91,10 @@ export class ManagedObject {
     const patch = { ...status, ...Object.fromEntries(removed.map((key) => [key, null])) };
     const body = { metadata: { uid, resourceVersion }, status: patch };
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
+  }
+
+  get mayAdopt(): boolean {
+    return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
   }
 
   /** Checks that the cached object is the newest. @throws StaleObject if not; the cache then has the newest version */

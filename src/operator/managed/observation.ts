@@ -3,6 +3,7 @@ import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { observeSurely } from './absence.ts';
 import { mustBeId } from './adoption.ts';
+import { mustMayAdopt } from './adoption-grant.ts';
 import { retireSuperseded } from './disposal.ts';
 import { Blocked } from './external.ts';
 import { observedReady, observedSynced } from './findings.ts';
@@ -22,9 +23,10 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
     const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
     throw new Blocked(REASON.nothingToObserve, message);
   }
-  mustBeId(managed, id);
   const { externalId, generation } = readIdentity(managed.object);
   const isOwn = externalId !== undefined;
+  if (!isOwn) mustMayAdopt(managed);
+  mustBeId(managed, id);
   const remote = await observeSurely(managed, { id, generation: isOwn ? generation : 0 });
   if (!remote) {
     const remedy = isOwn

@@ -3,6 +3,7 @@
  * the object's scope, which follows from its UID alone.
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
+import { mustMayAdopt, namesOnlyOwn, onlyOwn } from './adoption-grant.ts';
 import type { CreateScope } from './external.ts';
 import { type Identity, knows, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -18,6 +19,7 @@ export async function ensureIdentity(managed: ManagedObject): Promise<void> {
   if (doubt !== 'lost') {
     const scope = await kind.external.scope(object.metadata.uid);
     const recorded = readIdentity(object);
+    if (!managed.mayAdopt && !namesOnlyOwn(recorded, shownIdentity(object), scope)) mustMayAdopt(managed);
     const isListedRightly = recorded.retiring.every(({ id }) => mayRetire(managed, id, scope));
     if (isListedRightly && isSound(recorded, shownIdentity(object), scope)) return;
   }
@@ -47,7 +49,10 @@ export async function closeCreates(managed: ManagedObject): Promise<Identity> {
   const scope = await kind.external.closeScope(object.metadata.uid);
   // After that, so that what has since been stored is seen.
   const stored = (await kind.delivery?.stored(object)) ?? [];
-  const identity = recoveredIdentity(readIdentity(object), shownIdentity(object), scope, stored, new Date());
+  const shown = shownIdentity(object);
+  const named = readIdentity(object);
+  const recorded = managed.mayAdopt ? named : onlyOwn(named, shown, scope);
+  const identity = recoveredIdentity(recorded, shown, scope, stored, new Date());
   return { ...identity, retiring: identity.retiring.filter(({ id }) => mayRetire(managed, id, scope)) };
 }
 

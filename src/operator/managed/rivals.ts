@@ -27,10 +27,15 @@ export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
 }
 
 /** Whether what is listed as superseded may be deleted for the object. */
-export function mayRetire({ object, kind, claims }: ManagedObject, id: string, scope: CreateScope): boolean {
+export function mayRetire(managed: ManagedObject, id: string, scope: CreateScope): boolean {
+  const { object, kind, claims } = managed;
   if (isCreatedIn(scope, id)) return true;
+  // Where nothing may be adopted, the status alone can tell.
+  if (!managed.mayAdopt && !knows(shownIdentity(object) ?? NOTHING, id)) return false;
   return kind.external.isId(id) && wasManaged(object, id) && !claims.isClaimedByAnother(id, object);
 }
+
+const NOTHING = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };
 
 export function isCreatedIn({ resources }: CreateScope, id: string | undefined): boolean {
   return resources.some((resource) => resource.id === id);

@@ -111,6 +111,7 @@ export class LateOperator {
       cache: this.#cache,
       eventRecorder,
       metrics: metrics.managed,
+      mayAdopt: () => true,
     });
   }
 

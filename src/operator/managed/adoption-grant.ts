@@ -1,0 +1,37 @@
+/**
+ * Adoption is granted by namespace: who may write objects in a namespace could otherwise take over, or read, whatever
+ * resource they can name. An annotation that names a resource which was not created for its object is adoption, too.
+ */
+import { ANNOTATION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
+import { Blocked, type CreateScope } from './external.ts';
+import { type Identity, knows } from './identity.ts';
+import type { ManagedObject } from './managed-object.ts';
+
+/** @throws Blocked in a namespace without adoption, in the same words whether or not the resource exists */
+export function mustMayAdopt({ object, mayAdopt }: ManagedObject): void {
+  if (mayAdopt) return;
+  const message = `existing resources may be neither adopted nor observed from namespace ${object.metadata.namespace}: remove the annotations ${ANNOTATION.adopt} and ${ANNOTATION.externalId}, or have the operator started with --adopt-namespaces that include it`;
+  throw new Blocked(REASON.accessDenied, message);
+}
+
+/** Whether everything that the annotations name was created for the object, or is known to its status. */
+export function namesOnlyOwn(recorded: Identity, shown: Identity | undefined, scope: CreateScope): boolean {
+  return [recorded.externalId, ...recorded.retiring.map(({ id }) => id)].every(
+    (id) => id === undefined || isOwn(id, shown, scope),
+  );
+}
+
+/** The identity without what was not created for the object, and is not known to its status. */
+export function onlyOwn(recorded: Identity, shown: Identity | undefined, scope: CreateScope): Identity {
+  const { externalId, retiring } = recorded;
+  return {
+    ...recorded,
+    externalId: externalId !== undefined && isOwn(externalId, shown, scope) ? externalId : undefined,
+    retiring: retiring.filter(({ id }) => isOwn(id, shown, scope)),
+  };
+}
+
+function isOwn(id: string, shown: Identity | undefined, { resources }: CreateScope): boolean {
+  return resources.some((resource) => resource.id === id) || (shown !== undefined && knows(shown, id));
+}

@@ -47,7 +47,7 @@ test('a call that is refused as unauthenticated is made once more, on another co
 });
 
 /** Timers of the client tick every half second. */
-test.concurrent('a server that says nothing, or stops in the middle, is given up', async () => {
+test('a server that says nothing, or stops in the middle, is given up', async () => {
   const server = await answering(() => {}, hanging('{"metadata":'));
   const api = server.connect({ timeoutMs: 100 });
   const error = await api.get(EVENTS, 'a').catch((thrown: unknown) => thrown);
@@ -59,10 +59,10 @@ test.concurrent('a server that says nothing, or stops in the middle, is given up
   await expect(api.get(EVENTS, 'a')).rejects.toThrow('GET /api/v1/events/a: the response broke off');
 });
 
-test.concurrent('a watch may be silent for longer', async () => {
+test('a watch may be silent for longer', async () => {
   const server = await answering(async (response, asked) => {
     hanging()(response, asked);
-    await delay(2_000);
+    await delay(1_500);
     response.end(`${JSON.stringify({ type: 'ADDED', object: object() })}\n`);
   });
   const { signal } = new AbortController();

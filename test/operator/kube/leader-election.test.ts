@@ -1,7 +1,7 @@
 /** On the Lease of a real API server, unless something is to go wrong with it. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
 import { LEASES, LeaderElection, type LeaderElectionOptions } from '../../../src/operator/kube/leader-election.ts';
@@ -147,20 +147,38 @@ describe('an API server in trouble', () => {
   };
   const warning = 'leader election: could not read or write the Lease';
 
-  test('that does not answer any more ends the lead in time', async () => {
-    const { election, acquire, losses } = await setUp([json(ours), json(ours), () => {}], { renewDeadlineMs: 200 });
-    expect(await acquire()).toBe(true);
-    await waitFor('the loss', () => losses.length > 0, soon);
-    expect([election.leading, losses]).toEqual([false, ['lost']]);
-  });
+  describe('by a clock that the test moves', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+    afterEach(() => void vi.useRealTimers());
+    const taking =
+      (ms: number, answer: Answer): Answer =>
+      (response, asked) => {
+        vi.advanceTimersByTime(ms);
+        return answer(response, asked);
+      };
 
-  test('for a moment ends nothing, if the Lease is renewed after it', async () => {
-    const renewal = [json(ours), json(ours)];
-    const answers = [...renewal, refusal(500), refusal(500), ...renewal, refusal(500), json(theirs)];
-    const { acquire, losses, server, log } = await setUp(answers, { renewDeadlineMs: 10_000 });
-    await acquire();
-    await waitFor('more attempts', () => server.asked.length > answers.length + 2, soon);
-    expect([losses, log()]).toEqual([[], ['became the leader', warning, warning, warning]]);
+    test('ends the lead when the last renewal began too long ago', async () => {
+      const renewal = [taking(6_000, json(ours)), json(ours)];
+      const failures = [taking(3_000, refusal(500)), taking(1_000, refusal(500)), json(ours)];
+      const answers = [json(ours), json(ours), ...renewal, ...renewal, ...failures];
+      const { election, acquire, losses, server, log } = await setUp(answers);
+      expect(await acquire()).toBe(true);
+      await waitFor('the loss', () => losses.length > 0, soon);
+      expect([election.leading, losses, server.asked.length]).toEqual([false, ['lost'], answers.length - 1]);
+      expect(log().slice(0, 2)).toEqual(['became the leader', warning]);
+    });
+
+    test('that does not answer ends the lead in time, too', async () => {
+      const answers = [json(ours), json(ours), taking(9_900, refusal(500)), () => {}];
+      const { acquire, losses, server } = await setUp(answers);
+      await acquire();
+      // Each attempt ends a hundred milliseconds later.
+      await waitFor('another attempt', () => server.asked.length > answers.length, soon);
+      expect(losses).toEqual([]);
+      vi.advanceTimersByTime(100);
+      await waitFor('the loss', () => losses.length > 0, soon);
+      expect(losses).toEqual(['lost']);
+    });
   });
 
   test('is told in the log, unlike a race that others won', async () => {

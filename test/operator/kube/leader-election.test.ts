@@ -37,7 +37,7 @@ function candidate(name: string, options: Partial<LeaderElectionOptions> = {}, a
   onTestFinished(() => election.release());
   const losses: string[] = [];
   const acquire = () => election.acquire(() => void losses.push('lost'));
-  return { election, acquire, losses, log: () => lines.map(({ msg }) => msg) };
+  return { election, acquire, losses, lines, log: () => lines.map(({ msg }) => msg) };
 }
 
 async function lease(name: string) {
@@ -148,7 +148,10 @@ describe('an API server in trouble', () => {
   const warning = 'leader election: could not read or write the Lease';
 
   describe('by a clock that the test moves', () => {
-    beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      vi.advanceTimersByTime(60_000);
+    });
     afterEach(() => void vi.useRealTimers());
     const taking =
       (ms: number, answer: Answer): Answer =>
@@ -206,15 +209,24 @@ describe('an API server in trouble', () => {
       expect(server.asked.length).toBe(answers.length + 1);
       await election.release();
       expect(await acquired).toBe(answers.length === 2);
+      const asked = server.asked.slice(answers.length + 1).map(({ line }) => line.split(' ')[0]);
+      expect(asked).toEqual(answers.length === 2 ? ['GET', 'PUT'] : []);
     }
   });
 
   test('that refuses to release the Lease is told in the log', async () => {
-    const { acquire, election, log } = await setUp([json(ours), json(ours), json(ours), refusal(500)], {
+    const { acquire, election, server, log } = await setUp([json(ours), json(ours), json(ours), refusal(500)], {
       retryMs: HOUR,
     });
     await acquire();
     await election.release();
     expect([election.leading, log()]).toEqual([false, ['became the leader', 'could not release the Lease']]);
+    const { apiVersion, kind, metadata } = ours;
+    const annotations = { ours: 'a' };
+    expect(JSON.parse(server.asked[1]?.body ?? '')).toMatchObject({
+      apiVersion,
+      kind,
+      metadata: { ...metadata, annotations },
+    });
   });
 });

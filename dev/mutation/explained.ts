@@ -31,6 +31,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/kube/kube-credentials.ts': {
     '#renewAt = 0; → #renewAt = 1;': 'both are long past',
     'this.#renewAt = 0; → this.#renewAt = 1;': 'both are long past',
+    '#isRefused = false; → #isRefused = true;': 'the first credentials have no connections to keep',
+    'await Promise.all([...this.#dispatchers]* → Promise.all(*': 'the connections end by themselves',
+    'await dispatcher.close(); → dispatcher.close();': 'the calls in progress are ended by the transport',
     'this.#dispatchers.delete(dispatcher); → ;': 'frees memory; to close what is closed does nothing',
   },
   'src/operator/kube/leader-election.ts': {

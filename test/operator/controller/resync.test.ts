@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -35,14 +35,16 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
     },
   };
   const metrics = createControllerMetrics(registry);
-  const resync = new Resync({ kind, store, queue, everyMs, metrics, log: pino({ level: 'silent' }) });
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+  const resync = new Resync({ kind, store, queue, everyMs, metrics, log });
   running.push(resync);
   const counted = async (result: string) => {
     const label = `tunnel_operator_resyncs_total{kind="IPPolicy",result="${result}"} `;
     const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(label));
     return Number(line?.slice(label.length) ?? 0);
   };
-  return { store, queue, resync, counted, lists: () => lists };
+  return { store, queue, resync, counted, lines, lists: () => lists };
 }
 
 const remote = (id: string): Remote => ({ id, uri: `http://api/${id}` });
@@ -93,6 +95,24 @@ describe('a resync', () => {
     expect(await counted('error')).toBe(1);
   });
 
+  test('that fails is told in the log, with its stack again after a success', async () => {
+    let times = 0;
+    const { store, resync, lines } = setUp(async function* () {
+      if (++times !== 3) throw new Error('the API is down');
+      yield* [];
+    }, 1);
+    store.put(owner('a'));
+    resync.start();
+    await waitFor('three failures', () => lines.length >= 3, { intervalMs: 5 });
+    const line = { kind: 'IPPolicy', msg: 'resync with the management API failed; will retry' };
+    const err = { message: 'the API is down' };
+    expect(lines.slice(0, 3)).toMatchObject([
+      { ...line, err },
+      { ...line, error: 'Error: the API is down' },
+      { ...line, err },
+    ]);
+  });
+
   test('that is told to stop ends with the next resource, queues nothing and is not repeated', async () => {
     const held = Promise.withResolvers<void>();
     const { store, queue, resync, counted, lists } = setUp(async function* () {
@@ -113,7 +133,7 @@ describe('a resync', () => {
     held.resolve();
     await stopped;
     resync.start();
-    await turn();
+    await delay(20);
     expect([queue.depth, lists(), await counted('success'), await counted('error')]).toEqual([0, 1, 0, 0]);
   });
 });

@@ -120,6 +120,46 @@ describe('a reconcile', () => {
   });
 });
 
+describe('an object that is called stale', () => {
+  type Step = 'stale' | 'stale, and changed' | 'stale, and deleted' | 'done' | 'failed';
+  const four: Step[] = ['stale', 'stale', 'stale', 'stale'];
+
+  test.each<[string, Step[], object]>([
+    ['four times', four, { requeue: 4 }],
+    ['a fifth time', [...four, 'stale'], { requeue: 4, error: 1 }],
+    ['in each of two versions', ['stale', 'stale', 'stale', 'stale, and changed', ...four], { requeue: 8 }],
+    ['before and after a success', [...four, 'done', ...four], { requeue: 8, requeue_after: 1 }],
+    ['before and after another failure', [...four, 'failed', ...four], { requeue: 8, error: 1 }],
+    [
+      'before and after it was deleted',
+      ['stale', 'stale', 'stale', 'stale, and deleted', 'stale', 'stale', 'stale'],
+      { requeue: 7 },
+    ],
+  ])('%s', async (_, steps, expected) => {
+    let times = 0;
+    const { store, queue, workers, shown, results } = setUp(async (of) => {
+      const step = steps[times++];
+      if (step === undefined) return new Promise(() => {});
+      if (step === 'done') return { object: of, requeueAfterMs: 1 };
+      if (step === 'failed') throw new Error('down');
+      if (step === 'stale, and changed') store.put(object({ version: 2 }));
+      if (step === 'stale, and deleted') workers.onChange({ type: 'deleted', key: 'ns/a', object: of });
+      throw new StaleObject('x');
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('all steps', () => times > steps.length, { intervalMs: 5 });
+    const found: Record<string, number> = {};
+    for (const result of ['requeue', 'requeue_after', 'error']) {
+      const count = await results(result);
+      if (count !== undefined) found[result] = count;
+    }
+    expect(found).toEqual(expected);
+    const isShown = steps.length > four.length && steps.every((step) => step === 'stale');
+    expect(shown.some(({ reason }) => reason !== 'InternalError')).toBe(isShown);
+  });
+});
+
 describe('a failure', () => {
   test('that only a change can help shows at once, and is one warning however often it repeats', async () => {
     let times = 0;

@@ -1,152 +1,127 @@
-/** Tokens that are replaced while they are in use. A token here is bound to a Secret: without it, it is refused. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+/** When credentials are read again, and which connections they use. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import type { KubeConfig } from '@kubernetes/client-node';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { KubeApi, type ResourceType } from '../../../src/operator/kube/kube-api.ts';
-import { loadKubeConfig, TokenFileConfig } from '../../../src/operator/kube/kube-config.ts';
-import { KubeError } from '../../../src/operator/kube/kube-error.ts';
-import { createNamespace, kubeconfig, kubectl } from '../../harness.ts';
+import { loadKubeConfig } from '../../../src/operator/kube/kube-config.ts';
+import { KubeCredentials } from '../../../src/operator/kube/kube-credentials.ts';
 
-const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
-const POLICIES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies' };
+const SERVER = 'https://127.0.0.1:1';
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-renewal-'));
+afterAll(() => rm(folder, { recursive: true }));
+const token = join(folder, 'token');
+const put = (text: string) => writeFile(token, text);
 
-const namespace = await createNamespace('tokens');
-const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-tokens-'));
-const apis: KubeApi[] = [];
-afterAll(async () => {
-  await Promise.all(apis.map((api) => api.close()));
-  await rm(folder, { recursive: true });
-});
-
-async function run(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(['-n', namespace, ...args]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return stdout.trim();
+async function configOf(user: object) {
+  const file = join(folder, 'kubeconfig');
+  const text = stringify({
+    clusters: [{ name: 'c', cluster: { server: SERVER } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  });
+  await writeFile(file, text);
+  return loadKubeConfig(file);
 }
 
-await run('create', 'serviceaccount', 'reader');
-await run('create', 'rolebinding', 'reader', '--clusterrole=view', `--serviceaccount=${namespace}:reader`);
+describe('credentials', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
 
-/** A token that is refused as soon as `revoke` was noticed. */
-async function issue(name: string) {
-  await run('create', 'secret', 'generic', name);
-  const token = await run('create', 'token', 'reader', '--bound-object-kind=Secret', `--bound-object-name=${name}`);
-  return { token, revoke: () => run('delete', 'secret', name) };
-}
+  const setUp = async () => {
+    await put('one');
+    const credentials = new KubeCredentials(await configOf({ tokenFile: token }), SERVER);
+    const authorization = async () => (await credentials.get()).headers.Authorization;
+    return { credentials, authorization };
+  };
 
-function connect(config: KubeConfig): KubeApi {
-  const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 20_000 });
-  apis.push(api);
-  return api;
-}
+  test('are kept for half a minute, and the connections for longer', async () => {
+    const { credentials, authorization } = await setUp();
+    const { dispatcher } = await credentials.get();
+    await put('two');
+    for (const [ms, expected] of [
+      [29_999, 'Bearer one'],
+      [1, 'Bearer two'],
+      [30_000, 'Bearer two'],
+    ] as const) {
+      vi.setSystemTime(Date.now() + ms);
+      expect(await authorization()).toBe(expected);
+    }
+    const now = await credentials.get();
+    expect([now.dispatcher === dispatcher, dispatcher]).toMatchObject([true, { closed: false }]);
+    await credentials.close();
+    expect(dispatcher).toMatchObject({ destroyed: true });
+  });
 
-const cluster = (await kubeconfig()).getCurrentCluster();
-if (!cluster) throw new Error('the kubeconfig of the tests has no cluster');
-const server = cluster.server;
+  test('that were refused are read again at once, on other connections, once for all calls', async () => {
+    const { credentials } = await setUp();
+    const first = await credentials.get();
+    await put('two');
+    credentials.refused(first);
+    const [second, same] = await Promise.all([credentials.get(), credentials.get()]);
+    expect([second.headers.Authorization, second === same]).toEqual(['Bearer two', true]);
+    expect([second.dispatcher === first.dispatcher, first.dispatcher]).toMatchObject([false, { closed: true }]);
+    credentials.refused(first);
+    expect(await credentials.get()).toBe(second);
+    vi.setSystemTime(Date.now() + 30_000);
+    expect((await credentials.get()).dispatcher).toBe(second.dispatcher);
+    await credentials.close();
+    expect(second.dispatcher).toMatchObject({ destroyed: true });
+  });
 
-/** A kubeconfig in the folder whose one user has these members. */
-async function kubeconfigFile(name: string, user: object): Promise<string> {
-  const file = join(folder, `${name}.kubeconfig`);
-  const authority = { server, 'certificate-authority-data': cluster?.caData };
-  await writeFile(
-    file,
-    stringify({
-      clusters: [{ name: 'c', cluster: authority }],
-      users: [{ name: 'u', user }],
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      'current-context': 'c',
-    }),
-  );
-  return file;
-}
-
-const withToken = async (token: string) => connect(loadKubeConfig(await kubeconfigFile('fixed', { token })));
-
-/** A way to hand a token to the client, which may be replaced. */
-type Source = readonly [what: string, put: (token: string) => Promise<unknown>, load: () => Promise<KubeConfig>];
-
-const absolutePath = join(folder, 'other-token');
-const credentialPath = join(folder, 'credential.json');
-const podFolder = join(folder, 'pod');
-const podFile = (name: string) => join(podFolder, 'var/run/secrets/kubernetes.io/serviceaccount', name);
-
-const sources: readonly Source[] = [
-  [
-    'a token file',
-    // As people write files: with a line break at the end.
-    (token) => writeFile(join(folder, 'token'), `${token}\n`),
-    async () => loadKubeConfig(await kubeconfigFile('file', { tokenFile: 'token' })),
-  ],
-  [
-    'a token file beside a token',
-    (token) => writeFile(absolutePath, token),
-    async () => loadKubeConfig(await kubeconfigFile('both', { tokenFile: absolutePath, token: 'old' })),
-  ],
-  [
-    'a credential program',
-    (token) => {
-      const status = { token };
-      return writeFile(
-        credentialPath,
-        JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }),
-      );
-    },
-    async () => {
-      const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'cat', args: [credentialPath] };
-      return loadKubeConfig(await kubeconfigFile('exec', { exec }));
-    },
-  ],
-  [
-    'the service account of a Pod',
-    async (token) => {
-      await mkdir(dirname(podFile('token')), { recursive: true });
-      await writeFile(podFile('ca.crt'), Buffer.from(cluster.caData ?? '', 'base64'));
-      await writeFile(podFile('token'), token);
-    },
-    async () => {
-      const { hostname, port } = new URL(server);
-      vi.stubEnv('KUBERNETES_SERVICE_HOST', hostname);
-      vi.stubEnv('KUBERNETES_SERVICE_PORT', port);
-      const config = new TokenFileConfig();
-      config.loadFromCluster(podFolder);
-      vi.unstubAllEnvs();
-      return config;
-    },
-  ],
-];
-
-describe('calls are made with the token, and with the next one as soon as that is refused', () => {
-  test.concurrent.each(sources)('of %s', async (what, put, load) => {
-    const name = what.replaceAll(' ', '-').toLowerCase();
-    const first = await issue(`${name}-1`);
-    await put(first.token);
-    const api = connect(await load());
-    const list = () => api.list(POLICIES, { namespace });
-    expect((await list()).items).toEqual([]);
-
-    await put((await issue(`${name}-2`)).token);
-    await first.revoke();
-    const old = await withToken(first.token);
-    await vi.waitFor(
-      () => expect(old.list(POLICIES, { namespace })).rejects.toMatchObject({ name: 'KubeError', code: 401 }),
-      { timeout: 30_000, interval: 200 },
-    );
-    expect((await list()).items).toEqual([]);
+  test('that cannot be read now are still used if they were read before', async () => {
+    const { credentials, authorization } = await setUp();
+    await put('');
+    await expect(authorization()).rejects.toThrow(`the token file ${token} is empty`);
+    await put('one');
+    const known = await credentials.get();
+    await put('');
+    vi.setSystemTime(Date.now() + 30_000);
+    expect(await credentials.get()).toBe(known);
+    await put('two');
+    expect(await authorization()).toBe('Bearer two');
+    await credentials.close();
   });
 });
 
-test('a token file that is empty or gone for a moment makes nobody anonymous', async () => {
-  const { token } = await issue('moment');
-  const path = join(folder, 'moment');
-  const api = connect(loadKubeConfig(await kubeconfigFile('moment', { tokenFile: path })));
-  await writeFile(path, '');
-  await expect(api.list(SECRETS, { namespace })).rejects.toThrow(`the token file ${path} is empty`);
-  await writeFile(path, token);
-  // Known, but without this permission.
-  const refused = await api.list(SECRETS, { namespace }).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(KubeError);
-  expect(refused).toMatchObject({ code: 403, message: expect.stringContaining(`${namespace}:reader`) });
+test('what a credential program has returned is kept until it is refused', async () => {
+  const answer = join(folder, 'credential.json');
+  const apiVersion = 'client.authentication.k8s.io/v1';
+  const print = async (text: string) => {
+    const status = { token: text, expirationTimestamp: '2099-01-01T00:00:00Z' };
+    await writeFile(answer, JSON.stringify({ apiVersion, kind: 'ExecCredential', status }));
+  };
+  const exec = { apiVersion, command: 'cat', args: [answer], interactiveMode: 'Never' };
+  const credentials = new KubeCredentials(await configOf({ exec }), SERVER);
+  await print('one');
+  const first = await credentials.get();
+  expect(first.headers.Authorization).toBe('Bearer one');
+  await print('two');
+  credentials.refused(first);
+  expect((await credentials.get()).headers.Authorization).toBe('Bearer two');
+  await credentials.close();
+});
+
+test('several kubeconfigs are merged when the variable names them, and only then', async () => {
+  const part = async (name: string, content: object) => {
+    const file = join(folder, name);
+    await writeFile(file, stringify(content));
+    return file;
+  };
+  const clusters = await part('clusters', { clusters: [{ name: 'c', cluster: { server: SERVER } }] });
+  const users = await part('users', {
+    users: [{ name: 'u', user: { tokenFile: 'token' } }, { name: 'anonymous' }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  });
+  vi.stubEnv('KUBECONFIG', `${clusters}::${users}`);
+  const merged = loadKubeConfig(process.env.KUBECONFIG);
+  expect([merged.getCurrentCluster()?.server, merged.getCurrentUser()?.authProvider?.config]).toEqual([
+    SERVER,
+    { path: token },
+  ]);
+  expect(() => loadKubeConfig(`${clusters}:${users}:`)).toThrow('ENOENT');
+  expect(loadKubeConfig(undefined).getCurrentCluster()?.server).toBe(SERVER);
+  vi.unstubAllEnvs();
 });

@@ -1,0 +1,88 @@
+/**
+ * An HTTP server that answers as a test says: like an API server, like one in trouble, or like a proxy before it. Only
+ * for test files; what is made here ends with the test.
+ */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { KubeConfig } from '@kubernetes/client-node';
+import { onTestFinished } from 'vitest';
+import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
+import type { KubeTransportOptions } from '../../../src/operator/kube/kube-transport.ts';
+
+export interface Asked {
+  /** Method, path and query: `GET /api/v1/events?limit=5`. */
+  readonly line: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** Tells connections apart. */
+  readonly port: number | undefined;
+}
+
+/** Need not end the response. */
+export type Answer = (response: ServerResponse, asked: Asked) => unknown;
+
+export interface Answering {
+  readonly url: string;
+  /** Everything that was asked so far. */
+  readonly asked: Asked[];
+  /** A client of this server. */
+  connect(options?: Partial<KubeTransportOptions> & { readonly config?: KubeConfig }): KubeApi;
+}
+
+/** @param answers in their order; the last one is repeated */
+export async function answering(...answers: Answer[]): Promise<Answering> {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const { method, url, headers, socket } = request;
+    const one = { line: `${method} ${url}`, headers, body: await text(request), port: socket.remotePort };
+    asked.push(one);
+    answers[Math.min(asked.length, answers.length) - 1]?.(response, one);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  });
+  return {
+    url,
+    asked,
+    connect({ config = configFor(url), ...options } = {}) {
+      const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000, ...options });
+      onTestFinished(() => api.close());
+      return api;
+    },
+  };
+}
+
+export function configFor(server: string, user: object = {}): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser({ name: 'c', server, skipTLSVerify: true }, { name: 'u', ...user });
+  return config;
+}
+
+export function json(body: unknown, status = 200): Answer {
+  return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** An error of the API server. */
+export function refusal(code: number, reason = 'Any', more: object = {}): Answer {
+  return json({ kind: 'Status', code, reason, message: `said ${code}`, ...more }, code);
+}
+
+/** Says the parts, and then nothing more. */
+export function hanging(...parts: string[]): Answer {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+    for (const part of parts) response.write(part);
+  };
+}
+
+/** Says the parts, and then cuts the connection. */
+export function cut(...parts: string[]): Answer {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+    response.write(parts.join(''), () => response.destroy());
+  };
+}

@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import type { KubeApi, ResourceType } from '../../../src/operator/kube/kube-api.ts';
+import { KubeError, KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
+import { object } from '../objects.ts';
+import { type Answer, answering, cut, hanging, json, refusal } from './answering.ts';
+
+const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
+const POLICIES: ResourceType = { group: 'tunnel-operator.dev', version: 'v1alpha1', plural: 'ippolicies' };
+const OF_POLICIES = '/apis/tunnel-operator.dev/v1alpha1/namespaces/ns/ippolicies';
+
+/** An object, and a list of none. */
+const ANSWER = { ...object(), items: [] };
+const some = { some: 'body' };
+
+const never = new AbortController().signal;
+const watch = (api: KubeApi, signal = never, more: object = {}) =>
+  api.watch(POLICIES, { resourceVersion: '7', timeoutSeconds: 240, signal, ...more });
+const line = (type: string, of: object) => `${JSON.stringify({ type, object: of })}\n`;
+
+describe('what is asked', () => {
+  const merge = 'application/merge-patch+json';
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'u' } };
+  test.each<[string, (api: KubeApi) => Promise<unknown>, object?, string?]>([
+    ['GET /api/v1/events', (api) => api.list(EVENTS)],
+    [
+      `GET ${OF_POLICIES}?limit=5&continue=t&labelSelector=a%3Db`,
+      (api) => api.list(POLICIES, { namespace: 'ns', limit: 5, continueToken: 't', labelSelector: 'a=b' }),
+    ],
+    [`GET ${OF_POLICIES}/a%2Fb`, (api) => api.get(POLICIES, 'a/b', 'ns')],
+    [`GET ${OF_POLICIES}/a`, (api) => api.find(POLICIES, 'a', 'ns')],
+    [`POST ${OF_POLICIES}`, (api) => api.create(POLICIES, some, 'ns'), some],
+    [`POST ${OF_POLICIES}?dryRun=All`, (api) => api.tryCreate(POLICIES, some, 'ns'), some],
+    [`PUT ${OF_POLICIES}/a`, (api) => api.replace(POLICIES, 'a', some, 'ns'), some],
+    [`PATCH ${OF_POLICIES}/a`, (api) => api.patch(POLICIES, 'a', some, 'ns'), some, merge],
+    [`PATCH ${OF_POLICIES}/a/status`, (api) => api.patch(POLICIES, 'a', some, 'ns', 'status'), some, merge],
+    [`DELETE ${OF_POLICIES}/a`, (api) => api.delete(POLICIES, 'a', 'ns')],
+    [`DELETE ${OF_POLICIES}/a`, (api) => api.delete(POLICIES, 'a', 'ns', { uid: 'u' }), options],
+  ])('%s', async (expected, call, body, type = body && 'application/json') => {
+    const server = await answering(json(ANSWER));
+    await call(server.connect());
+    const [asked] = server.asked;
+    expect(asked?.line).toBe(expected);
+    expect(asked?.body).toBe(body === undefined ? '' : JSON.stringify(body));
+    expect(asked?.headers).toMatchObject({ accept: 'application/json', 'user-agent': 'tests' });
+    expect(asked?.headers['content-type']).toBe(type);
+  });
+
+  test.each([
+    ['', {}],
+    ['&labelSelector=a%3Db', { labelSelector: 'a=b' }],
+  ])('a watch%s', async (selector, more) => {
+    const server = await answering((response) => response.end());
+    expect(await Array.fromAsync(watch(server.connect(), never, { namespace: 'ns', ...more }))).toEqual([]);
+    const query = `watch=true&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=240${selector}`;
+    expect(server.asked[0]?.line).toBe(`GET ${OF_POLICIES}?${query}`);
+  });
+});
+
+describe('what is answered', () => {
+  test.each([
+    ['more to come', { continue: 't' }, 't'],
+    ['no more', { continue: '' }, undefined],
+    ['nothing about more', {}, undefined],
+  ])('a list, with %s', async (_, more, continueToken) => {
+    const server = await answering(json({ metadata: { resourceVersion: '7', ...more }, items: [object()] }));
+    const list = await server.connect().list(POLICIES);
+    expect(list).toEqual({ items: [object()], resourceVersion: '7', continueToken });
+  });
+
+  test.each<[string, object]>([
+    ['without a version', { metadata: {}, items: [] }],
+    ['without items', { metadata: { resourceVersion: '7' } }],
+    ['with more to come that is no text', { metadata: { resourceVersion: '7', continue: 1 }, items: [] }],
+    ['with an item that is no object', { metadata: { resourceVersion: '7' }, items: [{}] }],
+  ])('no list %s', async (_, body) => {
+    const server = await answering(json(body));
+    await expect(server.connect().list(POLICIES)).rejects.toThrow();
+  });
+
+  test.each<[string, (api: KubeApi) => Promise<unknown>, unknown]>([
+    ['a get', (api) => api.get(EVENTS, 'a'), ANSWER],
+    ['a find', (api) => api.find(EVENTS, 'a'), ANSWER],
+    ['a create', (api) => api.create(EVENTS, some), ANSWER],
+    ['a replacement', (api) => api.replace(EVENTS, 'a', some), ANSWER],
+    ['a patch', (api) => api.patch(EVENTS, 'a', some), ANSWER],
+    ['a try', (api) => api.tryCreate(EVENTS, some), undefined],
+    ['a deletion', (api) => api.delete(EVENTS, 'a'), undefined],
+  ])('%s, or the refusal of it', async (_, call, expected) => {
+    const server = await answering(json(ANSWER, 201), refusal(422));
+    const api = server.connect();
+    expect(await call(api)).toEqual(expected);
+    await expect(call(api)).rejects.toMatchObject({ name: 'KubeError', code: 422, message: 'said 422' });
+  });
+
+  test('that what is looked for is not there, unlike other refusals', async () => {
+    const server = await answering(refusal(404), refusal(403), cut());
+    const api = server.connect();
+    expect(await api.find(EVENTS, 'a')).toBeUndefined();
+    await expect(api.find(EVENTS, 'a')).rejects.toThrow(KubeError);
+    await expect(api.find(EVENTS, 'a')).rejects.toThrow(KubeUnreachableError);
+  });
+
+  test('a redirect, which is none that an API server makes', async () => {
+    const server = await answering(json({ code: 300 }, 300));
+    await expect(server.connect().get(EVENTS, 'a')).rejects.toMatchObject({ name: 'KubeError', code: 300 });
+  });
+
+  test('half of a response', async () => {
+    const server = await answering((response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('{"metadata":', () => response.destroy());
+    });
+    const error = await server
+      .connect()
+      .get(EVENTS, 'a')
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(KubeUnreachableError);
+    expect(error).toMatchObject({ message: 'GET /api/v1/events/a: the response broke off', cause: expect.any(Error) });
+  });
+});
+
+describe('a watch', () => {
+  const added = line('ADDED', object());
+
+  test('tells the events until the server ends it', async () => {
+    const server = await answering((response) => response.end(added + line('DELETED', object({ version: 2 }))));
+    expect(await Array.fromAsync(watch(server.connect()))).toEqual([
+      { type: 'ADDED', object: object() },
+      { type: 'DELETED', object: object({ version: 2 }) },
+    ]);
+  });
+
+  test.each<[string, Answer, object]>([
+    ['is refused', refusal(410, 'Expired'), { name: 'KubeError', code: 410, message: 'said 410' }],
+    ['is answered with another success', json({}, 201), { name: 'KubeError', code: 201 }],
+    ['ends with an error', hanging(line('ERROR', { code: 410 })), { name: 'KubeError', code: 410 }],
+    ['is no watch', hanging('<html>\n'), { name: 'KubeUnreachableError', message: /^a watch event of 6 bytes/ }],
+    [
+      'is cut',
+      cut(added),
+      { name: 'KubeUnreachableError', message: 'the watch of ippolicies broke off', cause: expect.any(Error) },
+    ],
+  ])('%s', async (_, answer, { message = /./, ...expected }: { message?: string | RegExp }) => {
+    const server = await answering(answer);
+    const failure = Array.fromAsync(watch(server.connect()));
+    await expect(failure).rejects.toMatchObject({ ...expected, message: expect.stringMatching(message) });
+  });
+
+  test('ends as soon as it is told to, by the reason for which it was told', async () => {
+    const server = await answering(hanging(added));
+    const stop = new AbortController();
+    const events = watch(server.connect(), stop.signal);
+    expect(await events.next()).toMatchObject({ value: { type: 'ADDED' } });
+    const next = events.next();
+    stop.abort();
+    await expect(next).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  test('that nobody reads any more is closed', async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await answering(async (response, asked) => {
+      hanging(added)(response, asked);
+      await once(response, 'close');
+      closed.resolve();
+    });
+    for await (const { type } of watch(server.connect())) {
+      expect(type).toBe('ADDED');
+      break;
+    }
+    await closed.promise;
+  });
+});

@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
+import { KubeTransport } from '../../../src/operator/kube/kube-transport.ts';
+import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
+import { object } from '../objects.ts';
+import { answering, configFor, hanging, json, refusal } from './answering.ts';
+
+const EVENTS = { group: '', version: 'v1', plural: 'events' };
+
+test('a server may be anywhere below its address, as behind Rancher', async () => {
+  const server = await answering(json(object()));
+  for (const path of ['', '/', '/k8s/clusters/c-1', '/k8s/clusters/c-1/']) {
+    await server.connect({ config: configFor(server.url + path) }).get(EVENTS, 'a');
+  }
+  expect(server.asked.map(({ line }) => line)).toEqual([
+    'GET /api/v1/events/a',
+    'GET /api/v1/events/a',
+    'GET /k8s/clusters/c-1/api/v1/events/a',
+    'GET /k8s/clusters/c-1/api/v1/events/a',
+  ]);
+});
+
+test('a kubeconfig without a cluster is an error', () => {
+  expect(() => new KubeTransport(new KubeConfig(), { userAgent: 'tests', timeoutMs: 1 })).toThrow(
+    'The kubeconfig has no current context with a cluster',
+  );
+});
+
+test('calls share connections', async () => {
+  const server = await answering(json(object()));
+  const api = server.connect();
+  for (let call = 0; call < 10; call++) await api.get(EVENTS, 'a');
+  expect(new Set(server.asked.map(({ port }) => port)).size).toBeLessThan(5);
+});
+
+test('a call that is refused as unauthenticated is made once more, on another connection', async () => {
+  const server = await answering(refusal(401), json(object()), refusal(401));
+  const api = server.connect();
+  expect(await api.create(EVENTS, { a: 1 })).toEqual(object());
+  expect(server.asked.map(({ line, body }) => line + body)).toEqual(Array(2).fill('POST /api/v1/events{"a":1}'));
+  expect(server.asked[0]?.port).not.toBe(server.asked[1]?.port);
+  await expect(api.get(EVENTS, 'a')).rejects.toMatchObject({ name: 'KubeError', code: 401 });
+  expect(server.asked.length).toBe(4);
+});
+
+/** Timers of the client tick every half second. */
+test('a server that says nothing, or stops in the middle, is given up', async () => {
+  const server = await answering(() => {}, hanging('{"metadata":'));
+  const api = server.connect({ timeoutMs: 100 });
+  const error = await api.get(EVENTS, 'a').catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(KubeUnreachableError);
+  expect(error).toMatchObject({
+    message: 'GET /api/v1/events/a: Headers Timeout Error',
+    cause: { code: 'UND_ERR_HEADERS_TIMEOUT' },
+  });
+  await expect(api.get(EVENTS, 'a')).rejects.toThrow('GET /api/v1/events/a: the response broke off');
+});
+
+test('a watch may be silent for longer', async () => {
+  const server = await answering(async (response, asked) => {
+    hanging()(response, asked);
+    await delay(1_500);
+    response.end(`${JSON.stringify({ type: 'ADDED', object: object() })}\n`);
+  });
+  const { signal } = new AbortController();
+  const watch = server.connect({ timeoutMs: 100 }).watch(EVENTS, { resourceVersion: '1', timeoutSeconds: 9, signal });
+  expect(await Array.fromAsync(watch)).toEqual([{ type: 'ADDED', object: object() }]);
+});
+
+test('a call ends as soon as it is told to, by the reason for which it was told', async () => {
+  const stop = new AbortController();
+  const server = await answering(() => stop.abort(new Error('enough')));
+  await expect(server.connect().list(EVENTS, { signal: stop.signal })).rejects.toThrow(/^enough$/);
+});
+
+test('closing ends the calls and watches in progress, also those of connections that are out of use', async () => {
+  const server = await answering(hanging(), refusal(401), () => {});
+  const api = server.connect();
+  const { signal } = new AbortController();
+  const asked = async (times: number) => {
+    while (server.asked.length < times) await delay(5);
+  };
+  const failed = (attempt: Promise<unknown>) => attempt.then(() => 'success').catch((thrown: Error) => thrown.name);
+  const watch = failed(Array.fromAsync(api.watch(EVENTS, { resourceVersion: '1', timeoutSeconds: 9, signal })));
+  await asked(1);
+  const get = failed(api.get(EVENTS, 'a'));
+  await asked(3);
+  await api.close();
+  expect(await Promise.all([watch, get])).toEqual(['KubeUnreachableError', 'KubeUnreachableError']);
+  expect(await failed(api.get(EVENTS, 'a'))).toBe('KubeUnreachableError');
+});
+
+test('every attempt is counted, by its outcome, and timed in seconds', async () => {
+  const registry = new Registry();
+  const slow = async (...[response, asked]: Parameters<ReturnType<typeof json>>) => {
+    await delay(50);
+    json(object())(response, asked);
+  };
+  const server = await answering(slow, refusal(401), refusal(404), (response) => response.destroy());
+  const { host } = new URL(server.url);
+  const api = server.connect({ metrics: createKubeMetrics(registry, 'tests') });
+  const startedAt = performance.now();
+  for (let call = 0; call < 3; call++) await api.get(EVENTS, 'a').catch(() => {});
+  const elapsed = (performance.now() - startedAt) / 1000;
+  const text = await registry.metrics();
+  const of = (name: string, labels: string) => {
+    const line = text.split('\n').find((each) => each.startsWith(`${name}{${labels}} `));
+    return line && Number(line.split(' ').at(-1));
+  };
+  const codes = ['200', '401', '404', '<error>'];
+  const requests = codes.map((code) => of('rest_client_requests_total', `method="GET",code="${code}",host="${host}"`));
+  expect(requests).toEqual([1, 1, 1, 1]);
+  expect(of('rest_client_request_duration_seconds_count', `verb="GET",host="${host}"`)).toBe(4);
+  const sum = of('rest_client_request_duration_seconds_sum', `verb="GET",host="${host}"`);
+  expect(sum).toBeGreaterThan(0.04);
+  expect(sum).toBeLessThanOrEqual(elapsed);
+});

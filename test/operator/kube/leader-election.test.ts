@@ -1,0 +1,232 @@
+/** On the Lease of a real API server, unless something is to go wrong with it. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
+import { LEASES, LeaderElection, type LeaderElectionOptions } from '../../../src/operator/kube/leader-election.ts';
+import { createNamespace, kubeconfig } from '../../harness.ts';
+import { object } from '../objects.ts';
+import { type Answer, answering, json, refusal } from './answering.ts';
+
+const namespace = await createNamespace('lease');
+const config = await kubeconfig();
+const HOUR = 3_600_000;
+const soon = { intervalMs: 5 };
+
+function connect(): KubeApi {
+  const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
+  onTestFinished(() => api.close());
+  return api;
+}
+
+/** A process that takes part in the election. */
+function candidate(name: string, options: Partial<LeaderElectionOptions> = {}, api = connect()) {
+  const lines: Record<string, unknown>[] = [];
+  const election = new LeaderElection(api, {
+    namespace,
+    name,
+    identity: 'us',
+    leaseMs: 15_000,
+    renewDeadlineMs: 10_000,
+    retryMs: 20,
+    annotations: () => ({ ours: 'a' }),
+    log: pino({}, { write: (line) => void lines.push(JSON.parse(line)) }),
+    ...options,
+  });
+  onTestFinished(() => election.release());
+  const losses: string[] = [];
+  const acquire = () => election.acquire(() => void losses.push('lost'));
+  return { election, acquire, losses, lines, log: () => lines.map(({ msg }) => msg) };
+}
+
+async function lease(name: string) {
+  const { metadata, spec } = await connect().get(LEASES, name, namespace);
+  return {
+    spec: spec as Record<string, unknown>,
+    annotations: metadata.annotations,
+    version: metadata.resourceVersion,
+  };
+}
+
+function make(name: string, spec: object) {
+  const body = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, annotations: { other: 'b' } },
+    spec,
+  };
+  return connect().create(LEASES, body, namespace);
+}
+
+describe('a candidate', () => {
+  test('makes the Lease, renews it, and hands it over to the next', async () => {
+    const first = candidate('handed-over');
+    expect(first.election.leading).toBe(false);
+    expect(await first.acquire()).toBe(true);
+    expect(first.election.leading).toBe(true);
+    const taken = await lease('handed-over');
+    expect(taken).toMatchObject({
+      spec: { holderIdentity: 'us', leaseDurationSeconds: 15, leaseTransitions: 0 },
+      annotations: { ours: 'a' },
+    });
+    await waitFor('a renewal', async () => (await lease('handed-over')).version !== taken.version, soon);
+    expect((await lease('handed-over')).spec.acquireTime).toBe(taken.spec.acquireTime);
+
+    const next = candidate('handed-over', { identity: 'next', annotations: () => ({ theirs: 'c' }) });
+    const acquired = next.acquire();
+    await first.election.release();
+    expect(await acquired).toBe(true);
+    expect([first.election.leading, first.losses, first.log()]).toEqual([false, [], ['became the leader']]);
+    expect(await lease('handed-over')).toMatchObject({
+      spec: { holderIdentity: 'next', leaseTransitions: 1 },
+      annotations: { ours: 'a', theirs: 'c' },
+    });
+    await next.election.release();
+    expect((await lease('handed-over')).spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+  });
+
+  test('takes over when the holder does not renew any more, and not before', async () => {
+    await make('abandoned', { holderIdentity: 'them', leaseDurationSeconds: 1 });
+    const { election, acquire } = candidate('abandoned');
+    const acquired = acquire();
+    for (let renewal = 0; renewal < 6; renewal++) {
+      await connect().patch(LEASES, 'abandoned', { metadata: { labels: { renewal: `${renewal}` } } }, namespace);
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      expect(election.leading).toBe(false);
+    }
+    expect(await acquired).toBe(true);
+    expect((await lease('abandoned')).annotations).toEqual({ ours: 'a', other: 'b' });
+  });
+
+  test('that is told to stop while it waits does not lead, and leaves the Lease alone', async () => {
+    const { metadata } = await make('held', { holderIdentity: 'them', leaseDurationSeconds: 3_600 });
+    const { election, acquire } = candidate('held');
+    const acquired = acquire();
+    await election.release();
+    expect(await acquired).toBe(false);
+    expect(await acquire()).toBe(false);
+    expect((await lease('held')).version).toBe(metadata.resourceVersion);
+  });
+});
+
+describe('a leader', () => {
+  test('that is no longer the holder says so once, and leaves the Lease to the other', async () => {
+    const { election, acquire, losses, log } = candidate('robbed', { renewDeadlineMs: 100 });
+    await acquire();
+    const other = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
+    await connect().patch(LEASES, 'robbed', { spec: other }, namespace);
+    await waitFor('the loss', () => losses.length > 0, soon);
+    expect(election.leading).toBe(false);
+    await election.release();
+    expect([losses, log().at(-1)]).toEqual([['lost'], 'lost leadership: could not renew the Lease in time']);
+    expect((await lease('robbed')).spec).toMatchObject(other);
+  });
+
+  test('leaves the Lease alone that somebody else took meanwhile, and one that is gone', async () => {
+    for (const change of [{ holderIdentity: 'them' }, undefined]) {
+      const { election, acquire, log } = candidate('taken', { retryMs: HOUR });
+      await acquire();
+      if (change) await connect().patch(LEASES, 'taken', { spec: change }, namespace);
+      else await connect().delete(LEASES, 'taken', namespace);
+      await election.release();
+      const left = await connect().find(LEASES, 'taken', namespace);
+      expect(left?.spec).toEqual(change && expect.objectContaining(change));
+      expect(log()).toEqual(['became the leader']);
+      if (change) await connect().delete(LEASES, 'taken', namespace);
+    }
+  });
+});
+
+describe('an API server in trouble', () => {
+  const ours = object({ name: 'lease', spec: { holderIdentity: 'us', leaseDurationSeconds: 15 } });
+  const theirs = object({ name: 'lease', spec: { holderIdentity: 'them', leaseDurationSeconds: 3_600 } });
+  const setUp = async (answers: Answer[], options: Partial<LeaderElectionOptions> = {}) => {
+    const server = await answering(...answers);
+    return { ...candidate('lease', options, server.connect()), server };
+  };
+  const warning = 'leader election: could not read or write the Lease';
+
+  describe('by a clock that the test moves', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['performance'] });
+      vi.advanceTimersByTime(60_000);
+    });
+    afterEach(() => void vi.useRealTimers());
+    const taking =
+      (ms: number, answer: Answer): Answer =>
+      (response, asked) => {
+        vi.advanceTimersByTime(ms);
+        return answer(response, asked);
+      };
+
+    test('ends the lead when the last renewal began too long ago', async () => {
+      const renewal = [taking(6_000, json(ours)), json(ours)];
+      const failures = [taking(3_000, refusal(500)), taking(1_000, refusal(500)), json(ours)];
+      const answers = [json(ours), json(ours), ...renewal, ...renewal, ...failures];
+      const { election, acquire, losses, server, log } = await setUp(answers);
+      expect(await acquire()).toBe(true);
+      await waitFor('the loss', () => losses.length > 0, soon);
+      expect([election.leading, losses, server.asked.length]).toEqual([false, ['lost'], answers.length - 1]);
+      expect(log().slice(0, 2)).toEqual(['became the leader', warning]);
+    });
+
+    test('that does not answer ends the lead in time, too', async () => {
+      const answers = [json(ours), json(ours), taking(9_900, refusal(500)), () => {}];
+      const { acquire, losses, server } = await setUp(answers);
+      await acquire();
+      // Each attempt ends a hundred milliseconds later.
+      await waitFor('another attempt', () => server.asked.length > answers.length, soon);
+      expect(losses).toEqual([]);
+      vi.advanceTimersByTime(100);
+      await waitFor('the loss', () => losses.length > 0, soon);
+      expect(losses).toEqual(['lost']);
+    });
+  });
+
+  test('is told in the log, unlike a race that others won', async () => {
+    const { acquire, log } = await setUp([
+      refusal(404),
+      refusal(409),
+      json(ours),
+      refusal(409),
+      refusal(403),
+      json(ours),
+      json(ours),
+    ]);
+    expect(await acquire()).toBe(true);
+    expect(log()).toEqual([warning, 'became the leader']);
+  });
+
+  test('is not asked again before its time, and no wait outlasts the end', async () => {
+    for (const answers of [[json(theirs)], [json(ours), json(ours)]]) {
+      const { acquire, election, server } = await setUp(answers, { retryMs: HOUR, renewDeadlineMs: 2 * HOUR });
+      const acquired = acquire();
+      await waitFor('the first attempt', () => server.asked.length === answers.length, soon);
+      if (answers.length === 2) await acquired;
+      await server.connect().get(LEASES, 'lease');
+      await turn();
+      expect(server.asked.length).toBe(answers.length + 1);
+      await election.release();
+      expect(await acquired).toBe(answers.length === 2);
+      const asked = server.asked.slice(answers.length + 1).map(({ line }) => line.split(' ')[0]);
+      expect(asked).toEqual(answers.length === 2 ? ['GET', 'PUT'] : []);
+    }
+  });
+
+  test('that refuses to release the Lease is told in the log', async () => {
+    const { acquire, election, server, log } = await setUp([json(ours), json(ours), json(ours), refusal(500)], {
+      retryMs: HOUR,
+    });
+    await acquire();
+    await election.release();
+    expect([election.leading, log()]).toEqual([false, ['became the leader', 'could not release the Lease']]);
+    const { apiVersion, kind, metadata } = ours;
+    const annotations = { ours: 'a' };
+    expect(JSON.parse(server.asked[1]?.body ?? '')).toMatchObject({
+      apiVersion,
+      kind,
+      metadata: { ...metadata, annotations },
+    });
+  });
+});

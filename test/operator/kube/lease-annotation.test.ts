@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { LeaseAnnotation } from '../../../src/operator/kube/lease-annotation.ts';
+import { object } from '../objects.ts';
+import { type Answer, answering, cut, json, refusal } from './answering.ts';
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/ns/leases';
+const lease = object({
+  name: 'lease',
+  kind: 'Lease',
+  spec: { holderIdentity: 'them' },
+  metadata: { annotations: { other: 'kept' }, labels: { also: 'kept' } },
+});
+const annotated = { ...lease, metadata: { ...lease.metadata, annotations: { other: 'kept', owner: 'us' } } };
+const made = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: 'lease', namespace: 'ns', annotations: { owner: 'us' } },
+};
+
+async function setUp(...answers: Answer[]) {
+  const server = await answering(...answers);
+  const memory = new LeaseAnnotation(server.connect(), { namespace: 'ns', name: 'lease', annotation: 'owner' });
+  return { memory, asked: () => server.asked.map(({ line, body }) => [line, body && JSON.parse(body)]) };
+}
+
+test.each<[string, Answer, string | undefined]>([
+  ['is there', json(annotated), 'us'],
+  ['is not there', json(lease), undefined],
+  ['lacks its Lease', refusal(404), undefined],
+])('what is read when it %s', async (_, answer, expected) => {
+  const { memory, asked } = await setUp(answer);
+  expect(await memory.read()).toBe(expected);
+  expect([memory.name, asked()]).toEqual(['owner', [[`GET ${LEASES}/lease`, '']]]);
+});
+
+const get = [`GET ${LEASES}/lease`, ''];
+const put = [`PUT ${LEASES}/lease`, annotated];
+const post = [`POST ${LEASES}`, made];
+
+test.each<[string, Answer[], unknown[]]>([
+  ['keeps everything else of the Lease', [json(lease), json(annotated)], [get, put]],
+  ['makes a Lease without a holder', [refusal(404), json(annotated)], [get, post]],
+  ['starts again when the holder renewed', [json(lease), refusal(409), json(lease), json(lease)], [get, put, get, put]],
+  ['starts again when others made the Lease', [refusal(404), refusal(409), json(lease)], [get, post, get, put]],
+  [
+    'starts again when others deleted it',
+    [json(lease), refusal(404), refusal(404), json(lease)],
+    [get, put, get, post],
+  ],
+])('what is written %s', async (_, answers, expected) => {
+  const { memory, asked } = await setUp(...answers);
+  await memory.write('us');
+  expect(asked()).toEqual(expected);
+});
+
+test.each<[string, Answer[], object]>([
+  ['to read', [refusal(403)], { code: 403 }],
+  ['to write', [json(lease), refusal(403)], { code: 403 }],
+  ['to make the Lease', [refusal(404), refusal(422)], { code: 422 }],
+  ['to answer', [json(lease), cut()], { name: 'KubeUnreachableError' }],
+])('a refusal %s is an error', async (_, answers, expected) => {
+  const { memory, asked } = await setUp(...answers);
+  await expect(memory.write('us')).rejects.toMatchObject(expected);
+  expect(asked().length).toBe(answers.length);
+});

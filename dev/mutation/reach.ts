@@ -54,7 +54,7 @@ function reachOf(source: string, test: string, distance: number): Reach {
 
 /** A family is defined in one room and served by another, which tests it. */
 function isNamesake(source: string, test: string): boolean {
-  return basename(test) === basename(source).replace(/\.ts$/, '.test.ts');
+  return test.startsWith('test/api/families/') && basename(test) === basename(source).replace(/\.ts$/, '.test.ts');
 }
 
 /** 0: its own test; 1: a test of its folder or below; then one more for each folder up. */

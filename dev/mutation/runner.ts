@@ -26,8 +26,13 @@ async function main(root: string): Promise<void> {
   await vitest.standalone();
   const all = await vitest.globTestSpecifications();
 
+  /** Mended since, which nobody says. */
+  let changedBefore: string | undefined;
+
   async function run({ changed, test }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
+    vitest.invalidateFile(changedBefore ?? changed);
     vitest.invalidateFile(changed);
+    changedBefore = changed;
     const specifications = all.filter(({ moduleId }) => moduleId === test);
     if (specifications.length === 0) throw new Error(`${test} is no test file`);
     const { testModules, unhandledErrors } = await vitest.rerunTestSpecifications(specifications);

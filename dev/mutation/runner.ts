@@ -25,13 +25,11 @@ async function main(root: string): Promise<void> {
   });
   await vitest.standalone();
   const all = await vitest.globTestSpecifications();
-
-  /** Mended since, which nobody says. */
   let changedBefore: string | undefined;
 
   async function run({ changed, test }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
-    vitest.invalidateFile(changedBefore ?? changed);
-    vitest.invalidateFile(changed);
+    // The file of the run before has been put back as it was.
+    for (const file of [changedBefore ?? changed, changed]) vitest.invalidateFile(file);
     changedBefore = changed;
     const specifications = all.filter(({ moduleId }) => moduleId === test);
     if (specifications.length === 0) throw new Error(`${test} is no test file`);

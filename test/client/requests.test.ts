@@ -1,6 +1,7 @@
 /** What each call of the client sends. */
 import { expect, test } from 'vitest';
-import { type Client, createClient } from '../../src/client/client.ts';
+import { type Client, createClient, etagOf } from '../../src/client/client.ts';
+import { newId } from '../../src/resources/definition/id.ts';
 import { idempotencyDigest } from '../../src/resources/definition/idempotency.ts';
 import { type Answer, atEnd, record } from './recorder.ts';
 
@@ -137,4 +138,44 @@ test('every call can be given up', async () => {
   const outcomes = await Promise.all(calls.map((call) => call.catch((error: unknown) => String(error))));
   expect(outcomes).toEqual(calls.map(() => 'Error: enough'));
   expect(server.sent).toEqual([]);
+});
+
+const at = '2026-11-21T10:00:00.000Z';
+const policy = (id: string) => ({
+  id,
+  uri: `https://a.example/ip_policies/${id}`,
+  created_at: at,
+  description: null,
+  metadata: null,
+});
+const page = (ids: string[], next: string | null): Answer => ({
+  status: 200,
+  headers: { etag: '"list"' },
+  body: {
+    ip_policies: ids.map(policy),
+    uri: 'https://a.example/ip_policies',
+    next_page_uri: next && `https://a.example/ip_policies?before_id=${next}`,
+  },
+});
+
+test('a list is read page by page, and its ETag is not that of its items', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => newId('ipp').slice(0, -1) + letter);
+  if (!a || !b || !c) throw new Error('no ids');
+  const server = await record(page([a, b], b), page([c], null));
+  const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
+  atEnd(() => client.close());
+  const items = await Array.fromAsync(client.ipPolicies.list());
+  expect(items.map(({ id }) => id)).toEqual([a, b, c]);
+  expect(items.map(etagOf)).toEqual([undefined, undefined, undefined]);
+  expect(server.sent.map(({ url }) => url)).toEqual(['/ip_policies', `/ip_policies?before_id=${b}`]);
+});
+
+test.each([
+  [{}, /the body's id: /],
+  [[], /the body's form: /],
+])('a body of another form is named by what is wrong with it: %o', async (body, said) => {
+  const server = await record({ status: 200, body });
+  const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
+  atEnd(() => client.close());
+  await expect(client.ipPolicies.get('a')).rejects.toThrow(said);
 });

@@ -75,7 +75,10 @@ describe('a certificate', () => {
   test('may have its own name as issuer, and be signed by the key that it had before', async () => {
     const again = { subject: 'CN=Test CA', issuer: plain };
     expect(read((await makeCertificate({ ...again, authorityKey: '0123' })).pem)).toHaveLength(1);
-    expect(reasonFor((await makeCertificate(again)).pem)).toMatch(/does not verify with its own key/);
+    expect(read((await makeCertificate({ ...again, authorityKey: '0123', ownKey: '4567' })).pem)).toHaveLength(1);
+    for (const keys of [{}, { ownKey: '0123' }, { ownKey: '0123', authorityKey: '0123' }]) {
+      expect(reasonFor((await makeCertificate({ ...again, ...keys })).pem)).toMatch(/does not verify with its own key/);
+    }
   });
 });
 

@@ -30,6 +30,7 @@ describe('a type', () => {
 test.each([
   ['ab', ['zz', 'abc', 'ab', 'abcd'], ['ab', 'abc', 'abcd']],
   ['ab', ['b', 'a'], ['a', 'b']],
+  ['ab', ['a', 'b'], ['a', 'b']],
   ['', [], []],
 ])('the most similar of several comes first, then by name: %s of %o', (type, known, expected) => {
   expect(nearest(type, known)).toEqual(expected);

@@ -113,6 +113,12 @@ describe.concurrent('what is tried again', () => {
     expect(server.sent).toHaveLength(2);
   });
 
+  test('what the API names no wait for, also where the caller waits for nothing longer', async () => {
+    const { server, send } = await transport([BUSY, OK], { longestWaitMs: 0 });
+    expect(await send(get)).toMatchObject({ status: 200 });
+    expect(server.sent).toHaveLength(2);
+  });
+
   test('nothing where the caller wants none', async () => {
     const { server, send } = await transport([BUSY, OK], { retries: 0 });
     await expect(send(get)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

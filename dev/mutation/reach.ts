@@ -52,9 +52,9 @@ function reachOf(source: string, test: string, distance: number): Reach {
   return test.split('/')[1] === source.split('/')[1] ? 'program' : 'all';
 }
 
-/** A family is defined in one room and served by another, which tests it. */
+/** A family, a code of an error and so on are defined in one room and served by another, which tests them. */
 function isNamesake(source: string, test: string): boolean {
-  return test.startsWith('test/api/families/') && basename(test) === basename(source).replace(/\.ts$/, '.test.ts');
+  return test.startsWith('test/api/') && basename(test) === basename(source).replace(/\.ts$/, '.test.ts');
 }
 
 /** 0: its own test; 1: a test of its folder or below; then one more for each folder up. */

@@ -19,6 +19,7 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'const shown = * → *(false ? *': 'both parsers read every date that OpenSSL does not call bad',
   },
   'src/api/http/body.ts': {
+    'if (announced >= 0 * → if (announced > 0 *': 'the parser reads nothing of a body that is announced with 0 bytes',
     'if (announced >= 0 * → if (false) *': 'the parser reads as many bytes as announced; only injected requests differ',
   },
   'src/api/store/database.ts': {

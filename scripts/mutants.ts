@@ -2,7 +2,7 @@
  * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
- * paths are files or folders, `src/api src/operator src/retry src/settings` by default. `--reach near` (default) runs
+ * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
  * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
  * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
  * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--list` only prints the mutations.
@@ -39,7 +39,10 @@ const { values, positionals } = parseArgs({
 const reach = z.enum(REACHES).parse(values.reach);
 const seed = Number(values.seed ?? randomInt(1_000_000));
 let deadline = performance.now() + Number(values.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
-const paths = positionals.length > 0 ? positionals : ['src/api', 'src/operator', 'src/retry', 'src/settings'];
+const EVERYTHING = ['api', 'client', 'operator', 'postgres', 'resources', 'retry', 'settings'].map(
+  (room) => `src/${room}`,
+);
+const paths = positionals.length > 0 ? positionals : EVERYTHING;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;

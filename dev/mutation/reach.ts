@@ -1,6 +1,6 @@
 /** Which test files can notice a change of a source file: those that import it, directly or not. */
 import { readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isNode, parse, walk } from './syntax.ts';
 
 /** What is started as a process, and so imported by nobody: by the files that start it. */
@@ -14,8 +14,11 @@ const STARTED: Readonly<Record<string, readonly string[]>> = {
 export const REACHES = ['near', 'program', 'all'] as const;
 export type Reach = (typeof REACHES)[number];
 
-/** Rooms whose behaviour shows in the tests of another. */
+/** Rooms whose behaviour shows in the tests of another; holds for the folders in them, too. */
 const NEAR: Readonly<Record<string, readonly string[]>> = {
+  // Definitions, most of which are nothing but what the document says.
+  'src/resources': ['test/api/openapi/checked-in.test.ts'],
+  'src/api/families': ['test/api/openapi/checked-in.test.ts'],
   'src/api/store': ['test/api/crud', 'test/api/secrets'],
   'src/api/secrets': ['test/api/store'],
   'src/api/errors': ['test/api/http'],
@@ -43,9 +46,15 @@ export function testsThatReach(
 }
 
 function reachOf(source: string, test: string, distance: number): Reach {
-  const near = NEAR[dirname(source)] ?? [];
-  if (distance <= 1 || near.some((path) => test === path || test.startsWith(`${path}/`))) return 'near';
+  const near = Object.entries(NEAR).flatMap(([room, tests]) => (source.startsWith(`${room}/`) ? tests : []));
+  if (distance <= 1 || isNamesake(source, test)) return 'near';
+  if (near.some((path) => test === path || test.startsWith(`${path}/`))) return 'near';
   return test.split('/')[1] === source.split('/')[1] ? 'program' : 'all';
+}
+
+/** A family, a code of an error and so on are defined in one room and served by another, which tests them. */
+function isNamesake(source: string, test: string): boolean {
+  return test.startsWith('test/api/') && basename(test) === basename(source).replace(/\.ts$/, '.test.ts');
 }
 
 /** 0: its own test; 1: a test of its folder or below; then one more for each folder up. */

@@ -16,7 +16,7 @@ export interface TestRunner {
   stop(): Promise<void>;
 }
 
-export function testRunner(sandbox: Sandbox): TestRunner {
+export function testRunner(sandbox: Pick<Sandbox, 'root'>): TestRunner {
   let runner: Promise<ChildProcess> | undefined;
   const path = (file: string) => join(sandbox.root, file);
 

@@ -10,6 +10,8 @@ export const Order = z.object({ changed: z.string(), test: z.string() });
 /** Sent back, and once when the runner is ready: the name of the test that failed, if any. */
 export const Answer = z.object({ failed: z.string().optional() });
 
+const Thrown = z.object({ message: z.string() });
+
 async function main(root: string): Promise<void> {
   const vitest = await createVitest('test', {
     root,
@@ -36,7 +38,9 @@ async function main(root: string): Promise<void> {
     const module = testModules.find(({ moduleId }) => moduleId === test);
     if (unhandledErrors.length === 0 && module?.ok()) return {};
     const [first] = module?.children.allTests('failed') ?? [];
-    return { failed: first?.fullName ?? 'the file itself' };
+    const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
+    const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
+    return { failed: first?.fullName ?? `the file itself: ${said}` };
   }
 
   process.on('message', async (message) => {

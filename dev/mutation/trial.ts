@@ -19,25 +19,33 @@ export interface TrialOptions {
 
 /** A first run of a test file, with nothing broken. */
 const LONGEST_MS = 600_000;
+/** A machine that is busy with something else may fail a test, too; after this many times it is left out. */
+const MOST_FAILURES = 3;
 /** With something broken, a test file may take this much more. */
 const PATIENCE = { ms: 10_000, factor: 5 };
 
 export function trials({ sandbox, runner, imports, reach, say }: TrialOptions): Trials {
-  /** How long each test file takes with nothing broken; undefined for one that fails then. */
-  const durations = new Map<string, number | undefined>();
+  /** How long each test file takes with nothing broken. */
+  const durations = new Map<string, number>();
+  /** How often each test file has failed with nothing broken. */
+  const failures = new Map<string, number>();
   /** By source file: the tests that noticed something, the latest first. */
   const noticed = new Map<string, readonly string[]>();
 
+  /** Undefined for a test file that fails with nothing broken. */
   async function usualDuration(test: string, mutant: Mutant): Promise<number | undefined> {
-    if (!durations.has(test)) {
-      sandbox.restore(mutant.file);
-      const startedAt = performance.now();
-      const verdict = await runner.run(mutant.file, test, LONGEST_MS);
-      const { outcome } = verdict;
-      const why = verdict.outcome === 'killed' ? verdict.test : outcome;
-      if (outcome !== 'survived') say(`${test} fails with nothing broken, and is left out: ${why}`);
-      durations.set(test, outcome === 'survived' ? performance.now() - startedAt : undefined);
-      sandbox.write(mutant.file, mutantSource(mutant));
+    const failed = failures.get(test) ?? 0;
+    if (durations.has(test) || failed === MOST_FAILURES) return durations.get(test);
+    sandbox.restore(mutant.file);
+    const startedAt = performance.now();
+    const verdict = await runner.run(mutant.file, test, LONGEST_MS);
+    sandbox.write(mutant.file, mutantSource(mutant));
+    if (verdict.outcome === 'survived') durations.set(test, performance.now() - startedAt);
+    else {
+      failures.set(test, failed + 1);
+      const why = verdict.outcome === 'killed' ? verdict.test : verdict.outcome;
+      const then = failed + 1 < MOST_FAILURES ? 'will be tried again' : 'is left out';
+      say(`${test} fails with nothing broken, and ${then}: ${why}`);
     }
     return durations.get(test);
   }

@@ -63,16 +63,13 @@ function endsLine(text: string, at: number): boolean {
 }
 
 function skipSpace(text: string, at: number): number {
-  const space = /\s*/y;
-  space.lastIndex = at;
-  return at + (space.exec(text)?.[0].length ?? 0);
+  return at + text.slice(at).search(/\S|$/);
 }
 
 /** Any other line with dashes is one that others may take for the beginning of a block: it stays. */
 function skipExplanation(text: string, from: number): number {
   const at = skipSpace(text, from);
   const dashes = text.indexOf('-----', at);
-  if (dashes === -1) return at;
   return startsLine(text, dashes) ? dashes : at;
 }
 

@@ -35,8 +35,9 @@ const SUGGESTED = 3;
 /** The most similar of `known`, most similar first. */
 export function nearest(type: string, known: readonly string[]): string[] {
   return known
+    .toSorted()
     .map((each) => ({ each, far: distance(type, each) }))
-    .toSorted((a, b) => a.far - b.far || (a.each < b.each ? -1 : 1))
+    .toSorted((a, b) => a.far - b.far)
     .slice(0, SUGGESTED)
     .map(({ each }) => each);
 }

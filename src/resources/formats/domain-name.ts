@@ -53,6 +53,5 @@ export const isBelow = (host: string, domain: string) => host.endsWith(`.${domai
 export function coveringNames(host: string): string[] {
   const labels = (host.startsWith('*.') ? host.slice(2) : host).split('.');
   const above = labels.map((_, index) => labels.slice(index).join('.'));
-  const wildcards = (host.startsWith('*.') ? above : above.slice(1)).map((name) => `*.${name}`);
-  return [...new Set([host, ...wildcards])];
+  return [host, ...above.slice(1).map((name) => `*.${name}`)];
 }

@@ -109,8 +109,9 @@ describe('no wait is without an end', () => {
       // Which of the two limits is noticed first is not determined.
       await expect(refused).rejects.toMatchObject({ code: expect.stringMatching(/^(55P03|57014)$/) });
     });
-    const limits = "select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement";
-    expect(await run(other, limits)).toEqual([{ lock: '100ms', statement: '100ms' }]);
+    const limits = `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as idle`;
+    expect(await run(other, limits)).toEqual([{ lock: '100ms', statement: '100ms', idle: '200ms' }]);
   });
 
   test('nor for the next statement of a transaction: the server ends it, and its locks are free', async () => {

@@ -15,6 +15,9 @@ const IMPORTS = new Map([
   ['src/api/store/b.ts', ['src/api/store/a.ts']],
   ['src/api/store/a.ts', []],
   ['src/api/store/c.ts', []],
+  ['test/api/families/g.test.ts', ['src/resources/g.ts']],
+  ['test/api/families/h.test.ts', ['src/resources/g.ts']],
+  ['test/api/openapi/checked-in.test.ts', ['src/resources/g.ts', 'src/resources/formats/i.ts']],
 ]);
 
 describe('the tests that can notice', () => {
@@ -26,6 +29,13 @@ describe('the tests that can notice', () => {
   ])('within reach "%s", the nearest first', (reach, expected) => {
     expect(testsThatReach('src/api/store/a.ts', reach, IMPORTS)).toEqual(expected);
   });
+});
+
+test.each([
+  ['src/resources/g.ts', ['test/api/families/g.test.ts', 'test/api/openapi/checked-in.test.ts']],
+  ['src/resources/formats/i.ts', ['test/api/openapi/checked-in.test.ts']],
+])('near %s are also a test of the same name, and what NEAR says of its room', (source, expected) => {
+  expect(testsThatReach(source, 'near', IMPORTS)).toEqual(expected);
 });
 
 test('imports are read from the files; types are none, and a program is reached by those that start it', () => {

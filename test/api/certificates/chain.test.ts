@@ -1,0 +1,98 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { makeCertificate } from '../../../dev/fixtures/x509.ts';
+import { readAuthority } from '../../../src/api/certificates/authority.ts';
+import { readChain, readPrivateKey, shortRsaKey } from '../../../src/api/certificates/chain.ts';
+import { MAX_CHAIN_LENGTH } from '../../../src/resources/tls-certificate.ts';
+
+const root = await makeCertificate({ subject: 'CN=Root' });
+const between = await makeCertificate({ subject: 'CN=Between', issuer: root });
+const leaf = await makeCertificate({ subject: 'CN=Leaf', issuer: between, ca: false });
+const nameOf = (read: ReturnType<typeof readChain>) => ('value' in read ? read.value.commonName : read.reason);
+
+describe('a chain', async () => {
+  const twin = await makeCertificate({ subject: 'CN=Root' });
+  const noAuthority = await makeCertificate({ subject: 'CN=None', issuer: root, ca: false });
+  const below = await makeCertificate({ subject: 'CN=Below', issuer: noAuthority, ca: false });
+
+  test.each([
+    ['one certificate', leaf.pem, 'Leaf'],
+    ['a certificate and its issuer', leaf.pem + between.pem, 'Leaf'],
+    ['all of them', leaf.pem + between.pem + root.pem, 'Leaf'],
+    ['as many as there may be', root.pem.repeat(MAX_CHAIN_LENGTH), 'Root'],
+    ['more', root.pem.repeat(MAX_CHAIN_LENGTH + 1), `has more than ${MAX_CHAIN_LENGTH} certificates`],
+    ['no PEM', 'x', /^is not PEM/],
+    ['the issuer first', between.pem + leaf.pem, /^certificate 1 is not signed by certificate 2; the server's own/],
+    ['a gap at the end', leaf.pem + between.pem + leaf.pem, /^certificate 2 is not signed by certificate 3/],
+    ['an issuer of the same name', between.pem + twin.pem, /^certificate 1 is not signed by certificate 2/],
+    ['an issuer that is no authority', below.pem + noAuthority.pem, /^certificate 1 is not signed by certificate 2/],
+    ['an authority that did not issue it', leaf.pem + root.pem, /^certificate 1 is not signed by certificate 2/],
+  ])('%s: %s', (_, pem, expected) => {
+    expect(nameOf(readChain(pem))).toMatch(expected);
+  });
+});
+
+describe('an authority', async () => {
+  const usage = (usages: number) => makeCertificate({ usages });
+  const [KEY_CERT_SIGN, DIGITAL_SIGNATURE] = [1 << 5, 1];
+
+  test.each([
+    ['one that may do everything', root.pem, 'Root'],
+    ['one that may sign certificates', (await usage(KEY_CERT_SIGN)).pem, 'Test CA'],
+    ['one that may not', (await usage(DIGITAL_SIGNATURE)).pem, /^may not sign certificates/],
+    ['one with a long RSA key', (await makeCertificate({ algorithm: 'rsa' })).pem, 'Test CA'],
+    [
+      'one with a short RSA key',
+      (await makeCertificate({ algorithm: 'rsa1024' })).pem,
+      /^its key is an RSA key of 1024 bits; it must have at least 2048$/,
+    ],
+    ['two', root.pem + between.pem, 'has 2 certificates; create one certificate authority for each'],
+    ['a leaf', leaf.pem, /^is not a CA/],
+    ['no PEM', 'x', /^is not PEM/],
+  ])('%s: %s', (_, pem, expected) => {
+    expect(nameOf(readAuthority(pem))).toMatch(expected);
+  });
+});
+
+describe('a private key', () => {
+  const pem = (key: KeyObject, type: 'pkcs8' | 'pkcs1' | 'sec1' = 'pkcs8') =>
+    key.export({ type, format: 'pem' }).toString();
+  const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).privateKey;
+  const ec = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).privateKey;
+  const [long, p256] = [rsa(2048), ec('prime256v1')];
+  const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+  const encrypted = p256.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }).toString();
+  const broken = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----';
+
+  test.each([
+    ['RSA', pem(long), 'rsa'],
+    ['RSA as PKCS #1', pem(long, 'pkcs1'), 'rsa'],
+    ['P-256', pem(p256), 'ecdsa'],
+    ['P-256 as SEC 1', pem(p256, 'sec1'), 'ecdsa'],
+    ['P-256 with its parameters', parameters + pem(p256, 'sec1'), 'ecdsa'],
+    ['P-384', pem(ec('secp384r1')), 'ecdsa'],
+    ['P-521', pem(ec('secp521r1')), 'ecdsa'],
+    ['Ed25519', pem(generateKeyPairSync('ed25519').privateKey), 'ed25519'],
+    ['short RSA', pem(rsa(1024)), 'is an RSA key of 1024 bits; it must have at least 2048'],
+    ['another curve', pem(ec('secp256k1')), 'is a key on the curve secp256k1; TLS takes P-256, P-384 and P-521'],
+    [
+      'another type',
+      pem(generateKeyPairSync('x25519').privateKey),
+      'is a key of type x25519; it must be RSA, ECDSA or Ed25519',
+    ],
+    ['none but parameters', parameters, 'must be exactly one private key'],
+    ['two', pem(p256) + pem(p256), 'must be exactly one private key'],
+    ['encrypted', encrypted, 'is encrypted with a passphrase'],
+    ['a certificate', leaf.pem, 'is a CERTIFICATE, not a PRIVATE KEY'],
+    ['broken', broken, 'contains no readable private key'],
+    ['no PEM', 'x', /^is not PEM/],
+  ])('%s: %s', (_, text, expected) => {
+    const read = readPrivateKey(text);
+    expect('value' in read ? read.value.type : read.reason).toMatch(expected);
+    if ('value' in read) expect(read.value.key.equals(createPrivateKey(text))).toBe(true);
+  });
+
+  test('of a type that has no bits is as good as a short RSA key', () => {
+    expect(shortRsaKey(p256)).toBe('is an RSA key of 0 bits; it must have at least 2048');
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { CATALOGUE, nearest } from '../../../src/api/events/catalogue.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
+
+test('the catalogue has three types for each family, and says what they mean', () => {
+  expect(CATALOGUE.types).toHaveLength(3 * FAMILIES.length);
+  expect(CATALOGUE.types).toContainEqual({ type: 'ip_policy_created.v0', description: 'An IP policy was created.' });
+  expect(CATALOGUE.types).toContainEqual({ type: 'user_deleted.v0', description: 'A user was deleted.' });
+});
+
+describe('a type', () => {
+  test('of the catalogue is no problem', () => {
+    for (const { type } of CATALOGUE.types) expect(CATALOGUE.problem(type)).toBeUndefined();
+  });
+
+  test('that is unknown is answered with the three most similar ones', () => {
+    expect(CATALOGUE.problem('ip_polcy_created.v0')).toBe(
+      '"ip_polcy_created.v0" is not an event type; the most similar ones are ' +
+        'ip_policy_created.v0, ip_policy_updated.v0, ip_policy_deleted.v0',
+    );
+  });
+
+  test('is quoted up to its 64th character', () => {
+    const [kept, cut] = ['x'.repeat(64), 'y'];
+    expect(CATALOGUE.problem(kept)).toContain(`"${kept}" is`);
+    expect(CATALOGUE.problem(kept + cut)).toContain(`"${kept}" is`);
+  });
+});
+
+test.each([
+  ['ab', ['zz', 'abc', 'ab', 'abcd'], ['ab', 'abc', 'abcd']],
+  ['ab', ['b', 'a'], ['a', 'b']],
+  ['ab', ['a', 'b'], ['a', 'b']],
+  ['', [], []],
+])('the most similar of several comes first, then by name: %s of %o', (type, known, expected) => {
+  expect(nearest(type, known)).toEqual(expected);
+});

@@ -1,0 +1,90 @@
+/** The envelopes of secrets, without the database that holds them. */
+import { describe, expect, test } from 'vitest';
+import { createSecrets } from '../../../src/api/secrets/sealing.ts';
+import { newToken, tokenHash } from '../../../src/api/secrets/tokens.ts';
+
+const first = { id: 'k1', bytes: Buffer.alloc(32, 1) };
+const second = { id: 'k2', bytes: Buffer.alloc(32, 2) };
+const at = { table: 'things', id: 'th_1', field: 'secret' };
+const secrets = createSecrets([first, second]);
+/** As databases have it. */
+const STORED = 'v1.k1.5sW-_Yu4CZj6IeodCDQWR8UdUoNiLnqxmz1kxAjEnvA0t6Ky';
+
+describe('an envelope', () => {
+  test('names its key, the first of the ring, and is opened again', () => {
+    const sealed = secrets.seal('größer', at);
+    expect(sealed).toMatch(/^v1\.k1\.[A-Za-z0-9_-]+$/);
+    expect(secrets.open(sealed, at)).toBe('größer');
+  });
+
+  test('of an earlier first key is opened as well', () => {
+    const sealed = createSecrets([second]).seal('a', at);
+    expect(sealed).toMatch(/^v1\.k2\./);
+    expect(secrets.open(sealed, at)).toBe('a');
+  });
+
+  test('that databases hold is opened for ever', () => {
+    expect(secrets.open(STORED, at)).toBe('größer');
+  });
+
+  test.each([
+    ['table', { ...at, table: 'others' }],
+    ['row', { ...at, id: 'th_2' }],
+    ['column', { ...at, field: 'other' }],
+  ])('is bound to its %s', (_, elsewhere) => {
+    const sealed = secrets.seal('a', at);
+    expect(() => secrets.open(sealed, elsewhere)).toThrow(
+      `the sealed ${elsewhere.field} of ${elsewhere.table} ${elsewhere.id} was changed, or sealed for another location`,
+    );
+  });
+
+  test('under another key of the same id is not opened, and the reason is kept', () => {
+    const sealed = createSecrets([{ ...second, id: 'k1' }]).seal('a', at);
+    let thrown: unknown;
+    try {
+      secrets.open(sealed, at);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ message: expect.stringContaining('was changed'), cause: expect.any(Error) });
+  });
+
+  test('under the name of another key is not opened', () => {
+    const sealed = secrets.seal('a', at).replace('.k1.', '.k2.');
+    expect(() => secrets.open(sealed, at)).toThrow('was changed');
+  });
+
+  test('of a key that is missing says so, and that it may come back', () => {
+    const sealed = createSecrets([{ ...second, id: 'k3' }]).seal('a', at);
+    expect(() => secrets.open(sealed, at)).toThrow(
+      expect.objectContaining({ code: 'UNAVAILABLE', message: expect.stringContaining('"k3"') }),
+    );
+  });
+
+  test.each(['', 'v2.k1.AAAA', 'plain'])('of another format is not opened: "%s"', (sealed) => {
+    expect(() => secrets.open(sealed, at)).toThrow('has a format that this release cannot read');
+  });
+});
+
+test('without keys nothing is sealed or opened, and the reason names the setting', () => {
+  const none = createSecrets(undefined);
+  for (const attempt of [() => none.seal('a', at), () => none.open(STORED, at)]) {
+    expect(attempt).toThrow(
+      expect.objectContaining({ code: 'UNAVAILABLE', message: expect.stringContaining('ENCRYPTION_KEY') }),
+    );
+  }
+});
+
+describe('a token', () => {
+  test('has its prefix and 43 letters and digits, which are different each time', () => {
+    const tokens = Array.from({ length: 200 }, () => newToken('p_'));
+    for (const token of tokens) expect(token).toMatch(/^p_[0-9A-Za-z]{43}$/);
+    expect(new Set(tokens).size).toBe(200);
+    // All of the alphabet is used, from its first character to its last.
+    expect(new Set(tokens.flatMap((token) => [...token.slice(2)])).size).toBe(62);
+  });
+
+  test('is stored as its SHA-256', () => {
+    expect(tokenHash('abc')).toBe('\\xba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+});

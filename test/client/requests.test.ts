@@ -1,0 +1,181 @@
+/** What each call of the client sends. */
+import { expect, test } from 'vitest';
+import { type Client, createClient, etagOf } from '../../src/client/client.ts';
+import { newId } from '../../src/resources/definition/id.ts';
+import { idempotencyDigest } from '../../src/resources/definition/idempotency.ts';
+import { type Answer, atEnd, record } from './recorder.ts';
+
+/** Of no family, so every call that reads a body fails once it has sent its request. */
+const NOTHING: Answer = { status: 200, body: {} };
+const ifMatch = '"7"';
+const idempotencyKey = 'key-1';
+const idempotencyPlace = { scope: 'scope-1', sequence: 3 };
+const digest = idempotencyDigest('a/b');
+const rules = [{ cidr: '192.0.2.0/24', action: 'allow' as const }];
+const issuer = { issuer: 'https://a.example', client_id: 'a', client_secret: 'b' };
+
+type Case = [sent: string, call: (client: Client) => Promise<unknown>, body?: unknown];
+
+const reads: Case[] = [
+  ['GET /ip_policies/a%2Fb', (client) => client.ipPolicies.get('a/b')],
+  ['GET /ip_policies', (client) => client.ipPolicies.page()],
+  ['GET /ip_policies?limit=2', (client) => client.ipPolicies.page({ limit: 2 })],
+  ['GET /ip_policies?limit=2&before_id=x', (client) => client.ipPolicies.page({ limit: 2, beforeId: 'x' })],
+  ['GET /ip_policies', (client) => client.ipPolicies.list().next()],
+  ['GET /edges/https/a%2Fb/routes/c', (client) => client.httpsEdgeRoutes('a/b').get('c')],
+  ['GET /edges/https/a/routes/b%2Fc/oidc', (client) => client.httpsEdgeRouteModules('a', 'b/c').oidc.get()],
+  ['GET /edges/https/a/routes/b/oauth', (client) => client.httpsEdgeRouteModules('a', 'b').oauth.get()],
+  ['GET /edges/tls/a%2Fb/ip_restriction', (client) => client.tlsEdgeModules('a/b').ipRestriction.get()],
+  ['GET /edges/tls/a/mutual_tls', (client) => client.tlsEdgeModules('a').mutualTls.get()],
+  ['GET /edges/tls/a/backend', (client) => client.tlsEdgeModules('a').backend.get()],
+  ['GET /event_subscriptions/a%2Fb/sources', (client) => client.eventSources('a/b').list()],
+  ['GET /event_subscriptions/a/sources/x%2F.v0', (client) => client.eventSources('a').get('x/.v0')],
+  ['GET /event_types', (client) => client.eventTypes()],
+  ['GET /whoami', (client) => client.whoami()],
+  ['GET /ip_policies/a%2Fb/rules', (client) => client.rulesOf('a/b')],
+  ['POST /credentials/authenticate', (client) => client.authenticate({ token: 't' }), { token: 't' }],
+  [`PUT /idempotency_keys/${digest}/closed`, (client) => client.closeIdempotencyKey('a/b')],
+  [`GET /idempotency_scopes/${digest}`, (client) => client.idempotencyScope('a/b')],
+  [`PUT /idempotency_scopes/${digest}/closed`, (client) => client.closeIdempotencyScope('a/b')],
+  ['POST /ip_policies', (client) => client.ipPolicies.create({ metadata: 'm' }), { metadata: 'm' }],
+];
+
+const creates: Case[] = [
+  [
+    'POST /ip_policies',
+    (client) => client.ipPolicies.create({ metadata: 'm' }, { idempotencyKey, idempotencyPlace }),
+    { metadata: 'm' },
+  ],
+  [
+    'POST /event_subscriptions/a/sources',
+    (client) => client.eventSources('a').create('t', { idempotencyKey, idempotencyPlace }),
+    { type: 't' },
+  ],
+];
+
+const changes: Case[] = [
+  [
+    'PATCH /ip_policies/x',
+    (client) => client.ipPolicies.update('x', { metadata: 'm' }, { ifMatch }),
+    { metadata: 'm' },
+  ],
+  ['DELETE /ip_policies/x', (client) => client.ipPolicies.delete('x', { ifMatch })],
+  ['PUT /ip_policies/a%2Fb/rules', (client) => client.replaceRules('a/b', { rules }, { ifMatch }), { rules }],
+  ['DELETE /reserved_domains/a%2Fb/certificate', (client) => client.detachCertificate('a/b', { ifMatch })],
+  [
+    'DELETE /reserved_domains/a%2Fb/certificate_management_policy',
+    (client) => client.detachCertificatePolicy('a/b', { ifMatch }),
+  ],
+  [
+    'PUT /edges/https/a/routes/b/oidc',
+    (client) => client.httpsEdgeRouteModules('a', 'b').oidc.put(issuer, { ifMatch }),
+    issuer,
+  ],
+  ['DELETE /edges/https/a/routes/b/oidc', (client) => client.httpsEdgeRouteModules('a', 'b').oidc.delete({ ifMatch })],
+  ['PATCH /event_subscriptions/a/sources/t', (client) => client.eventSources('a').update('t', { ifMatch }), {}],
+  ['DELETE /event_subscriptions/a/sources/t', (client) => client.eventSources('a').delete('t', { ifMatch })],
+];
+
+const COMMON = { authorization: 'Bearer the-key', 'service-version': '2', 'user-agent': 'tunnel-operator-client' };
+const CREATE = {
+  'idempotency-key': 'key-1',
+  'idempotency-scope': 'scope-1',
+  'idempotency-sequence': '3',
+};
+const CHANGE = { 'if-match': '"7"' };
+
+test.each<[headers: Record<string, string>, ...Case]>([
+  ...reads.map((each): [Record<string, string>, ...Case] => [{}, ...each]),
+  ...creates.map((each): [Record<string, string>, ...Case] => [CREATE, ...each]),
+  ...changes.map((each): [Record<string, string>, ...Case] => [CHANGE, ...each]),
+])('with %o: %s', async (headers, sent, call, body) => {
+  const server = await record(NOTHING);
+  const client = createClient({ baseUrl: `${server.url}/base//`, apiKey: 'the-key', retries: 0 });
+  atEnd(() => client.close());
+  await call(client).catch(() => {});
+  const [request, ...others] = server.sent;
+  expect(others).toEqual([]);
+  expect(`${request?.method} ${request?.url}`).toBe(sent.replace(' /', ' /base/'));
+  expect(request?.body).toEqual(body);
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  const { host, connection, 'content-length': _, 'transfer-encoding': __, ...rest } = request?.headers ?? {};
+  expect(rest).toEqual({ ...COMMON, ...headers, ...type });
+});
+
+test('every call can be given up', async () => {
+  const server = await record(null);
+  const client = createClient({ baseUrl: server.url, apiKey: 'k' });
+  atEnd(() => client.destroy());
+  const signal = AbortSignal.abort(new Error('enough'));
+  const route = client.httpsEdgeRouteModules('a', 'b');
+  const sources = client.eventSources('a');
+  const calls: Promise<unknown>[] = [
+    client.ipPolicies.create({}, { signal }),
+    client.ipPolicies.get('a', { signal }),
+    client.ipPolicies.update('a', {}, { signal }),
+    client.ipPolicies.delete('a', { signal }),
+    client.ipPolicies.page({ signal }),
+    client.ipPolicies.list({ signal }).next(),
+    route.oidc.put(issuer, { signal }),
+    route.oidc.get({ signal }),
+    route.oidc.delete({ signal }),
+    sources.create('t', { signal }),
+    sources.get('t', { signal }),
+    sources.list({ signal }),
+    sources.update('t', { signal }),
+    sources.delete('t', { signal }),
+    client.eventTypes({ signal }),
+    client.whoami({ signal }),
+    client.replaceRules('a', { rules }, { signal }),
+    client.rulesOf('a', { signal }),
+    client.detachCertificate('a', { signal }),
+    client.detachCertificatePolicy('a', { signal }),
+    client.authenticate({ token: 't' }, { signal }),
+    client.closeIdempotencyKey('a', { signal }),
+    client.idempotencyScope('a', { signal }),
+    client.closeIdempotencyScope('a', { signal }),
+  ];
+  const outcomes = await Promise.all(calls.map((call) => call.catch((error: unknown) => String(error))));
+  expect(outcomes).toEqual(calls.map(() => 'Error: enough'));
+  expect(server.sent).toEqual([]);
+});
+
+const at = '2026-11-21T10:00:00.000Z';
+const policy = (id: string) => ({
+  id,
+  uri: `https://a.example/ip_policies/${id}`,
+  created_at: at,
+  description: null,
+  metadata: null,
+});
+const page = (ids: string[], next: string | null): Answer => ({
+  status: 200,
+  headers: { etag: '"list"' },
+  body: {
+    ip_policies: ids.map(policy),
+    uri: 'https://a.example/ip_policies',
+    next_page_uri: next && `https://a.example/ip_policies?before_id=${next}`,
+  },
+});
+
+test('a list is read page by page, and its ETag is not that of its items', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => newId('ipp').slice(0, -1) + letter);
+  if (!a || !b || !c) throw new Error('no ids');
+  const server = await record(page([a, b], b), page([c], null));
+  const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
+  atEnd(() => client.close());
+  const items = await Array.fromAsync(client.ipPolicies.list());
+  expect(items.map(({ id }) => id)).toEqual([a, b, c]);
+  expect(items.map(etagOf)).toEqual([undefined, undefined, undefined]);
+  expect(server.sent.map(({ url }) => url)).toEqual(['/ip_policies', `/ip_policies?before_id=${b}`]);
+});
+
+test.each([
+  [{}, /the body's id: /],
+  [[], /the body's form: /],
+])('a body of another form is named by what is wrong with it: %o', async (body, said) => {
+  const server = await record({ status: 200, body });
+  const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
+  atEnd(() => client.close());
+  await expect(client.ipPolicies.get('a')).rejects.toThrow(said);
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
+import { type ApiRequest, createTransport, type TransportOptions } from '../../src/client/transport.ts';
+import { type Answer, atEnd, errorOf, record } from './recorder.ts';
+
+const OK: Answer = { status: 200, body: { a: 1 } };
+const GONE: Answer = { status: 204 };
+const BUSY = errorOf('UNAVAILABLE', 503);
+const LIMITED = errorOf('RATE_LIMITED', 429);
+const MISSING = errorOf('NOT_FOUND', 404);
+const PAGE: Answer = { status: 502, headers: { 'content-type': 'text/html; charset=utf-8' }, body: 'no JSON of ours' };
+const get: ApiRequest = { method: 'GET', path: '/a' };
+
+async function transport(answers: [Answer | null, ...(Answer | null)[]], options: Partial<TransportOptions> = {}) {
+  const server = await record(...answers);
+  const made = createTransport({ baseUrl: server.url, apiKey: 'k', ...options });
+  atEnd(() => made.destroy());
+  return { server, ...made };
+}
+
+describe('an answer', () => {
+  test.each<[string, ApiRequest['method'], Answer, object]>([
+    ['a body', 'GET', OK, { status: 200, body: { a: 1 }, etag: undefined, replayed: false }],
+    ['an ETag', 'GET', { ...OK, headers: { etag: '"1"' } }, { etag: '"1"', replayed: false }],
+    [
+      'a replay',
+      'POST',
+      { ...OK, status: 201, headers: { 'idempotency-replayed': 'true' } },
+      { status: 201, replayed: true },
+    ],
+    ['a delete', 'DELETE', GONE, { status: 204, body: undefined }],
+  ])('of %s is what the caller gets', async (_, method, answer, expected) => {
+    const { send } = await transport([answer]);
+    expect(await send({ method, path: '/a' })).toMatchObject(expected);
+  });
+
+  test.each<[string, ApiRequest['method'], Answer, string]>([
+    ['a delete with a body', 'DELETE', OK, '200 with application/json'],
+    ['a read without one', 'GET', GONE, '204 without a body'],
+    ['a page', 'GET', PAGE, '502 with text/html'],
+    ['a redirect', 'GET', { status: 300, body: {} }, '300 with application/json'],
+    ['an error of ours with a wrong status', 'GET', { ...MISSING, status: 302 }, '302 with application/json'],
+    ['an error of another form', 'GET', { status: 400, body: { error: 'x' } }, '400 with application/json'],
+  ])('of the wrong form is nobody’s: %s', async (_, method, answer, said) => {
+    const { send } = await transport([answer], { retries: 0 });
+    await expect(send({ method, path: '/a' })).rejects.toMatchObject({
+      name: 'ApiUnreachableError',
+      message: expect.stringMatching(new RegExp(`^answered ${said}; is that .*\\(${method} /a, \\d+ bytes\\)$`)),
+      answer: said,
+      status: answer.status,
+    });
+  });
+
+  test('of somebody else may ask to wait, too', async () => {
+    const { send } = await transport([{ ...PAGE, headers: { ...PAGE.headers, 'retry-after': '2' } }], { retries: 0 });
+    await expect(send(get)).rejects.toMatchObject({ name: 'ApiUnreachableError', retryAfterMs: 2000 });
+  });
+
+  test.each([
+    [400, false],
+    [404, false],
+    [429, true],
+    [499, false],
+    [500, true],
+    [503, true],
+  ])('of an error with %i is that error; asking again may help: %s', async (status, transient) => {
+    const { send } = await transport([errorOf('CONFLICT', status, { 'retry-after': '2' })], { retries: 0 });
+    const error = await send(get).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      status,
+      message: 'why',
+      details: { '/a': 'b' },
+      retryAfterMs: 2000,
+    });
+    expect(error).toMatchObject({ name: 'ApiError', transient });
+  });
+});
+
+const id = { idempotencyKey: 'a' };
+const at = { ifMatch: '"1"' };
+
+describe.concurrent('what is tried again', () => {
+  test.each<[string, Partial<ApiRequest>, [Answer, ...Answer[]], number, unknown]>([
+    ['a read', {}, [BUSY, OK], 2, 200],
+    ['at most twice', {}, [BUSY], 3, 'UNAVAILABLE'],
+    ['after an answer of somebody else', {}, [PAGE, OK], 2, 200],
+    ['a change', { method: 'PATCH' }, [BUSY, OK], 2, 200],
+    ['no change at an ETag', { method: 'PATCH', ...at }, [BUSY, OK], 1, 'UNAVAILABLE'],
+    ['no create', { method: 'POST' }, [BUSY, OK], 1, 'UNAVAILABLE'],
+    ['a create with a key', { method: 'POST', ...id }, [BUSY, OK], 2, 200],
+    ['nothing that is wrong', {}, [errorOf('CONFLICT', 409), OK], 1, 'CONFLICT'],
+    ['whatever was refused before it began', { method: 'POST' }, [LIMITED, OK], 2, 200],
+    ['a refused change at an ETag', { method: 'PATCH', ...at }, [LIMITED, OK], 2, 200],
+    ['a delete, which is done if it finds nothing', { method: 'DELETE' }, [BUSY, MISSING], 2, 204],
+    ['a delete that found nothing at first', { method: 'DELETE' }, [MISSING], 1, 'NOT_FOUND'],
+    ['a delete that was refused, and then finds nothing', { method: 'DELETE' }, [LIMITED, MISSING], 2, 'NOT_FOUND'],
+    ['a delete that may have begun before it was refused', { method: 'DELETE' }, [BUSY, LIMITED, MISSING], 3, 204],
+    ['a read that finds nothing', {}, [BUSY, MISSING], 2, 'NOT_FOUND'],
+  ])('%s', async (_, call, answers, attempts, outcome) => {
+    const { server, send } = await transport(answers);
+    const result = await send({ ...get, ...call }).catch((error: unknown) => error);
+    expect(result instanceof ApiError ? result.code : result).toEqual(
+      typeof outcome === 'string' ? outcome : expect.objectContaining({ status: outcome }),
+    );
+    expect(server.sent).toHaveLength(attempts);
+  });
+
+  test('nothing for which the API asks to wait longer than the caller would', async () => {
+    const wait = (seconds: number) => errorOf('UNAVAILABLE', 503, { 'retry-after': String(seconds) });
+    const { server, send } = await transport([wait(1), wait(2), OK], { longestWaitMs: 1000, retries: 5 });
+    await expect(send(get)).rejects.toMatchObject({ retryAfterMs: 2000 });
+    expect(server.sent).toHaveLength(2);
+  });
+
+  test('what the API names no wait for, also where the caller waits for nothing longer', async () => {
+    const { server, send } = await transport([BUSY, OK], { longestWaitMs: 0 });
+    expect(await send(get)).toMatchObject({ status: 200 });
+    expect(server.sent).toHaveLength(2);
+  });
+
+  test('nothing where the caller wants none', async () => {
+    const { server, send } = await transport([BUSY, OK], { retries: 0 });
+    await expect(send(get)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(server.sent).toHaveLength(1);
+  });
+
+  test('nothing once the caller has given up, also between two attempts', async () => {
+    const wait = errorOf('UNAVAILABLE', 503, { 'retry-after': '20' });
+    const giveUp = new AbortController();
+    const { server, send } = await transport([wait, OK], { onAttempt: () => giveUp.abort() });
+    await expect(send({ ...get, signal: giveUp.signal })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(server.sent).toHaveLength(1);
+  });
+});
+
+test('every attempt is admitted and told of', async () => {
+  const started = performance.now();
+  const told: unknown[] = [];
+  const { send } = await transport([BUSY, OK], {
+    onAttempt: (attempt) => void told.push(attempt),
+    admit: (attempt) => {
+      told.push('admitted');
+      return attempt();
+    },
+  });
+  await send({ ...get, query: { a: 1, b: undefined, c: 'x y' } });
+  const most = (performance.now() - started) / 1000;
+  const seconds = expect.toSatisfy((value: number) => value > 0 && value <= most);
+  const first = { method: 'GET', status: 503, seconds };
+  expect(told).toEqual(['admitted', first, 'admitted', { ...first, status: 200 }]);
+});
+
+test('a query has what is defined; the agent may have another name', async () => {
+  const { server, send } = await transport([OK], { userAgent: 'mine' });
+  await send({ ...get, query: { a: 0, b: undefined, c: 'x y' } });
+  expect(server.sent[0]).toMatchObject({ url: '/a?a=0&c=x+y', headers: { 'user-agent': 'mine' } });
+});
+
+describe('without an answer', () => {
+  test('in time, the outcome is unknown', async () => {
+    const told: number[] = [];
+    const onAttempt = ({ seconds }: { seconds: number }) => void told.push(seconds);
+    const { send } = await transport([null], { timeoutMs: 50, retries: 0, onAttempt });
+    const error = await send(get).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiUnreachableError);
+    expect(error).toMatchObject({
+      message: 'GET /a: no answer in time',
+      status: undefined,
+      cause: expect.objectContaining({ name: 'TimeoutError' }),
+    });
+    // As long as it was waited for, in seconds.
+    expect(told).toEqual([expect.toSatisfy((value: number) => value > 0.04)]);
+  });
+
+  test('in time although the caller might give up, too', async () => {
+    const { send } = await transport([null], { timeoutMs: 50, retries: 0 });
+    const { signal } = new AbortController();
+    await expect(send({ ...get, signal })).rejects.toMatchObject({ message: 'GET /a: no answer in time' });
+  });
+
+  test('since nobody listens, the reason says so, and the attempt has no status', async () => {
+    const told: unknown[] = [];
+    const made = createTransport({
+      baseUrl: 'http://127.0.0.1:1',
+      apiKey: 'k',
+      retries: 0,
+      onAttempt: ({ status }) => void told.push(status),
+    });
+    atEnd(() => made.close());
+    await expect(made.send(get)).rejects.toThrow(/^GET \/a: .*ECONNREFUSED/);
+    expect(told).toEqual([undefined]);
+  });
+
+  test('because the caller has given up, that is what it is told', async () => {
+    const { send } = await transport([null]);
+    const signal = AbortSignal.timeout(50);
+    await expect(send({ ...get, signal })).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  test('because the client was destroyed, the outcome is unknown', async () => {
+    const { server, send, destroy } = await transport([null], { retries: 0 });
+    const call = expect(send(get)).rejects.toBeInstanceOf(ApiUnreachableError);
+    while (server.sent.length === 0) await new Promise((turn) => setImmediate(turn));
+    await destroy();
+    await call;
+  });
+});
+
+test('what no request can carry is not sent', async () => {
+  const { server, send } = await transport([OK]);
+  await expect(send({ ...get, idempotencyKey: 'a\nb' })).rejects.toMatchObject({ code: 'UND_ERR_INVALID_ARG' });
+  expect(server.sent).toEqual([]);
+});

@@ -24,6 +24,7 @@ import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts'
 import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
 import { boundPipelining } from './http/pipelining.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
+import { createPoolShares } from './http/pool-shares.ts';
 import { addRateLimits, addressOf, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
 import { refusalLogs } from './http/refusal-log.ts';
 import { requestId } from './http/request-id.ts';
@@ -146,7 +147,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorate('metrics', metrics);
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
   boundPipelining(app);
-  const rateLimiter = await addRateLimits(app, db, { ...RATE_LIMITS, ...options.rateLimits });
+  const shares = createPoolShares(db);
+  const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
   app.addHook('onRequest', async (request, reply) => {
     if (!request.is404 && !methods.lacks(pathOf(request), request.method)) return;
@@ -163,6 +165,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const baseOf = baseUrl(options.baseUrl);
     addRoutes(scope, OPERATIONS, {
       api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE },
+      shares,
       rateLimiter,
       bytes,
       handlerTimeoutMs: timeouts.handler,

@@ -6,9 +6,9 @@ import type { Database } from '../store/database.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** As parts of the pool. What one key takes, all its requests and lookups together, leaves some to others. */
-const OF_KEY = 2 / 5;
+const OF_KEY = 1 / 2;
 /** Whoever has a key can make more of them. */
-const OF_OWNER = 3 / 5;
+const OF_OWNER = 3 / 4;
 const OF_LOOKUPS = 1 / 5;
 /** However many addresses they have. */
 const OF_STRANGERS = 2 / 5;

@@ -21,9 +21,9 @@ interface Peer {
   received(): string;
 }
 
-function send(bytes: string): Peer {
+function send(bytes: string, at = address): Peer {
   let received = '';
-  const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
+  const socket = connect(Number(at.port), at.hostname, () => socket.write(bytes));
   socket
     .on('error', () => undefined)
     .on('data', (part) => {
@@ -120,26 +120,26 @@ describe('of the pool', () => {
     return held;
   }
 
-  test('one key uses two fifths at once, however many requests it has, and all are answered', async () => {
+  test('one key uses half at once, however many requests it has, and all are answered', async () => {
     const bot = await usual.newBot();
     const held = await holdPolicies();
     const requests = many(bot, 40);
-    await until(inUse, 8);
+    await until(inUse, 10);
     // Whoever came later has been answered.
     expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
-    expect(await inUse()).toBe(8);
+    expect(await inUse()).toBe(10);
     await held.commit();
     for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
   });
 
-  test('all keys of an owner use three fifths at once', async () => {
+  test('all keys of an owner use three quarters at once', async () => {
     const bot = await usual.newBot();
     const keys = [bot, await usual.newKey(bot.id), await usual.newKey(bot.id)];
     const held = await holdPolicies();
     const requests = keys.flatMap((key) => many(key, 20));
-    await until(inUse, 12);
+    await until(inUse, 15);
     expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
-    expect(await inUse()).toBe(12);
+    expect(await inUse()).toBe(15);
     await held.commit();
     for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
   });
@@ -168,15 +168,43 @@ describe('of the pool', () => {
     // Seen before, so that all of them are looked up in one line.
     expect((await bot.get('/ip_policies')).status).toBe(200);
     const held = await holdPolicies();
-    const requests = many(bot, 504);
-    await until(inUse, 8);
+    const requests = many(bot, 505);
+    await until(inUse, 10);
     // Not all in one go: those whose key is being looked up have a line of their own.
-    requests.push(...many(bot, 504));
+    requests.push(...many(bot, 505));
     const refused = await bot.get('/ip_policies');
     expect(refused.error).toMatchObject({ error_code: 'RATE_LIMITED', msg: expect.stringContaining('at once') });
     expect(refused.headers['retry-after']).toBe('1');
     expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
     await held.commit();
     for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
+  });
+});
+
+describe('of requests that wait on their connection', () => {
+  /** Answers to what was sent before the end of the connection. */
+  const ended = (peer: Peer) => vi.waitFor(() => expect(peer.socket.destroyed).toBe(true), { timeout: 10_000 });
+
+  test.each([
+    ['more than a connection may have', { waiting: 10, waitingInAll: 1000 }, 1],
+    ['more than all may have', { waiting: 1000, waitingInAll: 30 }, 4],
+  ])('%s cost it the connection, and the log says so once', async (_, pipelining, connections) => {
+    const strict = await startTestApi({ pipelining });
+    const at = new URL(await strict.app.listen({ port: 0, host: '127.0.0.1' }));
+    const held = await heldTransaction(strict.databaseUrl);
+    await held.query('lock table api_keys');
+    const few = send(request('GET /ip_policies', strict.admin).repeat(9), at);
+    const many = Array.from({ length: connections }, () =>
+      send(request('GET /ip_policies', strict.admin).repeat(100), at),
+    );
+    await Promise.race(many.map(ended));
+    expect(few.socket.destroyed).toBe(false);
+    const lines = () => strict.logs.filter((line) => line.includes('cutting connections: too many requests'));
+    expect(lines()).toHaveLength(1);
+    // Those that came with it are not so much as begun.
+    const aborted = strict.logs.filter((line) => line.includes('"aborted":true'));
+    expect(aborted.length).toBeLessThan(50 * connections);
+    await held.commit();
+    await vi.waitFor(() => expect(few.received().match(/HTTP\/1.1 200/g)).toHaveLength(9), { timeout: 10_000 });
   });
 });

@@ -146,7 +146,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addAccessLog(app);
   const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
   readJson(app, bodyLimit, (request) => bytes.ofAddress(addressOf(request)));
-  const metrics = collectMetrics(app, db, bytes);
+  const metrics = collectMetrics(app, { db, bytes, connections });
   app.decorate('metrics', metrics);
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
   pipelines.bound();

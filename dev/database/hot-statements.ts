@@ -77,6 +77,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
 
 const NO_DATABASE: Omit<Database, 'query'> = {
   transaction: () => Promise.reject(new Error('there is no database')),
+  poolSize: 0,
   usage: () => ({ total: 0, idle: 0, waiting: 0 }),
   close: () => Promise.resolve(),
 };

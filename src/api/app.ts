@@ -22,8 +22,9 @@ import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
 import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
-import { boundPipelining } from './http/pipelining.ts';
+import { createPipelines, PIPELINING_LIMITS, type PipeliningLimits } from './http/pipelining.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
+import { createPoolShares } from './http/pool-shares.ts';
 import { addRateLimits, addressOf, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
 import { refusalLogs } from './http/refusal-log.ts';
 import { requestId } from './http/request-id.ts';
@@ -55,6 +56,7 @@ export interface AppOptions {
   rateLimits?: Partial<RateLimits> | undefined;
   loadLimits?: Partial<LoadLimits> | undefined;
   connectionLimits?: Partial<ConnectionLimits> | undefined;
+  pipelining?: Partial<PipeliningLimits> | undefined;
   shutdown?: Partial<ShutdownTimes> | undefined;
   bytesInFlight?: Partial<BytesInFlightLimits> | undefined;
   /** Whether `/metrics` is served by something else. Default: by this instance. */
@@ -125,6 +127,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   app.decorate('logRefusal', refusalLogs(app.log));
   const methods = collectMethods(app);
+  const pipelines = createPipelines(app, { ...PIPELINING_LIMITS, ...options.pipelining });
+  pipelines.drop();
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done(hasOneHost(request.raw) ? undefined : invalidRequest({ Host: 'must be given only once' }));
@@ -142,11 +146,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addAccessLog(app);
   const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
   readJson(app, bodyLimit, (request) => bytes.ofAddress(addressOf(request)));
-  const metrics = collectMetrics(app, db, bytes);
+  const metrics = collectMetrics(app, { db, bytes, connections });
   app.decorate('metrics', metrics);
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
-  boundPipelining(app);
-  const rateLimiter = await addRateLimits(app, db, { ...RATE_LIMITS, ...options.rateLimits });
+  pipelines.bound();
+  const shares = createPoolShares(db);
+  const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
   app.addHook('onRequest', async (request, reply) => {
     if (!request.is404 && !methods.lacks(pathOf(request), request.method)) return;
@@ -163,6 +168,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const baseOf = baseUrl(options.baseUrl);
     addRoutes(scope, OPERATIONS, {
       api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE },
+      shares,
       rateLimiter,
       bytes,
       handlerTimeoutMs: timeouts.handler,

@@ -7,7 +7,7 @@ import { X509Certificate } from 'node:crypto';
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import ipaddr from 'ipaddr.js';
-import { text } from '../../resources/formats/text.ts';
+import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 
@@ -92,7 +92,7 @@ function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate
   return undefined;
 }
 
-const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : date.toISOString());
+const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecond(date.toISOString()));
 
 /** Node reads the key when it is asked for. */
 function keyProblem(certificate: X509Certificate): string | undefined {

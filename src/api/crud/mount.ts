@@ -50,7 +50,6 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       description: 'Newest first. Follow `next_page_uri` until it is null.',
       query: pageQuery(resource),
       success: { status: 200, description: `A page of ${many}.`, schema: listView(resource) },
-      large: true,
       handle: (call, api) => list(api, family, call),
     }),
   );

@@ -28,6 +28,8 @@ const SURPLUS_MS = 5_000;
 export interface Connections {
   /** Whether this connection is one too many: it gets one answer. */
   isSurplus(socket: Socket): boolean;
+  /** Connections that are served, and how many were refused so far. */
+  usage(): { open: number; refused: number };
 }
 
 /**
@@ -48,6 +50,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
   const shared = blockList(proxies);
   const served = new Map<string, number>();
   let servedInAll = 0;
+  let refusedInAll = 0;
   // In the order in which they were opened, which is that of their deadlines.
   const silent = new Map<Socket, number>();
   const surplus = new Map<Socket, number>();
@@ -63,6 +66,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
     const now = performance.now();
     if (isTooMany(address, socket)) {
       refused();
+      refusedInAll++;
       if (surplus.size >= limits.surplus) return void socket.destroy();
       surplus.set(socket, now + SURPLUS_MS);
       socket.once('close', () => surplus.delete(socket));
@@ -94,7 +98,10 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
     if (server.listening) log.error({ err: error }, 'could not accept a connection');
   });
 
-  return { isSurplus: (socket) => surplus.has(socket) };
+  return {
+    isSurplus: (socket) => surplus.has(socket),
+    usage: () => ({ open: servedInAll, refused: refusedInAll }),
+  };
 }
 
 /** Applies to the routes of this instance, not to probes and metrics, which matter most when there is no room. */

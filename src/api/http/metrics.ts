@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../store/database.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
+import type { Connections } from './connections.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 export interface Metrics {
@@ -36,7 +37,10 @@ function processMetrics(): Registry {
 }
 
 /** Observes the requests to routes that are added from now on. */
-export function collectMetrics(app: FastifyInstance, db: Database, bytes: BytesInFlight): Metrics {
+export function collectMetrics(
+  app: FastifyInstance,
+  { db, bytes, connections }: { db: Database; bytes: BytesInFlight; connections: Pick<Connections, 'usage'> },
+): Metrics {
   const register = new Registry();
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
@@ -63,6 +67,23 @@ export function collectMetrics(app: FastifyInstance, db: Database, bytes: BytesI
     registers: [register],
     collect() {
       this.set(bytes.total());
+    },
+  });
+  new Gauge({
+    name: 'http_connections',
+    help: 'Connections of clients that are being served.',
+    registers: [register],
+    collect() {
+      this.set(connections.usage().open);
+    },
+  });
+  new Counter({
+    name: 'http_connections_refused_total',
+    help: 'Connections of clients that were refused because there were too many.',
+    registers: [register],
+    collect() {
+      this.reset();
+      this.inc(connections.usage().refused);
     },
   });
   const aborted = new Counter({

@@ -67,8 +67,6 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key, and with it an Idempotency-Scope and Idempotency-Sequence. */
   creates?: boolean;
-  /** Its answer may be as large as a page or larger: for one API key, few are made at once. */
-  large?: boolean;
   /** Answers with an ETag. */
   tagged?: boolean;
   /** In addition to those that every operation may return. */

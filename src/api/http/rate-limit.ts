@@ -5,7 +5,7 @@ import { ApiError, rateLimited } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
 import type { Caller, Credentials } from './authentication.ts';
 import { RequestAborted } from './body.ts';
-import { createTurns } from './turns.ts';
+import type { PoolShares } from './pool-shares.ts';
 
 export interface RateLimits {
   /** Requests of one API key in a window; 0 for no limit. */
@@ -52,11 +52,16 @@ export const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip 
 /** Beyond this number the oldest key is forgotten. */
 const KNOWN_KEYS = 5000;
 
-/** Of one key, or of all unknown ones of one address; the others wait. They leave most of the pool to everyone else. */
-const LOOKUPS_AT_ONCE = 4;
+/** Of whom there is one line. */
+const STRANGERS = 'strangers';
 
 /** The counters are in memory: every process has its own. */
-export async function addRateLimits(app: FastifyInstance, db: Executor, limits: RateLimits): Promise<RateLimiter> {
+export async function addRateLimits(
+  app: FastifyInstance,
+  db: Executor,
+  shares: Pick<PoolShares, 'lookups' | 'strangers'>,
+  limits: RateLimits,
+): Promise<RateLimiter> {
   const { perKey, perOwner, perAddress, windowMs } = limits;
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
@@ -68,7 +73,6 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
   const strangerOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   /** By fingerprint. */
   const known = new Map<string, Payer>();
-  const lookups = createTurns(LOOKUPS_AT_ONCE);
   app.decorateRequest('payer', null);
   /** Skips the lookup if there was no stranger recently, which is nearly always. */
   let lastStranger = Number.NEGATIVE_INFINITY;
@@ -99,6 +103,11 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
     }
   }
 
+  function remember(fingerprint: string, { id, keyId }: Payer): void {
+    known.set(fingerprint, { id, keyId });
+    if (known.size > KNOWN_KEYS) for (const oldest of known.keys().take(1)) known.delete(oldest);
+  }
+
   return {
     countStranger,
     async countUnrouted(request, reply, { fingerprint = '' }) {
@@ -106,16 +115,21 @@ export async function addRateLimits(app: FastifyInstance, db: Executor, limits: 
     },
 
     async authenticate(request, reply, { fingerprint = '', caller }) {
-      const end = await lookups.take(known.has(fingerprint) ? fingerprint : addressOf(request));
+      const isKnown = known.has(fingerprint);
+      const end = await shares.lookups.take(isKnown ? fingerprint : addressOf(request));
       try {
-        if (reply.isOver) throw new RequestAborted();
-        // What others before it in the line have used up counts.
-        await refuseStranger(request, reply, fingerprint);
-        await refuseSpent(request, reply, known.get(fingerprint));
-        const found = await caller(db);
-        known.set(fingerprint, { id: found.id, keyId: found.keyId });
-        if (known.size > KNOWN_KEYS) for (const oldest of known.keys().take(1)) known.delete(oldest);
-        return found;
+        const endOfStranger = isKnown ? undefined : await shares.strangers.take(STRANGERS);
+        try {
+          if (reply.isOver) throw new RequestAborted();
+          // What others before it in the line have used up counts.
+          await refuseStranger(request, reply, fingerprint);
+          await refuseSpent(request, reply, known.get(fingerprint));
+          const found = await caller(db);
+          remember(fingerprint, found);
+          return found;
+        } finally {
+          endOfStranger?.();
+        }
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
           known.delete(fingerprint);

@@ -18,9 +18,9 @@ import {
   type OperationResult,
   type PathParameter,
 } from './operation.ts';
+import type { PoolShares } from './pool-shares.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
-import { createTurns, type Turns } from './turns.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 
 declare module 'fastify' {
@@ -37,6 +37,7 @@ declare module 'fastify' {
 
 export interface RouteOptions {
   api: Api;
+  shares: PoolShares;
   rateLimiter: RateLimiter;
   bytes: BytesInFlight;
   /** After that a request is answered 503, whatever its handler does; 0 for no limit. */
@@ -48,8 +49,7 @@ export interface RouteOptions {
 /** Adds a route for each operation. */
 export function addRoutes(app: FastifyInstance, operations: readonly Operation[], options: RouteOptions): void {
   app.decorateRequest('caller', null);
-  const turns = createTurns(LARGE_AT_ONCE);
-  for (const operation of operations) addRoute(app, operation, options, turns);
+  for (const operation of operations) addRoute(app, operation, options);
 }
 
 /** The router gives every parameter as text. */
@@ -64,8 +64,7 @@ const NO_IDEMPOTENCY = { idempotencyKey: undefined, idempotencyPlace: undefined 
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, rateLimiter, bytes, handlerTimeoutMs, baseOf }: RouteOptions,
-  turns: Turns,
+  { api, shares, rateLimiter, bytes, handlerTimeoutMs, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
@@ -113,6 +112,27 @@ function addRoute(
     return reply.sent ? undefined : send(reply, success.status, result);
   }
 
+  /** Few at once for one key and owner, also since large answers are in memory before they count as in flight. */
+  async function inTurn(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
+    const { keyId = '', id = '' } = request.caller ?? {};
+    const endOfKey = await shares.keys.take(keyId);
+    try {
+      const endOfOwner = await shares.owners.take(id);
+      try {
+        // It took too long, and has been answered already.
+        if (reply.sent) return undefined;
+        if (reply.isOver) throw new RequestAborted();
+        // While it waited, others may have used up the room that there was.
+        request.charge?.check();
+        return await answer(request, reply);
+      } finally {
+        endOfOwner();
+      }
+    } finally {
+      endOfKey();
+    }
+  }
+
   // Without a response schema, on purpose: for our views fast-json-stringify takes twice the time of JSON.stringify.
   app.route<PathParams>({
     method: operation.method,
@@ -120,27 +140,8 @@ function addRoute(
     config: { documentedPath: operation.path, known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY) } },
     ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
-    handler: operation.large ? inTurn(answer, turns) : answer,
+    handler: inTurn,
   });
-}
-
-/** How many large answers are made for one API key at once: they are in memory before they count as in flight. */
-const LARGE_AT_ONCE = 8;
-
-function inTurn<R extends FastifyRequest>(answer: (request: R, reply: FastifyReply) => Promise<unknown>, turns: Turns) {
-  return async (request: R, reply: FastifyReply) => {
-    const end = await turns.take(request.caller?.keyId ?? '');
-    try {
-      // It took too long, and has been answered already.
-      if (reply.sent) return undefined;
-      if (reply.isOver) throw new RequestAborted();
-      // While it waited, others may have used up the room that there was.
-      request.charge?.check();
-      return await answer(request, reply);
-    } finally {
-      end();
-    }
-  };
 }
 
 function send(reply: FastifyReply, defaultStatus: number, answer: OperationResult): FastifyReply {

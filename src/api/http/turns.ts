@@ -1,6 +1,8 @@
 /** Turns: of those who share a name, only so many do something at once; the others wait in line. */
+import { rateLimited } from '../errors/errors.ts';
+
 export interface Turns {
-  /** Waits for a turn; returns the function that ends it. */
+  /** Waits for a turn; returns the function that ends it. @throws RATE_LIMITED when too many wait already */
   take(name: string): Promise<() => void>;
 }
 
@@ -8,6 +10,12 @@ interface Line {
   running: number;
   readonly waiting: (() => void)[];
 }
+
+/**
+ * Of one name. Within the usual rate limits nobody gets so far unless the database hangs; then the memory that those who
+ * wait take has a bound.
+ */
+const MOST_WAITING = 1000;
 
 export function createTurns(atOnce: number): Turns {
   /** Of names that have somebody running. */
@@ -22,10 +30,15 @@ export function createTurns(atOnce: number): Turns {
 
   return {
     async take(name) {
-      const line = lines.get(name) ?? { running: 0, waiting: [] };
-      lines.set(name, line);
+      let line = lines.get(name);
+      if (!line) {
+        line = { running: 0, waiting: [] };
+        lines.set(name, line);
+      }
+      const { waiting } = line;
       if (line.running < atOnce) line.running++;
-      else await new Promise<void>((resolve) => line.waiting.push(resolve));
+      else if (waiting.length >= MOST_WAITING) throw rateLimited(1, 'Too many requests at once: wait for answers.');
+      else await new Promise<void>((resolve) => waiting.push(resolve));
       return () => end(name, line);
     },
   };

@@ -27,6 +27,8 @@ export interface Database extends Executor {
    * again, up to three times, when Postgres chose it as the victim of a deadlock; so it must do nothing but queries.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /** Most connections at once. */
+  readonly poolSize: number;
   /** Connections: open, idle, and requests waiting for one. */
   usage(): { total: number; idle: number; waiting: number };
   close(): Promise<void>;
@@ -140,6 +142,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         }
       }
     },
+    poolSize: options.poolSize,
     usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close() {
       await pool.end();

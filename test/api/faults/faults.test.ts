@@ -103,16 +103,18 @@ describe('with the database there', async () => {
   });
 
   test('no free connection in time is 503', async () => {
+    // Of one caller, only one request at a time has a connection.
+    const [other, third] = [await api.newUser({ admin: true }), await api.newBot()];
     const { held, change } = await blockedChange();
     const { change: second, held: otherHeld } = await (async () => {
       const client = await heldTransaction(api.databaseUrl);
       const made = (await client.query('select id from ip_policies limit 1')).rows[0];
       await client.query('lock table ip_policy_rules in access exclusive mode');
       const body = { ip_policy_id: String(made?.id), cidr: '10.0.0.0/8', action: 'allow' };
-      return { held: client, change: admin.post('/ip_policy_rules', body) };
+      return { held: client, change: other.post('/ip_policy_rules', body) };
     })();
     // Both connections of the pool wait for locks now, or soon will.
-    unavailable(await admin.get('/ip_policies'));
+    unavailable(await third.get('/ip_policies'));
     await held.rollback();
     await otherHeld.rollback();
     await Promise.all([change, second]);

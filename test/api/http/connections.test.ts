@@ -63,6 +63,9 @@ describe('400 idle connections to a process that may open 300 files', () => {
       await openIdle(api, 400);
       await waitFor('refused connections in the log', async () => (await refusals(api)).length > 0);
       expect(await ask(api, '/ip_policies', '127.0.0.2')).toMatch(/^HTTP\/1\.1 200 /);
+      const metrics = await ask(api, '/metrics', '127.0.0.2');
+      expect(metrics).toMatch(/^http_connections [1-9]\d*$/m);
+      expect(metrics).toMatch(/^http_connections_refused_total [1-9]\d*$/m);
       expect(api.child.exit()).toBeUndefined();
     },
     60_000,

@@ -1,11 +1,14 @@
 /** Many requests at once: on one connection, and of those who have no key. */
 import { connect, type Socket } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
-import { type Caller, heldTransaction, startTestApi } from '../harness.ts';
+import { type Caller, heldTransaction, startTestApi, type TestApi } from '../harness.ts';
 
-const api = await startTestApi({ poolSize: 30 });
+/** More than any number of requests at once in these tests, and its shares are larger than what a connection may have. */
+const api = await startTestApi({ poolSize: 40 });
+/** As it is without settings. */
+const usual = await startTestApi({ poolSize: 20 });
 const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
 
 const sockets: Socket[] = [];
@@ -18,9 +21,9 @@ interface Peer {
   received(): string;
 }
 
-function send(bytes: string): Peer {
+function send(bytes: string, at = address): Peer {
   let received = '';
-  const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
+  const socket = connect(Number(at.port), at.hostname, () => socket.write(bytes));
   socket
     .on('error', () => undefined)
     .on('data', (part) => {
@@ -34,9 +37,9 @@ const request = (line: string, { key }: Pick<Caller, 'key'>) =>
   `${line} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n\r\n`;
 
 /** How many statements of the API wait for a lock. */
-async function waiting(): Promise<number> {
+async function waiting({ rows }: Pick<TestApi, 'rows'> = api): Promise<number> {
   const text = `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  const [row] = await api.rows(text);
+  const [row] = await rows(text);
   return Number(row?.count);
 }
 
@@ -76,17 +79,17 @@ test('requests that wait on a connection that is closed end with it', async () =
   expect(aborted()).toHaveLength(20);
 });
 
-test('of one key, or of one address with unknown ones, four are looked up at once', async () => {
+test('of one key, or of one address with unknown ones, a fifth of the pool is looked up at once', async () => {
   const bot = await api.newBot();
   expect((await bot.get('/ip_policies')).status).toBe(200);
   const held = await heldTransaction(api.databaseUrl);
   await held.query('lock table api_keys');
   const known = Array.from({ length: 12 }, () => bot.get('/ip_policies'));
   const unknown = Array.from({ length: 12 }, (_, n) => api.withKey('', `guess-${n}`).get('/ip_policies'));
-  await until(waiting, 8);
+  await until(waiting, 16);
   // Whoever came later has been answered.
   expect((await api.anonymous.get('/readyz')).status).toBe(200);
-  expect(await waiting()).toBe(8);
+  expect(await waiting()).toBe(16);
   await held.commit();
   for (const { status } of await Promise.all(known)) expect(status).toBe(200);
   for (const { status } of await Promise.all(unknown)) expect(status).toBe(401);
@@ -103,4 +106,105 @@ test('probes that wait at the same time ask the database once', async () => {
   await held.commit();
   for (const probe of await Promise.all(probes)) expect(probe.status).toBe(200);
   expect((await api.anonymous.get('/readyz')).status).toBe(200);
+});
+
+describe('of the pool', () => {
+  const inUse = () => waiting(usual);
+  const many = (caller: Pick<Caller, 'get'>, count: number) =>
+    Array.from({ length: count }, () => caller.get('/ip_policies'));
+
+  /** Every request that reads policies waits, with its connection. */
+  async function holdPolicies() {
+    const held = await heldTransaction(usual.databaseUrl);
+    await held.query('lock table ip_policies');
+    return held;
+  }
+
+  test('one key uses half at once, however many requests it has, and all are answered', async () => {
+    const bot = await usual.newBot();
+    const held = await holdPolicies();
+    const requests = many(bot, 40);
+    await until(inUse, 10);
+    // Whoever came later has been answered.
+    expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
+    expect(await inUse()).toBe(10);
+    await held.commit();
+    for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
+  });
+
+  test('all keys of an owner use three quarters at once', async () => {
+    const bot = await usual.newBot();
+    const keys = [bot, await usual.newKey(bot.id), await usual.newKey(bot.id)];
+    const held = await holdPolicies();
+    const requests = keys.flatMap((key) => many(key, 20));
+    await until(inUse, 15);
+    expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
+    expect(await inUse()).toBe(15);
+    await held.commit();
+    for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
+  });
+
+  test('lookups of unknown keys use two fifths at once, from however many addresses', async () => {
+    expect((await usual.admin.get('/ip_policies')).status).toBe(200);
+    const held = await heldTransaction(usual.databaseUrl);
+    await held.query('lock table api_keys');
+    const requests = Array.from({ length: 40 }, (_, n) =>
+      usual.app.inject({
+        url: '/ip_policies',
+        headers: { authorization: `Bearer x${n}` },
+        remoteAddress: `192.0.2.${n}`,
+      }),
+    );
+    await until(inUse, 8);
+    const known = usual.admin.get('/ip_policies');
+    await until(inUse, 9);
+    await held.commit();
+    expect((await known).status).toBe(200);
+    for (const { statusCode } of await Promise.all(requests)) expect(statusCode).toBe(401);
+  });
+
+  test('whoever has a thousand requests waiting is refused more', async () => {
+    const bot = await usual.newBot();
+    // Seen before, so that all of them are looked up in one line.
+    expect((await bot.get('/ip_policies')).status).toBe(200);
+    const held = await holdPolicies();
+    const requests = many(bot, 505);
+    await until(inUse, 10);
+    // Not all in one go: those whose key is being looked up have a line of their own.
+    requests.push(...many(bot, 505));
+    const refused = await bot.get('/ip_policies');
+    expect(refused.error).toMatchObject({ error_code: 'RATE_LIMITED', msg: expect.stringContaining('at once') });
+    expect(refused.headers['retry-after']).toBe('1');
+    expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
+    await held.commit();
+    for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
+  });
+});
+
+describe('of requests that wait on their connection', () => {
+  /** Answers to what was sent before the end of the connection. */
+  const ended = (peer: Peer) => vi.waitFor(() => expect(peer.socket.destroyed).toBe(true), { timeout: 10_000 });
+
+  test.each([
+    ['more than a connection may have', { waiting: 10, waitingInAll: 1000 }, 1],
+    ['more than all may have', { waiting: 1000, waitingInAll: 30 }, 4],
+  ])('%s cost it the connection, and the log says so once', async (_, pipelining, connections) => {
+    const strict = await startTestApi({ pipelining });
+    const at = new URL(await strict.app.listen({ port: 0, host: '127.0.0.1' }));
+    const held = await heldTransaction(strict.databaseUrl);
+    await held.query('lock table api_keys');
+    const few = send(request('GET /ip_policies', strict.admin).repeat(9), at);
+    const many = Array.from({ length: connections }, () =>
+      send(request('GET /ip_policies', strict.admin).repeat(100), at),
+    );
+    await Promise.race(many.map(ended));
+    expect(few.socket.destroyed).toBe(false);
+    const lines = () => strict.logs.filter((line) => line.includes('cutting connections: too many requests'));
+    expect(lines()).toHaveLength(1);
+    // Those that came with it are not so much as begun.
+    const aborted = strict.logs.filter((line) => line.includes('"aborted":true'));
+    expect(aborted.length).toBeLessThan(50 * connections);
+    await held.commit();
+    await vi.waitFor(() => expect(few.received().match(/HTTP\/1.1 200/g)).toHaveLength(9), { timeout: 10_000 });
+  });
 });

@@ -31,3 +31,14 @@ test('turns are taken in order, so many at once of each name', async () => {
   await settled();
   expect(log.slice(5)).toEqual(['a5', 'a6']);
 });
+
+test('a thousand wait in a line, and whoever comes then is refused', async () => {
+  const turns = createTurns(1);
+  const end = await turns.take('a');
+  const waiting = Array.from({ length: 1000 }, () => turns.take('a'));
+  await expect(turns.take('a')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  await turns.take('b');
+  end();
+  for (const turn of waiting) (await turn)();
+  await turns.take('a');
+});

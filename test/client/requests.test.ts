@@ -10,33 +10,33 @@ const NOTHING: Answer = { status: 200, body: {} };
 const ifMatch = '"7"';
 const idempotencyKey = 'key-1';
 const idempotencyPlace = { scope: 'scope-1', sequence: 3 };
-const digest = idempotencyDigest('a/b');
+const digest = idempotencyDigest('a?b');
 const rules = [{ cidr: '192.0.2.0/24', action: 'allow' as const }];
 const issuer = { issuer: 'https://a.example', client_id: 'a', client_secret: 'b' };
 
 type Case = [sent: string, call: (client: Client) => Promise<unknown>, body?: unknown];
 
 const reads: Case[] = [
-  ['GET /ip_policies/a%2Fb', (client) => client.ipPolicies.get('a/b')],
+  ['GET /ip_policies/a%3Fb', (client) => client.ipPolicies.get('a?b')],
   ['GET /ip_policies', (client) => client.ipPolicies.page()],
   ['GET /ip_policies?limit=2', (client) => client.ipPolicies.page({ limit: 2 })],
   ['GET /ip_policies?limit=2&before_id=x', (client) => client.ipPolicies.page({ limit: 2, beforeId: 'x' })],
   ['GET /ip_policies', (client) => client.ipPolicies.list().next()],
-  ['GET /edges/https/a%2Fb/routes/c', (client) => client.httpsEdgeRoutes('a/b').get('c')],
-  ['GET /edges/https/a/routes/b%2Fc/oidc', (client) => client.httpsEdgeRouteModules('a', 'b/c').oidc.get()],
+  ['GET /edges/https/a%3Fb/routes/c', (client) => client.httpsEdgeRoutes('a?b').get('c')],
+  ['GET /edges/https/a/routes/b%3Fc/oidc', (client) => client.httpsEdgeRouteModules('a', 'b?c').oidc.get()],
   ['GET /edges/https/a/routes/b/oauth', (client) => client.httpsEdgeRouteModules('a', 'b').oauth.get()],
-  ['GET /edges/tls/a%2Fb/ip_restriction', (client) => client.tlsEdgeModules('a/b').ipRestriction.get()],
+  ['GET /edges/tls/a%3Fb/ip_restriction', (client) => client.tlsEdgeModules('a?b').ipRestriction.get()],
   ['GET /edges/tls/a/mutual_tls', (client) => client.tlsEdgeModules('a').mutualTls.get()],
   ['GET /edges/tls/a/backend', (client) => client.tlsEdgeModules('a').backend.get()],
-  ['GET /event_subscriptions/a%2Fb/sources', (client) => client.eventSources('a/b').list()],
-  ['GET /event_subscriptions/a/sources/x%2F.v0', (client) => client.eventSources('a').get('x/.v0')],
+  ['GET /event_subscriptions/a%3Fb/sources', (client) => client.eventSources('a?b').list()],
+  ['GET /event_subscriptions/a/sources/x%3F.v0', (client) => client.eventSources('a').get('x?.v0')],
   ['GET /event_types', (client) => client.eventTypes()],
   ['GET /whoami', (client) => client.whoami()],
-  ['GET /ip_policies/a%2Fb/rules', (client) => client.rulesOf('a/b')],
+  ['GET /ip_policies/a%3Fb/rules', (client) => client.rulesOf('a?b')],
   ['POST /credentials/authenticate', (client) => client.authenticate({ token: 't' }), { token: 't' }],
-  [`PUT /idempotency_keys/${digest}/closed`, (client) => client.closeIdempotencyKey('a/b')],
-  [`GET /idempotency_scopes/${digest}`, (client) => client.idempotencyScope('a/b')],
-  [`PUT /idempotency_scopes/${digest}/closed`, (client) => client.closeIdempotencyScope('a/b')],
+  [`PUT /idempotency_keys/${digest}/closed`, (client) => client.closeIdempotencyKey('a?b')],
+  [`GET /idempotency_scopes/${digest}`, (client) => client.idempotencyScope('a?b')],
+  [`PUT /idempotency_scopes/${digest}/closed`, (client) => client.closeIdempotencyScope('a?b')],
   ['POST /ip_policies', (client) => client.ipPolicies.create({ metadata: 'm' }), { metadata: 'm' }],
 ];
 
@@ -60,11 +60,11 @@ const changes: Case[] = [
     { metadata: 'm' },
   ],
   ['DELETE /ip_policies/x', (client) => client.ipPolicies.delete('x', { ifMatch })],
-  ['PUT /ip_policies/a%2Fb/rules', (client) => client.replaceRules('a/b', { rules }, { ifMatch }), { rules }],
-  ['DELETE /reserved_domains/a%2Fb/certificate', (client) => client.detachCertificate('a/b', { ifMatch })],
+  ['PUT /ip_policies/a%3Fb/rules', (client) => client.replaceRules('a?b', { rules }, { ifMatch }), { rules }],
+  ['DELETE /reserved_domains/a%3Fb/certificate', (client) => client.detachCertificate('a?b', { ifMatch })],
   [
-    'DELETE /reserved_domains/a%2Fb/certificate_management_policy',
-    (client) => client.detachCertificatePolicy('a/b', { ifMatch }),
+    'DELETE /reserved_domains/a%3Fb/certificate_management_policy',
+    (client) => client.detachCertificatePolicy('a?b', { ifMatch }),
   ],
   [
     'PUT /edges/https/a/routes/b/oidc',

@@ -10,20 +10,16 @@ import { tunnelCredentialKind } from '../../../src/operator/kinds/tunnel-credent
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import { KubeApi, type ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
-import { digester } from '../../../src/operator/managed/inputs/digest.ts';
-import { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
-import { ReferenceIndex } from '../../../src/operator/managed/inputs/reference-index.ts';
-import { SourceCache } from '../../../src/operator/managed/inputs/source-cache.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { installCrds } from '../../e2e/stack.ts';
 import { createNamespace, createTestDatabase, kubeconfig } from '../../harness.ts';
+import { noInputs } from '../../operator/inputs.ts';
 import { admit, WiredKubeApi } from './wire.ts';
 
 export { SECRETS };
@@ -97,10 +93,7 @@ export class LateOperator {
     this.#world = world;
     this.#secrets = new SecretCache(kube, common);
     const access = new SecretAccess(kube, this.#secrets);
-    const index = new ReferenceIndex();
-    const sources = new SourceCache(kube, { ...common, isUsed: () => true });
-    const inputs = new Inputs({ index, sources, grants: new ObjectStore(), digest: digester('test') });
-    const kind = new ConnectedKind(tunnelCredentialKind, world.operatorsClient, access, inputs);
+    const kind = new ConnectedKind(tunnelCredentialKind, world.operatorsClient, access, noInputs());
     this.#cache = new WatchCache(kube, { ...common, type: CREDENTIALS, transform: (object) => named(slim(object)) });
     const claims = new Claims(kind, this.#cache.store);
     this.#cache.addHandler(claims);

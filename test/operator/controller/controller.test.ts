@@ -13,6 +13,7 @@ import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, SECRETS, startStack } from '../../e2e/stack.ts';
 import { kubeconfig } from '../../harness.ts';
+import { noInputs } from '../inputs.ts';
 
 const stack = await startStack({ operators: 0, prefix: 'controller' });
 const { namespace, client } = stack;
@@ -32,6 +33,7 @@ async function control(name: string, plural?: string) {
     { ...declared, plural: plural ?? declared.plural },
     client,
     new SecretAccess(kube, secrets),
+    noInputs(),
   );
   const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
   const controller = new Controller(kind, {
@@ -42,6 +44,7 @@ async function control(name: string, plural?: string) {
     concurrency: 3,
     resyncMs: 3_600_000,
     silenceMs,
+    mayAdopt: () => true,
     metrics,
     log,
   });

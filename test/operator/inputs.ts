@@ -1,0 +1,17 @@
+/** For kinds in tests in which nothing is taken from elsewhere. */
+import { ObjectStore } from '../../src/operator/kube/object-store.ts';
+import { digester } from '../../src/operator/managed/inputs/digest.ts';
+import { Inputs } from '../../src/operator/managed/inputs/inputs.ts';
+import { ReferenceIndex } from '../../src/operator/managed/inputs/reference-index.ts';
+
+export function noInputs(): Inputs {
+  const none = async () => {
+    throw new Error('no spec of this test takes text from elsewhere');
+  };
+  return new Inputs({
+    index: new ReferenceIndex(),
+    sources: { versionOf: () => undefined, reader: () => none },
+    grants: new ObjectStore(),
+    digest: digester('test'),
+  });
+}

@@ -5,7 +5,7 @@ import type { AnyKind } from '../src/operator/managed/kind.ts';
 /** The rules of a ClusterRole, as YAML. */
 export function clusterRole(kinds: readonly AnyKind[]): string {
   const all = kinds.map(({ plural }) => plural);
-  const delivering = kinds.filter(({ delivery }) => delivery !== undefined).map(({ plural }) => plural);
+  const owning = kinds.filter(({ delivery, companion }) => delivery ?? companion).map(({ plural }) => plural);
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 #
@@ -17,10 +17,10 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 - apiGroups: [${GROUP}]
   resources: [${list(all, '/status')}]
   verbs: [patch]
-# Secrets have blockOwnerDeletion set in their owner reference. Some clusters (OpenShift) allow that only to those who
+# Secrets and DNSEndpoints have blockOwnerDeletion set in their owner reference. Some clusters (OpenShift) allow that only to those who
 # may update the owner's finalizers.
 - apiGroups: [${GROUP}]
-  resources: [${list(delivering, '/finalizers')}]
+  resources: [${list(owning, '/finalizers')}]
   verbs: [update]
 - apiGroups: ['']
   resources: [secrets]
@@ -33,6 +33,10 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 - apiGroups: [gateway.networking.k8s.io]
   resources: [referencegrants]
   verbs: [list, watch]
+# The DNS records of a ReservedDomain with spec.dns.publish.
+- apiGroups: [externaldns.k8s.io]
+  resources: [dnsendpoints]
+  verbs: [get, create, patch, delete]
 - apiGroups: ['']
   resources: [events]
   verbs: [create, patch]

@@ -29,6 +29,14 @@ export const REASON = {
   externalNotFound: 'ExternalNotFound',
   /** managementPolicy Observe without an id to observe. */
   nothingToObserve: 'NothingToObserve',
+  /** DNSPublished: the DNSEndpoint has the records. */
+  companionWritten: 'Published',
+  /** DNSPublished: the spec does not ask for it any more. */
+  companionNotWanted: 'NotPublished',
+  /** DNSPublished: the cluster has no DNSEndpoints. */
+  companionKindMissing: 'KindNotInstalled',
+  /** DNSPublished: a DNSEndpoint of that name belongs to something else. */
+  companionConflict: 'PublishConflict',
   /** A Secret of that name exists and belongs to something else. */
   secretConflict: 'SecretConflict',
   /** The token of an adopted credential cannot be read; rotate to get a new one. */

@@ -8,6 +8,7 @@ import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import type { Finding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from '../managed/cel.ts';
+import type { Companion } from '../managed/companion.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
@@ -41,6 +42,7 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   rules?: readonly CelRule[];
   conditions?: (spec: SpecOf<Own>, remote: R) => Record<string, Finding>;
   refreshAt?: (remote: R, now: Date) => Date | undefined;
+  companion?: Companion<SpecOf<Own>, R>;
   /** Members of the spec that the family lacks or has in another form. */
   spec?: Own;
   /** Members of the status, besides the fields that only the service sets. */
@@ -124,6 +126,7 @@ export function plainKind<
       return { ...Object.fromEntries(derived), ...options.describe?.(spec, remote, object) };
     },
     ...(options.conditions && { conditions: options.conditions }),
+    ...(options.companion && { companion: options.companion }),
     ...(options.refreshAt && { refreshAt: options.refreshAt }),
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,

@@ -12,6 +12,18 @@ const JOB_POLL_MS = 10_000;
 
 const RECORDS = 'The CNAME records that the domain needs.';
 
+const spec = {
+  dns: z
+    .object({
+      publish: z.boolean().default(false).meta({
+        description:
+          'Whether to write the records that the domain needs to a DNSEndpoint of its name, which ExternalDNS reads.',
+      }),
+    })
+    .optional()
+    .meta({ description: 'What to do about the DNS records.' }),
+};
+
 export const reservedDomainKind = plainKind(reservedDomain, {
   kind: 'ReservedDomain',
   shortNames: ['rdom'],
@@ -28,6 +40,13 @@ export const reservedDomainKind = plainKind(reservedDomain, {
       fieldPath: '.certificateRef',
     },
   ],
+  spec,
+  companion: {
+    type: { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' },
+    kind: 'DNSEndpoint',
+    condition: 'DNSPublished',
+    specFor: ({ dns }, domain: Domain) => (dns?.publish ? { endpoints: recordsOf(domain).map(endpointOf) } : undefined),
+  },
   status: {
     dnsRecords: z
       .array(
@@ -61,6 +80,9 @@ interface DnsRecord {
   type: 'CNAME';
   target: string;
 }
+
+/** As ExternalDNS has it. */
+const endpointOf = ({ name, type, target }: DnsRecord) => ({ dnsName: name, recordType: type, targets: [target] });
 
 /** The records that must be set at the DNS provider of the domain. */
 export function recordsOf(domain: Domain): DnsRecord[] {

@@ -4,6 +4,7 @@ import { GROUP, VERSION } from '../contract/names.ts';
 import type { Finding } from '../kube/conditions.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
+import type { Companion } from './companion.ts';
 import type { Delivery, External, Remote } from './external.ts';
 import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';
@@ -72,6 +73,11 @@ export class ConnectedKind {
   /** Conditions beside those of every kind. */
   conditions(spec: ManagedSpec, remote: Remote): Record<string, Finding> {
     return this.#declared.conditions?.(spec, remote) ?? {};
+  }
+
+  /** An object of another API group that is written beside the resource. */
+  get companion(): Companion<ManagedSpec, Remote> | undefined {
+    return this.#declared.companion;
   }
 
   /** When to look again at what the service changes by itself. */

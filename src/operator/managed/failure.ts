@@ -39,7 +39,7 @@ function classifyApiError(error: ApiError): Failure {
     const message =
       error.status === 429
         ? 'The management API is limiting requests; retrying'
-        : `The management API is failing (${error.code}); retrying`;
+        : `The management API is failing (${error.status === 503 ? `${error.code}: ${error.message}` : error.code}); retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
   // Somebody else wrote first, or an earlier write of ours has arrived late.

@@ -4,6 +4,7 @@ import type { Client } from '../../client/client.ts';
 import type { Finding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
+import type { Companion } from './companion.ts';
 import type { Delivery, External, Remote } from './external.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
 import { type ManagedSpec, managedSpec } from './spec.ts';
@@ -35,6 +36,8 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   describe(spec: SpecOf<Shape>, remote: R, object: KubeObject): Record<string, unknown>;
   /** Conditions beside those of every kind, by type. */
   conditions?: (spec: SpecOf<Shape>, remote: R) => Record<string, Finding>;
+  /** An object of another API group that is written beside the resource. */
+  companion?: Companion<SpecOf<Shape>, R>;
   /** When to look again at what the service changes by itself. */
   refreshAt?: (remote: R, now: Date) => Date | undefined;
   /** Whether the resource may be deleted while others refer to it. */
@@ -55,13 +58,14 @@ export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> &
 export interface Kind<Spec extends ManagedSpec, R extends Remote>
   extends Omit<
     KindDefinition<z.ZodRawShape, R>,
-    'spec' | 'status' | 'external' | 'describe' | 'conditions' | 'delivery'
+    'spec' | 'status' | 'external' | 'describe' | 'conditions' | 'companion' | 'delivery'
   > {
   readonly spec: z.ZodType<Spec>;
   readonly status: z.ZodObject;
   external(client: Client): External<Spec, R>;
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
   conditions?: (spec: Spec, remote: R) => Record<string, Finding>;
+  readonly companion?: Companion<Spec, R> | undefined;
   readonly delivery?: MakeDelivery<Spec, R> | undefined;
 }
 

@@ -1,14 +1,16 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
-import { type Finding, mergeConditions, sameStatus } from '../kube/conditions.ts';
+import { REASON } from '../contract/reasons.ts';
+import { type Finding, findCondition, mergeConditions, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
+import { ensureCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { StaleObject } from './external.ts';
+import { type Remote, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
 import type { UsedSource } from './inputs/inputs.ts';
 import type { ManagedMetrics } from './metrics.ts';
@@ -105,6 +107,17 @@ export class ManagedObject {
     if (this.object.metadata.resourceVersion !== resourceVersion) {
       throw new StaleObject(`${namespace}/${name} was out of date`);
     }
+  }
+
+  /** Has the kind's companion as the resource wants it; what the conditions say about that. */
+  async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding>> {
+    const { companion } = this.kind;
+    if (!companion) return {};
+    const wasWritten = findCondition(readStatus(this.object).conditions ?? [], companion.condition) !== undefined;
+    const wanted = companion.specFor(spec, remote);
+    const finding = await ensureCompanion(this.#access.kube, this.object, companion, wanted, wasWritten);
+    const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
+    return finding || wasWritten ? { [companion.condition]: finding ?? gone } : {};
   }
 
   /** Records a Kubernetes Event about the object. */

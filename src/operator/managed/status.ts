@@ -34,12 +34,14 @@ export async function writeStatus(
   const identity = readIdentity(object);
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
+  const companion = spec.managementPolicy === 'Observe' ? {} : await managed.ensureCompanion(spec, remote);
   await managed.patchStatus(
     {
       [CONDITION.ready]: withNote(ready, note),
       [CONDITION.synced]: synced,
       ...(managed.inputs && { [CONDITION.referencesResolved]: RESOLVED }),
       ...kind.conditions(spec, remote),
+      ...companion,
     },
     {
       id: remote.id,
@@ -65,11 +67,17 @@ export async function showPaused(managed: ManagedObject): Promise<Outcome> {
 
 /**
  * Shows a failure in the conditions and, if that changed them, in a Kubernetes Event; returns the object as written.
+ * @param isResolved whether what the spec takes from elsewhere was there before it failed
  */
-export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
+export async function showFailure(
+  managed: ManagedObject,
+  failure: ShownFailure,
+  isResolved: boolean,
+): Promise<KubeObject> {
   const { object } = managed;
   const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
-  await managed.patchStatus(failureFindings(object, failure), about);
+  const resolved = isResolved ? { [CONDITION.referencesResolved]: RESOLVED } : {};
+  await managed.patchStatus({ ...resolved, ...failureFindings(object, failure) }, about);
   const isNews = managed.object !== object;
   if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);
   return managed.object;

@@ -82,7 +82,7 @@ describe('a failure', () => {
       {
         kind: 'transient',
         reason: 'ApiUnavailable',
-        message: 'The management API is failing (UNAVAILABLE); retrying',
+        message: 'The management API is failing (UNAVAILABLE: msg of UNAVAILABLE); retrying',
       },
     ],
     ['a bug in the API', apiError('INTERNAL_ERROR'), { kind: 'transient', reason: 'ApiUnavailable' }],

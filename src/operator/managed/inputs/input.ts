@@ -63,6 +63,11 @@ function replaceIn(value: unknown, path: string, replacement: (input: Input, pat
   if (Array.isArray(value)) return value.map((each, index) => replaceIn(each, `${path}[${index}]`, replacement));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, replaceIn(member, `${path}.${name}`, replacement)]),
+    Object.entries(value).map(([name, member]) => [name, replaceIn(member, memberPath(path, name), replacement)]),
   );
+}
+
+/** The keys of maps may be of any form. */
+function memberPath(path: string, name: string): string {
+  return /^\w+$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 }

@@ -1,0 +1,141 @@
+/** What the API cannot update is replaced: referrers move on, and the old resource goes when nothing needs it any more. */
+import { describe, expect, test } from 'vitest';
+import { makeCertificate } from '../../dev/fixtures/x509.ts';
+import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { eventually, type Manifest, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'replace' });
+const { client } = stack;
+
+const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
+const CERTIFICATES = type('tlscertificates');
+const DOMAINS = type('reserveddomains');
+const AUTHORITIES = type('certificateauthorities');
+const EDGES = type('httpsedges');
+const ROUTES = type('httpsedgeroutes');
+
+const object = (kind: string, name: string, spec: object, annotations = {}): Manifest => ({
+  apiVersion: `${GROUP}/${VERSION}`,
+  kind,
+  metadata: { name, annotations },
+  spec,
+});
+
+/** A Secret as cert-manager writes it. */
+async function tlsSecret(name: string, host: string) {
+  const { pem, keyPem } = await makeCertificate({
+    subject: `CN=${host}`,
+    ca: false,
+    names: [{ type: 'dns', value: host }],
+  });
+  const stringData = { 'tls.crt': pem, 'tls.key': keyPem };
+  const manifest = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name }, stringData };
+  return { pem, manifest };
+}
+
+const certificatesInApi = async () => (await Array.fromAsync(client.tlsCertificates.list())).map(({ id }) => id);
+
+describe('a TLSCertificate', () => {
+  const host = 'shop.example.com';
+
+  test('follows its Secret when that is renewed; its domain moves on, and the old certificate goes', async () => {
+    const first = await tlsSecret('shop-tls', host);
+    await stack.apply(
+      object('ReservedDomain', 'shop', { domain: host, certificateRef: { name: 'shop' } }),
+      object('TLSCertificate', 'shop', { secretRef: { name: 'shop-tls' } }),
+      first.manifest,
+    );
+    const domain = await stack.ready(DOMAINS, 'shop');
+    const before = await stack.ready(CERTIFICATES, 'shop');
+    expect(await client.tlsCertificates.get(String(before.status.id))).toMatchObject({ certificate_pem: first.pem });
+    expect(JSON.stringify(before.object)).not.toContain('PRIVATE KEY');
+
+    const second = await tlsSecret('shop-tls', host);
+    await stack.apply(second.manifest);
+    const id = await eventually(async () => {
+      const { status } = await stack.ready(CERTIFICATES, 'shop');
+      expect(status.id).not.toBe(before.status.id);
+      return String(status.id);
+    });
+    expect(await client.tlsCertificates.get(id)).toMatchObject({ certificate_pem: second.pem });
+    await eventually(async () => {
+      const { certificate } = await client.reservedDomains.get(String(domain.status.id));
+      expect(certificate?.id).toBe(id);
+      expect(await certificatesInApi()).toEqual([id]);
+    });
+    await eventually(async () => {
+      expect((await stack.ready(CERTIFICATES, 'shop')).status.retiring).toBeUndefined();
+    });
+    expect((await stack.events('shop')).map(({ reason }) => reason)).toContain('Replaced');
+  });
+
+  test('is not replaced by a Secret whose key and certificate do not belong together; the old one stays in use', async () => {
+    const [before] = await certificatesInApi();
+    const [one, other] = [await tlsSecret('shop-tls', host), await tlsSecret('shop-tls', host)];
+    const wrong = {
+      ...one.manifest,
+      stringData: { ...one.manifest.stringData, 'tls.key': other.manifest.stringData['tls.key'] },
+    };
+    // The API server warns as well.
+    expect(await stack.tryApply(wrong)).toMatchObject({ code: 0 });
+    const { ready } = await stack.reason(CERTIFICATES, 'shop', 'Ready', 'Rejected');
+    expect(ready?.message).toMatch(/key/i);
+    expect(await certificatesInApi()).toEqual([before]);
+    await stack.apply(other.manifest);
+    await eventually(async () => expect(await certificatesInApi()).not.toContain(before));
+    await stack.ready(CERTIFICATES, 'shop');
+  });
+
+  test('that is deleted with its domain leaves nothing behind', async () => {
+    await stack.run('delete', `${CERTIFICATES.plural},${DOMAINS.plural}`, '--all', '--timeout=30s');
+    expect(await certificatesInApi()).toEqual([]);
+  });
+});
+
+test('a CertificateAuthority gets a new certificate, and so a new id', async () => {
+  const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
+  await stack.apply(object('CertificateAuthority', 'devices', { caPem: { value: one.pem } }));
+  const before = await stack.ready(AUTHORITIES, 'devices');
+  await stack.apply(object('CertificateAuthority', 'devices', { caPem: { value: other.pem }, description: 'new' }));
+  await eventually(async () => {
+    const { status } = await stack.ready(AUTHORITIES, 'devices');
+    expect(status.id).not.toBe(before.status.id);
+  });
+  const all = await eventually(async () => {
+    const found = await Array.fromAsync(client.certificateAuthorities.list());
+    expect(found).toHaveLength(1);
+    return found;
+  });
+  expect(all).toMatchObject([{ ca_pem: other.pem, description: 'new' }]);
+  await stack.remove(AUTHORITIES, 'devices');
+});
+
+test('a CertificateAuthority that adopts another certificate is not replaced, but says that it differs', async () => {
+  const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
+  const { id } = await client.certificateAuthorities.create({ ca_pem: one.pem });
+  const adopt = { [`${GROUP}/adopt`]: id };
+  await stack.apply(object('CertificateAuthority', 'adopted', { caPem: { value: other.pem } }, adopt));
+  const { ready } = await stack.reason(AUTHORITIES, 'adopted', 'Ready', 'Rejected');
+  expect(ready?.message).toContain(`${id} differs in spec.caPem`);
+  await stack.remove(AUTHORITIES, 'adopted');
+  expect(await client.certificateAuthorities.get(id)).toMatchObject({ ca_pem: one.pem });
+  await client.certificateAuthorities.delete(id);
+});
+
+test('a route moves to another edge', async () => {
+  const route = (edge: string) =>
+    object('HTTPSEdgeRoute', 'moving', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });
+  await stack.apply(object('HTTPSEdge', 'one', {}), object('HTTPSEdge', 'two', {}), route('one'));
+  const [one, two] = [await stack.ready(EDGES, 'one'), await stack.ready(EDGES, 'two')];
+  await stack.ready(ROUTES, 'moving');
+  await stack.apply(route('two'));
+  await eventually(async () => {
+    const { status } = await stack.ready(ROUTES, 'moving');
+    expect(status.id).toMatch(new RegExp(`^${two.status.id}/`));
+  });
+  await eventually(async () => {
+    expect(await Array.fromAsync(client.httpsEdgeRoutes(String(one.status.id)).list())).toEqual([]);
+  });
+  await stack.run('delete', `${ROUTES.plural},${EDGES.plural}`, '--all', '--timeout=30s');
+  expect(await stack.remoteIds()).toEqual([]);
+});

@@ -69,13 +69,15 @@ const MOST_ATTEMPTS = 3;
 
 let performances = 0;
 
-function castFor(stage: Stage): Cast {
-  performances++;
+async function castFor(stage: Stage): Promise<Cast> {
+  const n = ++performances;
+  // What is counted begins with what the operator makes.
+  for (const row of kindRows) await stage.declare(row, n);
   return {
     stage,
-    policy: { kind: 'IPPolicy', name: `policy-${performances}` },
-    agent: { kind: 'TunnelCredential', name: `agent-${performances}` },
-    each: kindRows.map((row) => ({ kind: row.name, name: `one-${performances}`, row, n: performances })),
+    policy: { kind: 'IPPolicy', name: `policy-${n}` },
+    agent: { kind: 'TunnelCredential', name: `agent-${n}` },
+    each: kindRows.map((row) => ({ kind: row.name, name: `one-${n}`, row, n })),
   };
 }
 
@@ -85,7 +87,7 @@ export function label({ target, method, path }: Pick<Call, 'target' | 'method' |
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
     .replace(/\b(policy|agent|one|[a-z]+(?=-\d+$))-\d+/, '$1')
-    .replace(/\b[a-z]{2,6}_[0-9a-z]{26}\b/, '<id>')
+    .replace(/\b[a-z]{2,8}_[0-9a-z]{26}\b/g, '<id>')
     .replace(/\b[0-9a-f]{64}\b/, '<digest>');
   return `${target} ${method} ${short}`;
 }
@@ -103,7 +105,7 @@ export function counter(): (call: Call, object?: string) => string {
 
 /** One performance without a crash. */
 async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
-  const cast = castFor(stage);
+  const cast = await castFor(stage);
   await setUp(cast, scenario);
   const before = await created(stage);
   stage.proxy().forget();
@@ -156,7 +158,7 @@ async function killAtEach(
 }
 
 async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, reference: Reference | undefined) {
-  const cast = castFor(stage);
+  const cast = await castFor(stage);
   await setUp(cast, scenario);
   const before = await created(stage);
   const trap = killing(stage, point);

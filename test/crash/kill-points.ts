@@ -69,10 +69,8 @@ const MOST_ATTEMPTS = 3;
 
 let performances = 0;
 
-async function castFor(stage: Stage): Promise<Cast> {
+function castFor(stage: Stage): Cast {
   const n = ++performances;
-  // What is counted begins with what the operator makes.
-  for (const row of kindRows) await stage.declare(row, n);
   return {
     stage,
     policy: { kind: 'IPPolicy', name: `policy-${n}` },
@@ -105,7 +103,7 @@ export function counter(): (call: Call, object?: string) => string {
 
 /** One performance without a crash. */
 async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
-  const cast = await castFor(stage);
+  const cast = castFor(stage);
   await setUp(cast, scenario);
   const before = await created(stage);
   stage.proxy().forget();
@@ -158,7 +156,7 @@ async function killAtEach(
 }
 
 async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, reference: Reference | undefined) {
-  const cast = await castFor(stage);
+  const cast = castFor(stage);
   await setUp(cast, scenario);
   const before = await created(stage);
   const trap = killing(stage, point);

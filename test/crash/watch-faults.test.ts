@@ -7,8 +7,8 @@ import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { WatchFault } from './watch-relay.ts';
 
-/** Custom resources and Secrets. */
-const WATCHES = kindRows.length + 1;
+/** Custom resources, the Secrets that the operator writes, and the Secrets and ConfigMaps that specs name. */
+const WATCHES = kindRows.length + 3;
 const policy = { kind: 'IPPolicy', name: 'policy' } as const;
 const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
 const rotation = { overlap: '50ms' };

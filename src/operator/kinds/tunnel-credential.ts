@@ -2,20 +2,18 @@
 import { z } from 'zod';
 import { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/definition/resource.ts';
-import { ANNOTATION } from '../contract/names.ts';
-import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import type { SpecOf } from '../managed/kind.ts';
-import { rotationTime } from '../managed/rotation.ts';
-import { secretNameOf } from '../managed/secrets/content.ts';
-import { tokenSecret } from '../managed/secrets/token-secret.ts';
+import { handout } from '../managed/secrets/handout.ts';
+import { oneTime } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
-import { rotation, secret } from './secret-spec.ts';
 
-type Credential = View<typeof credential>;
-
-const spec = { secret, rotation };
-
-const SECRET = 'The Secret that holds the token.';
+const token = handout(credential, {
+  type: 'authtoken',
+  what: 'token',
+  key: 'token',
+  member: 'token',
+  isOneTime: true,
+});
+const { spec, status, columns, describe, delivery } = oneTime(token);
 
 export const tunnelCredentialKind = plainKind(credential, {
   kind: 'TunnelCredential',
@@ -27,26 +25,16 @@ export const tunnelCredentialKind = plainKind(credential, {
   },
   spec,
   status: {
-    secretName: z.string().optional().meta({ description: SECRET }),
+    ...status,
     ownerId: z.string().optional().meta({ description: 'Id of the user or bot that owns the credential.' }),
-    issuedAt: z.string().optional().meta({ description: 'When the current token was issued.' }),
-    rotatesAt: z.string().optional().meta({ description: 'When the token will be replaced.' }),
   },
   columns: [
-    { name: 'Secret', type: 'string', jsonPath: '.status.secretName', description: SECRET },
-    { name: 'Rotates', type: 'string', jsonPath: '.status.rotatesAt', description: 'Next rotation.', priority: 1 },
+    ...columns,
     { name: 'Owner', type: 'string', jsonPath: '.status.ownerId', description: 'Owner of the token.', priority: 1 },
   ],
-  describe,
-  delivery: tokenSecret,
-});
-
-function describe(declared: SpecOf<typeof spec>, observed: Credential, object: KubeObject): Record<string, unknown> {
-  const isManaged = declared.managementPolicy === 'Manage' && annotation(object, ANNOTATION.externalId) === observed.id;
-  return {
-    secretName: isManaged ? secretNameOf(object, declared) : undefined,
+  describe: (declared, observed: View<typeof credential>, object) => ({
+    ...describe(declared, observed, object),
     ownerId: observed.owner_id,
-    issuedAt: observed.created_at,
-    rotatesAt: isManaged ? rotationTime(declared, observed.created_at)?.toISOString() : undefined,
-  };
-}
+  }),
+  delivery,
+});

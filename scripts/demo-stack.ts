@@ -165,8 +165,8 @@ export class Demo {
   }
 
   async waitUntilReady(): Promise<void> {
-    const examples = ['--namespace', NAMESPACE, '--filename', join(ROOT, 'examples')];
-    await this.#ask('wait', '--for=condition=Ready', `--timeout=${READY_TIMEOUT}`, ...examples);
+    const all = ['tunnels', '--all', '--namespace', NAMESPACE];
+    await this.#ask('wait', '--for=condition=Ready', `--timeout=${READY_TIMEOUT}`, ...all);
   }
 
   /** Asks the API, as a tunnel server would, about the token in every Secret. */

@@ -46,7 +46,7 @@ const PHASES: readonly Phase[] = [
     policy: (name) =>
       apply({ ...policy(name), spec: { description: name, rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] } }),
     agent: (name) => apply({ ...agent(name), spec: { description: name, acl: ['bind:a.example.com'], rotation } }),
-    other: (row, name) => apply({ ...object(row, name), ...row.another(numberOf(name)) }),
+    other: async (row, name) => apply({ ...object(row, name), ...(await stage.declare(row, numberOf(name))).another }),
   },
   {
     name: 'editing',
@@ -56,7 +56,7 @@ const PHASES: readonly Phase[] = [
         spec: { description: `edited ${name}`, rules: [{ cidr: '10.0.0.0/9', action: 'deny' }] },
       }),
     agent: (name) => apply({ ...agent(name), spec: edited(name) }),
-    other: (row, name) => apply({ ...object(row, name), ...row.changed(numberOf(name)) }),
+    other: async (row, name) => apply({ ...object(row, name), ...(await stage.declare(row, numberOf(name))).changed }),
   },
   { name: 'rotating', agent: (name) => stage.annotate(agent(name), { [ANNOTATION.rotateRequestedAt]: 'now' }) },
   { name: 'making up for a deleted Secret', agent: (name) => stage.deleteSecret(name) },

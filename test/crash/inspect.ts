@@ -43,7 +43,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     kind: { calls },
   } of stage.kinds) {
     objects.push(...(await items(type)).map((object) => ({ ...object, kind })));
-    remotes.push(...(await Array.fromAsync(calls(client).list())));
+    remotes.push(...(await Array.fromAsync(calls(client).list())).filter(({ id }) => !stage.isOther(id)));
   }
   const secrets = (await items(SECRETS)).filter(({ type }) => Object.values<unknown>(SECRET_TYPE).includes(type));
   const rules = await Array.fromAsync(client.ipPolicyRules.list());
@@ -165,9 +165,22 @@ function checkRemote(wanted: Readonly<Record<string, unknown>>, remote: Remote |
   }
   const actual = new Map<string, unknown>(Object.entries(remote));
   for (const [name, value] of Object.entries(wanted)) {
-    if (!isDeepStrictEqual(actual.get(name), value))
-      say(`has ${JSON.stringify(actual.get(name))} as ${name} in the API`);
+    if (!contains(actual.get(name), value)) say(`has ${JSON.stringify(actual.get(name))} as ${name} in the API`);
   }
+}
+
+/** Whether everything wanted is there; objects may have more. */
+function contains(actual: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== 'object' || wanted === null) return actual === wanted;
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(actual) &&
+      actual.length === wanted.length &&
+      wanted.every((each, index) => contains(actual[index], each))
+    );
+  }
+  const members = new Map<string, unknown>(Object.entries(actual ?? {}));
+  return Object.entries(wanted).every(([name, value]) => contains(members.get(name), value));
 }
 
 function checkRules(spec: PolicySpec, rules: Rule[], say: Say): void {

@@ -70,12 +70,12 @@ const MOST_ATTEMPTS = 3;
 let performances = 0;
 
 function castFor(stage: Stage): Cast {
-  performances++;
+  const n = ++performances;
   return {
     stage,
-    policy: { kind: 'IPPolicy', name: `policy-${performances}` },
-    agent: { kind: 'TunnelCredential', name: `agent-${performances}` },
-    each: kindRows.map((row) => ({ kind: row.name, name: `one-${performances}`, row, n: performances })),
+    policy: { kind: 'IPPolicy', name: `policy-${n}` },
+    agent: { kind: 'TunnelCredential', name: `agent-${n}` },
+    each: kindRows.map((row) => ({ kind: row.name, name: `one-${n}`, row, n })),
   };
 }
 
@@ -85,7 +85,7 @@ export function label({ target, method, path }: Pick<Call, 'target' | 'method' |
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
     .replace(/\b(policy|agent|one|[a-z]+(?=-\d+$))-\d+/, '$1')
-    .replace(/\b[a-z]{2,6}_[0-9a-z]{26}\b/, '<id>')
+    .replace(/\b[a-z]{2,8}_[0-9a-z]{26}\b/g, '<id>')
     .replace(/\b[0-9a-f]{64}\b/, '<digest>');
   return `${target} ${method} ${short}`;
 }

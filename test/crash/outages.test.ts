@@ -24,8 +24,8 @@ async function createMany(stage: Stage, description: string): Promise<void> {
   }
   round++;
   for (const row of kindRows) {
-    const declared = round % 2 === 0 ? row.another(round) : row.changed(round);
-    await stage.apply({ kind: row.name, name: 'one', ...declared });
+    const { another, changed } = await stage.declare(row, 0);
+    await stage.apply({ kind: row.name, name: 'one', ...(round % 2 === 0 ? another : changed) });
   }
 }
 

@@ -84,11 +84,13 @@ async function deleteInTheApiAndSay(cast: Cast): Promise<void> {
 }
 
 async function createEach({ stage, each }: Cast): Promise<void> {
-  for (const { kind, name, row, n } of each) await stage.apply({ kind, name, ...row.another(n) });
+  for (const { kind, name, row, n } of each)
+    await stage.apply({ kind, name, ...(await stage.declare(row, n)).another });
 }
 
 async function editEach({ stage, each }: Cast): Promise<void> {
-  for (const { kind, name, row, n } of each) await stage.apply({ kind, name, ...row.changed(n) });
+  for (const { kind, name, row, n } of each)
+    await stage.apply({ kind, name, ...(await stage.declare(row, n)).changed });
 }
 
 async function deleteEach({ stage, each }: Cast): Promise<void> {

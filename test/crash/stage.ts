@@ -13,8 +13,11 @@ import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
-import { type Declaration, type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
+import { type Declaration, type Declarations, type KindRow, kindRow, kindRows } from '../../dev/fixtures/kinds.ts';
+import { postTo } from '../../dev/fixtures/post.ts';
+import type { DataObject } from '../../dev/fixtures/source-texts.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { keyring } from '../../src/api/secrets/keyring.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -28,6 +31,9 @@ import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
+/** With which the API seals private keys and the like. */
+const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
+
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 
 const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
@@ -89,6 +95,9 @@ export class Stage {
   readonly declared = new Map<string, Declared>();
   /** Kinds of which anything was ever declared. */
   readonly #kinds = new Set<KindRow>();
+  readonly #declarations = new Map<string, Promise<Declarations>>();
+  /** Ids of resources that declared ones refer to; no operator has to do with them. */
+  readonly #others = new Set<string>();
   #api: RunningApi;
   readonly #folder: string;
   readonly #compileCache: string;
@@ -224,9 +233,30 @@ export class Stage {
 
   // What users do.
 
+  /** Declarations that no other number shares; what they refer to is made past the operator, and stays. */
+  declare(row: KindRow, n: number): Promise<Declarations> {
+    const known = this.#declarations.get(`${row.name} ${n}`);
+    if (known) return known;
+    const post = postTo(this.apiUrl, API_KEY);
+    const number = n * kindRows.length + kindRows.indexOf(row);
+    const made = row.declare(async (path, body) => {
+      const resource = await post(path, body);
+      this.#others.add(String(resource.id));
+      return resource;
+    }, number);
+    this.#declarations.set(`${row.name} ${n}`, made);
+    return made;
+  }
+
+  /** Whether it was made for others to refer to. */
+  isOther(id: string): boolean {
+    return this.#others.has(id);
+  }
+
   async apply(declared: Declared, annotations: Record<string, string> = {}): Promise<void> {
     const { kind, name, spec } = declared;
     const type = typeOf(kind);
+    for (const object of 'objects' in declared ? declared.objects : []) await this.#keep(object);
     const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
     this.declared.set(`${kind}/${name}`, declared);
     this.#kinds.add(kindRow(kind));
@@ -236,6 +266,15 @@ export class Stage {
       const metadata = { ...existing.metadata, annotations: { ...existing.metadata.annotations, ...annotations } };
       return this.kube.replace(type, name, { ...existing, metadata, spec }, this.namespace);
     });
+  }
+
+  async #keep(object: DataObject): Promise<void> {
+    const type = DATA_TYPES[object.kind];
+    const { name } = object.metadata;
+    const existing = await this.kube.find(type, name, this.namespace);
+    if (existing)
+      await this.kube.replace(type, name, { ...existing, ...object, metadata: existing.metadata }, this.namespace);
+    else await this.kube.create(type, object, this.namespace);
   }
 
   /** As `kubectl replace` of the manifest: of the object nothing stays but its status. */
@@ -276,7 +315,7 @@ export class Stage {
   async deleteInTheApi(kinds: readonly KindRow[] = this.kinds): Promise<void> {
     for (const { kind } of kinds) {
       const family = kind.calls(this.client);
-      for await (const { id } of family.list()) await family.delete(id);
+      for await (const { id } of family.list()) if (!this.isOther(id)) await family.delete(id);
     }
   }
 
@@ -311,7 +350,7 @@ export class Stage {
     await this.sweepSecrets();
     for (const { kind } of this.#kinds) {
       const family = kind.calls(this.client);
-      for await (const { id } of family.list()) await ignoreNotFound(family.delete(id));
+      for await (const { id } of family.list()) if (!this.isOther(id)) await ignoreNotFound(family.delete(id));
     }
   }
 
@@ -336,7 +375,7 @@ export class Stage {
   }
 }
 
-const API_SETTINGS = { poolSize: 10 } as const;
+const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY) };
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
@@ -369,6 +408,11 @@ async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: st
   await promisify(execFile)(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args]);
   return { code: 0, stderr: '' };
 }
+
+const DATA_TYPES: Readonly<Record<DataObject['kind'], ResourceType>> = {
+  Secret: SECRETS,
+  ConfigMap: { group: '', version: 'v1', plural: 'configmaps' },
+};
 
 export const typeOf = (kind: Declared['kind']): ResourceType => kindRow(kind).type;
 

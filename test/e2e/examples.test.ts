@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { cluster } from '../harness.ts';
 import { lacksControllerManager, skipFor } from '../skip.ts';
 import { CREDENTIALS, eventually, type Manifest, POLICIES, ROOT, startStack } from './stack.ts';
@@ -16,6 +17,9 @@ async function example(file: string): Promise<Manifest[]> {
   const text = await readFile(`${ROOT}examples/${file}`, 'utf8');
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
+
+/** Those of our own kinds. */
+const ours = async (file: string) => (await example(file)).filter(({ apiVersion }) => apiVersion === API_VERSION);
 
 /** Masks ids, ages and numbers, which are not part of the promise. */
 function masked(output: string): string {
@@ -31,8 +35,10 @@ describe('the examples', () => {
   test.each(files)('%s is applied and becomes ready', async (file) => {
     const applied = await stack.run('apply', '-f', `${ROOT}examples/${file}`);
     expect(applied).toMatchObject({ code: 0, stderr: '' });
-    const waited = await stack.run('wait', '--for=condition=Ready', '--timeout=30s', '-f', `${ROOT}examples/${file}`);
-    expect(waited).toMatchObject({ code: 0 });
+    for (const { kind, metadata } of await ours(file)) {
+      const waited = await stack.run('wait', '--for=condition=Ready', '--timeout=30s', kind, metadata.name);
+      expect(waited).toMatchObject({ code: 0 });
+    }
   });
 
   test('kubectl get tunnels shows the example of every kind, whether it is ready and why', async () => {
@@ -44,12 +50,14 @@ describe('the examples', () => {
   });
 
   test('kubectl get with the short names and -o wide shows the details', async () => {
-    expect(masked((await stack.run('get', 'ipp', '-o', 'wide')).stdout)).toMatchInlineSnapshot(`
+    expect(masked((await stack.run('get', 'ipp', 'office', '-o', 'wide')).stdout)).toMatchInlineSnapshot(`
       "NAME  READY  RULES  ID  REASON  AGE
       office  True  3  ipp_…  Available <age>
       "
     `);
-    expect(masked((await stack.run('get', 'tcred', '-o', 'wide')).stdout)).toMatchInlineSnapshot(`
+    expect(
+      masked((await stack.run('get', 'tcred', 'build-agent', 'shop-agent', '-o', 'wide')).stdout),
+    ).toMatchInlineSnapshot(`
       "NAME  READY  SECRET  ID  ROTATES  OWNER  REASON  AGE
       build-agent  True  build-agent-token  cr_…  <time>  usr_…  Available <age>
       shop-agent  True  shop-agent  cr_…  usr_…  Available <age>
@@ -156,3 +164,33 @@ function conditionsOf(prefix: string): string {
   Type:  Synced
 `;
 }
+
+describe('everything together', async () => {
+  const place = await startStack({ prefix: 'everything' });
+  const documents = await example('everything.yaml');
+
+  const orders: [string, (documents: Manifest[]) => Manifest[]][] = [
+    ['at once', (all) => all],
+    ['in the opposite order', (all) => all.toReversed()],
+    ['in some order', (all) => all.toSorted((a, b) => reversed(a).localeCompare(reversed(b)))],
+  ];
+  test.each(orders)(
+    'becomes ready when it is applied %s, and leaves nothing behind when it is deleted',
+    async (_, of) => {
+      for (const each of of(documents)) await place.apply(each);
+      const waited = await place.run('wait', 'tunnels', '--all', '--for=condition=Ready', '--timeout=60s');
+      expect(waited).toMatchObject({ code: 0 });
+      expect(await place.run('delete', 'tunnels', '--all', '--timeout=60s')).toMatchObject({ code: 0 });
+      expect(await place.remoteIds()).toEqual([]);
+    },
+  );
+
+  test('has every kind, tied to others by name', () => {
+    const declared = documents.filter(({ apiVersion }) => apiVersion === API_VERSION);
+    expect(kindRows.map(({ name }) => name).filter((name) => !declared.some(({ kind }) => kind === name))).toEqual([]);
+    expect(JSON.stringify(declared)).not.toMatch(/Refs?":\[?\{"id"/);
+  });
+});
+
+/** Sorts names as if they were drawn. */
+const reversed = ({ kind, metadata }: Manifest) => [...`${kind}${metadata.name}`].toReversed().join('');

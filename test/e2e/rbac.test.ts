@@ -11,10 +11,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { postTo } from '../../dev/fixtures/post.ts';
 import { type CommandResult, kubectl } from '../harness.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
 import {
+  API_KEY,
   CREDENTIALS,
   credential,
   eventually,
@@ -130,19 +132,22 @@ describe('with the permissions of the chart in one namespace', async () => {
     expect(await stack.metric('rest_client_requests_total', { code: '403' })).toBe(0);
   }
 
-  test.concurrent.for(kindRows)('$name is created, changed and deleted', (row) =>
-    namingRights(stack, async () => {
-      const { name, kind, type } = row;
-      const object = type.plural;
-      await stack.apply(manifest(row, object, row.another(1).spec));
-      await stack.ready(type, object);
-      await eventually(async () => expect(await stack.events(object)).toMatchObject([{ reason: 'Created' }]));
-      await stack.apply(manifest(row, object, row.changed(1).spec));
-      const { status } = await stack.ready(type, object);
-      expect(await kind.calls(stack.client).get(String(status.id)), name).toMatchObject(row.changed(1).remote);
-      await stack.remove(type, object);
-      expect(forbidden(stack)).toEqual([]);
-    }),
+  test.concurrent.for(kindRows.map((row, number) => ({ ...row, row, number })))(
+    '$name is created, changed and deleted',
+    ({ row, number }) =>
+      namingRights(stack, async () => {
+        const { name, kind, type } = row;
+        const object = type.plural;
+        const { another, changed } = await row.declare(postTo(stack.api.url, API_KEY), number);
+        await stack.apply(...another.objects, manifest(row, object, another.spec));
+        await stack.ready(type, object);
+        await eventually(async () => expect(await stack.events(object)).toMatchObject([{ reason: 'Created' }]));
+        await stack.apply(...changed.objects, manifest(row, object, changed.spec));
+        const { status } = await stack.ready(type, object);
+        expect(await kind.calls(stack.client).get(String(status.id)), name).toMatchObject(changed.remote);
+        await stack.remove(type, object);
+        expect(forbidden(stack)).toEqual([]);
+      }),
   );
 
   test('nothing beyond what it needs is allowed', async () => {

@@ -42,7 +42,7 @@ export function oneTime(handout: Handout, stays?: string) {
       return { secretName, issuedAt: observed.created_at, rotatesAt: rotatesAt?.toISOString() };
     },
     delivery: intoSecret<RotatedSpec, Issued>(handout, (object, spec, remote, now) =>
-      decideRotation(object, spec, { at: remote.created_at, seenAt: remote.answeredAt }, now),
+      decideRotation(object, spec, { what, at: remote.created_at, seenAt: remote.answeredAt }, now),
     ),
   };
 }

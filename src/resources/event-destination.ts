@@ -10,12 +10,15 @@ const webhookUrl = {
   description: 'URL that events are sent to by POST.',
   examples: ['https://hooks.example.com/tunnels'],
 };
-const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput' });
+const WEBHOOK = 'A web server that takes events by POST.';
+const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput', description: WEBHOOK });
 const target = z.strictObject({ webhook }).meta({ id: 'EventTargetInput', description: 'Exactly one kind of target.' });
-const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook' });
+const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook', description: WEBHOOK });
 const shownTarget = z
   .object({ webhook: shownWebhook })
   .meta({ id: 'EventTarget', description: 'Exactly one kind of target.' });
+
+const FORMAT = { description: 'How events are written.' };
 
 export const SIGNING_SECRET_PREFIX = 'whsec_';
 
@@ -55,7 +58,7 @@ export const eventDestination = resource({
   description: 'Where the events of subscriptions are sent.',
   fields: {
     ...described('What receives the events.'),
-    format: field(z.enum(['json']), orNone(z.enum(['json'])), 'optional', true, 'json'),
+    format: field(z.enum(['json']).meta(FORMAT), orNone(z.enum(['json']).meta(FORMAT)), 'optional', true, 'json'),
     target: { ...required(target, { storage: 'jsonb' }), view: shownTarget },
     signing_secret: field(
       shownSecret.view,

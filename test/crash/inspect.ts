@@ -45,7 +45,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     objects.push(...(await items(type)).map((object) => ({ ...object, kind })));
     remotes.push(...(await Array.fromAsync(calls(client).list())).filter(({ id }) => !stage.isOther(id)));
   }
-  const secrets = (await items(SECRETS)).filter(({ type }) => type === SECRET_TYPE);
+  const secrets = (await items(SECRETS)).filter(({ type }) => Object.values<unknown>(SECRET_TYPE).includes(type));
   const rules = await Array.fromAsync(client.ipPolicyRules.list());
 
   const problems: string[] = [];

@@ -357,7 +357,8 @@ export class Stage {
   /** What the garbage collector would do in its own time, where there is one. */
   async sweepSecrets(): Promise<void> {
     for (const { metadata, type } of (await this.kube.list(SECRETS, { namespace: this.namespace })).items) {
-      if (type === SECRET_TYPE) await ignoreNotFound(this.kube.delete(SECRETS, metadata.name, this.namespace));
+      if (Object.values<unknown>(SECRET_TYPE).includes(type))
+        await ignoreNotFound(this.kube.delete(SECRETS, metadata.name, this.namespace));
     }
   }
 

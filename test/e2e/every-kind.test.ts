@@ -47,11 +47,15 @@ describe('every kind', () => {
 
       for (const step of steps) {
         await apply(row, name, step);
-        await stack.ready(type, name);
-        expect(await remote(row, id)).toMatchObject(step.remote);
+        const { status } = await stack.ready(type, name);
+        expect(await remote(row, String(status.id))).toMatchObject(step.remote);
+        if (row.replaced.length === 0) expect(status.id).toBe(id);
       }
+      const { status } = await stack.see(type, name);
       await stack.remove(type, name);
-      expect(await stack.remoteIds()).not.toContain(id);
+      const left = await stack.remoteIds();
+      expect(left).not.toContain(id);
+      expect(left).not.toContain(status.id);
     },
   );
 

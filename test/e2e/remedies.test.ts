@@ -230,7 +230,7 @@ const problems: Problem[] = [
       return id;
     },
     says: (_, id) =>
-      `The token of the adopted ${id} cannot be read back. Set the annotation ${ROTATE} to a new value to get a new credential; the old one stays valid for the overlap`,
+      `The token of the adopted ${id} cannot be read back. Set the annotation ${ROTATE} to a new value to get a new one; the old one stays valid for the overlap`,
     remedies: { 'set the annotation': (name) => stack.annotate(CREDENTIALS, name, { [ROTATE]: 'now' }) },
   },
   {

@@ -110,7 +110,7 @@ export interface Stack {
   events(name: string): Promise<{ reason: string; message: string; type: string }[]>;
   /** The value of one metric of the newest operator, summed over the series that have these labels. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
-  /** All ids in the API, of the families of all kinds. */
+  /** All ids in the API, of the families of all kinds, but for what a new API has. */
   remoteIds(): Promise<string[]>;
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
@@ -141,6 +141,8 @@ export async function startStack(
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
   const operators = new Set<TunnelOperator>();
+  // What a new API has: the key that everything here uses.
+  const given = await allIds();
 
   const stack: Stack = {
     namespace,
@@ -235,13 +237,15 @@ export async function startStack(
         .filter((line) => wanted.every((label) => line.includes(label)))
         .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
     },
-    async remoteIds() {
-      const ids: string[] = [];
-      for (const kind of kinds) for await (const { id } of kind.calls(client).list()) ids.push(id);
-      return ids;
-    },
+    remoteIds: async () => (await allIds()).filter((id) => !given.includes(id)),
     sql: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, values)).rows,
   };
+
+  async function allIds(): Promise<string[]> {
+    const ids: string[] = [];
+    for (const kind of kinds) for await (const { id } of kind.calls(client).list()) ids.push(id);
+    return ids;
+  }
 
   function defaults(): OperatorConfig {
     return {

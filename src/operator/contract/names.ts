@@ -41,4 +41,10 @@ export const ANNOTATION = {
 /** The label on every Secret that the operator writes; the Secret watch selects by it. */
 export const MANAGED_BY = { label: 'app.kubernetes.io/managed-by', value: 'tunnel-operator' } as const;
 
-export const SECRET_TYPE = `${GROUP}/authtoken`;
+/** The types of the operator's Secrets, by what is in them. */
+export const SECRET_TYPE = {
+  authtoken: `${GROUP}/authtoken`,
+  apiKey: `${GROUP}/api-key`,
+  signingSecret: `${GROUP}/signing-secret`,
+  sshCertificate: `${GROUP}/ssh-certificate`,
+} as const;

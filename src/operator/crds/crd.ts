@@ -190,8 +190,13 @@ function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   }
   const message = z.safeParse(schema, '').error?.issues[0]?.message;
   if (message === undefined) return;
-  json['x-cel'] = [{ rule: `self.matches(${celString(json.pattern)})`, message }];
+  json['x-cel'] = [{ rule: `self.matches(${celString(inRe2(json.pattern))})`, message }];
   delete json.pattern;
+}
+
+/** A regular expression of JavaScript as the API server writes it. */
+function inRe2(expression: string): string {
+  return expression.replaceAll(/\\u([0-9a-fA-F]{4})/g, '\\x{$1}');
 }
 
 /** JSON schema keywords that a structural schema lacks, or that are translated. */
@@ -207,6 +212,9 @@ function structural(schema: Schema): Schema {
     if (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue;
     result[keyword] = translate(keyword, value);
   }
+  // The pattern of a time costs more than the API server allows for, and it knows the format itself.
+  const isTime = asSchema(schema['x-form'] ?? {}).format === 'date-time';
+  if (isTime) return { ...result, format: 'date-time' };
   const keys = schema['x-list-map-keys'];
   return { ...result, ...fromForm(schema), ...byteRule(schema), ...celRules(rulesOf(schema)), ...listType(keys) };
 }
@@ -228,7 +236,7 @@ function rulesOf(schema: Schema): unknown {
   const form = asSchema(schema['x-form'] ?? {});
   const pattern = asSchema(form.propertyNames ?? {}).pattern;
   if (schema['x-cel'] !== undefined || typeof pattern !== 'string') return schema['x-cel'];
-  return [{ rule: `self.all(key, key.matches(${celString(pattern)}))`, message: `keys must match ${pattern}` }];
+  return [{ rule: `self.all(key, key.matches(${celString(inRe2(pattern))}))`, message: `keys must match ${pattern}` }];
 }
 
 function translate(keyword: string, value: unknown): unknown {
@@ -237,6 +245,7 @@ function translate(keyword: string, value: unknown): unknown {
       Object.entries(asSchema(value)).map(([name, member]) => [name, structural(asSchema(member))]),
     );
   }
+  if (keyword === 'pattern') return inRe2(String(value));
   if (keyword === 'items' || keyword === 'additionalProperties') return structural(asSchema(value));
   return value;
 }

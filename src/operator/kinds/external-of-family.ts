@@ -147,7 +147,11 @@ function isSame({ field }: FamilyField, desired: unknown, observed: unknown): bo
   const body = inSnakeCase(field.input, withTexts(desired, observed));
   // As the API would store it: normalised, with what was left out.
   const stored = field.input.safeParse(body);
-  return stored.success && isDeepStrictEqual(stored.data, observed);
+  if (!stored.success) return false;
+  if (isDeepStrictEqual(stored.data, observed)) return true;
+  // What is shown may look different from what is stored, as times do.
+  const shown = field.input.safeParse(observed);
+  return shown.success && isDeepStrictEqual(stored.data, shown.data);
 }
 
 /** Text that cannot be that of any source. */

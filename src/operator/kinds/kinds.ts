@@ -1,7 +1,9 @@
 /** Every kind that the operator manages. */
+import { apiKeyKind } from './api-key.ts';
 import { botUserKind } from './bot-user.ts';
 import { certificateAuthorityKind } from './certificate-authority.ts';
 import { endpointConfigurationKind } from './endpoint-configuration.ts';
+import { eventDestinationKind } from './event-destination.ts';
 import { eventSubscriptionKind } from './event-subscription.ts';
 import { httpResponseBackendKind } from './http-response-backend.ts';
 import { httpsEdgeKind } from './https-edge.ts';
@@ -10,6 +12,7 @@ import { ipPolicyKind } from './ip-policy.ts';
 import type { AnyPlainKind } from './plain-kind.ts';
 import { reservedDomainKind } from './reserved-domain.ts';
 import { sshCertificateAuthorityKind } from './ssh-certificate-authority.ts';
+import { sshHostCertificateKind } from './ssh-host-certificate.ts';
 import { tlsCertificateKind } from './tls-certificate.ts';
 import { tlsEdgeKind } from './tls-edge.ts';
 import { tunnelCredentialKind } from './tunnel-credential.ts';
@@ -19,6 +22,7 @@ export const kinds: readonly AnyPlainKind[] = [
   ipPolicyKind,
   tunnelCredentialKind,
   botUserKind,
+  apiKeyKind,
   tunnelGroupBackendKind,
   httpResponseBackendKind,
   certificateAuthorityKind,
@@ -27,6 +31,8 @@ export const kinds: readonly AnyPlainKind[] = [
   httpsEdgeRouteKind,
   tlsEdgeKind,
   sshCertificateAuthorityKind,
+  sshHostCertificateKind,
+  eventDestinationKind,
   eventSubscriptionKind,
   tlsCertificateKind,
   reservedDomainKind,

@@ -1,10 +1,11 @@
-/** The spec members `secret` and `rotation`: where a token is stored and when it is replaced. */
+/** The spec members `secret` and `rotation`: where something that is handed out is stored and when it is replaced. */
 import { z } from 'zod';
 import type { CelRule } from '../managed/cel.ts';
+import type { Handout } from '../managed/secrets/handout.ts';
 import { durationRules, matchesDuration } from './cel/duration.ts';
 import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './cel/secret-names.ts';
 
-const durationField = (about: string) =>
+export const durationField = (about: string) =>
   z.string().max(32).meta({
     description: about,
     'x-cel': durationRules,
@@ -13,53 +14,60 @@ const durationField = (about: string) =>
 const stringMap = (about: string, rules: readonly CelRule[], value = z.string()) =>
   z.record(z.string(), value).optional().meta({ description: about, maxProperties: 64, 'x-cel': rules });
 
-export const secret = z
-  .object({
-    name: z.string().max(253).optional().meta({
-      description:
-        'Name of the Secret. Defaults to the name of this object. A Secret that belongs to something else is never overwritten.',
-      'x-cel': secretNameRules,
-    }),
-    key: z.string().max(253).default('token').meta({
-      description: 'Key under which the Secret holds the token. The key credential-id holds the id.',
-      'x-cel': secretKeyRules,
-    }),
-    template: z
-      .object({
-        labels: stringMap('Labels of the Secret.', labelRules, z.string().max(63).meta({ 'x-cel': labelValueRules })),
-        annotations: stringMap('Annotations of the Secret.', annotationRules),
-      })
-      .optional()
-      .meta({ description: 'Labels and annotations for the Secret.' }),
-  })
-  .default({ key: 'token' })
-  .meta({ description: 'The Secret that receives the token.' });
+export const secret = ({ what, key, idKey }: Handout) =>
+  z
+    .object({
+      name: z.string().max(253).optional().meta({
+        description:
+          'Name of the Secret. Defaults to the name of this object. A Secret that belongs to something else is never overwritten.',
+        'x-cel': secretNameRules,
+      }),
+      key: z
+        .string()
+        .max(253)
+        .default(key)
+        .meta({
+          description: `Key under which the Secret holds the ${what}. The key ${idKey} holds the id.`,
+          'x-cel': secretKeyRules(idKey),
+        }),
+      template: z
+        .object({
+          labels: stringMap('Labels of the Secret.', labelRules, z.string().max(63).meta({ 'x-cel': labelValueRules })),
+          annotations: stringMap('Annotations of the Secret.', annotationRules),
+        })
+        .optional()
+        .meta({ description: 'Labels and annotations for the Secret.' }),
+    })
+    .default({ key })
+    .meta({ description: `The Secret that receives the ${what}.` });
 
 /** Guards `duration()`: for text that is not a duration it fails with a message about protocol buffers. */
 const isDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
 
-export const rotation = z
-  .object({
-    interval: durationField(
-      'Age at which the token is replaced; at least 1m. Without it, the token is replaced only on request.',
-    ).optional(),
-    overlap: durationField(
-      'How long the old token keeps working after a rotation. Defaults to 10m, or half the interval if that is shorter.',
-    ).optional(),
-  })
-  .optional()
-  .meta({
-    description: 'When the token is replaced.',
-    'x-cel': [
-      {
-        rule: `!${isDuration('interval')} || duration(self.interval) >= duration('1m')`,
-        message: 'rotation.interval must be at least 1m',
-        fieldPath: '.interval',
-      },
-      {
-        rule: `!${isDuration('interval')} || !${isDuration('overlap')} || duration(self.overlap) < duration(self.interval)`,
-        message: 'rotation.overlap must be shorter than rotation.interval',
-        fieldPath: '.overlap',
-      },
-    ],
-  });
+/** @param stays what the overlap is, as in `How long the old token keeps working` */
+export const rotation = ({ what }: Handout, stays = `How long the old ${what} keeps working`) =>
+  z
+    .object({
+      interval: durationField(
+        `Age at which the ${what} is replaced; at least 1m. Without it, the ${what} is replaced only on request.`,
+      ).optional(),
+      overlap: durationField(
+        `${stays} after a rotation. Defaults to 10m, or half the interval if that is shorter.`,
+      ).optional(),
+    })
+    .optional()
+    .meta({
+      description: `When the ${what} is replaced.`,
+      'x-cel': [
+        {
+          rule: `!${isDuration('interval')} || duration(self.interval) >= duration('1m')`,
+          message: 'rotation.interval must be at least 1m',
+          fieldPath: '.interval',
+        },
+        {
+          rule: `!${isDuration('interval')} || !${isDuration('overlap')} || duration(self.overlap) < duration(self.interval)`,
+          message: 'rotation.overlap must be shorter than rotation.interval',
+          fieldPath: '.overlap',
+        },
+      ],
+    });

@@ -7,7 +7,7 @@ import { REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked, Contradiction, type Remote, type Sight } from './external.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { readOwner, readStatus } from './spec.ts';
+import { readStatus } from './spec.ts';
 
 export interface Sought {
   id: string;
@@ -37,15 +37,24 @@ async function mustBeGone({ object, kind }: ManagedObject, sought: Sought): Prom
     if (exists) throw new Contradiction(`says both that ${sought.id} exists and that it does not`);
     return;
   }
-  if (!exists && believedOwner(object, sought, sight) === sight.ownerId) return;
+  if (!exists && believedOwner(object, sought, sight, kind.ownerNamedBy(object)) === sight.ownerId) return;
   throw new Blocked(REASON.accessDenied, invisible(object, sought.id, exists, sight));
 }
 
-/** Undefined if there is nothing to go by. */
-export function believedOwner(object: KubeObject, { id, generation }: Sought, sight: Sight): string | undefined {
+/**
+ * Undefined if there is nothing to go by.
+ * @param named the owner that the spec names, if it names one
+ */
+export function believedOwner(
+  object: KubeObject,
+  { id, generation }: Sought,
+  sight: Sight,
+  named: { id: string | undefined } | undefined,
+): string | undefined {
   const shown = readStatus(object);
   if (shown.id === id && shown.ownerId !== undefined) return shown.ownerId;
-  return readOwner(object) ?? (generation > 0 ? sight.ownerId : undefined);
+  if (named) return named.id;
+  return generation > 0 ? sight.ownerId : undefined;
 }
 
 function invisible(object: KubeObject, id: string, exists: boolean, { ownerId, mayBeAdmin }: Sight): string {

@@ -9,7 +9,7 @@ import type { Delivery, External, Remote } from './external.ts';
 import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
-import { type ManagedSpec, readSpec, readStatus } from './spec.ts';
+import { type ManagedSpec, readOwner, readSpec, readStatus } from './spec.ts';
 
 export class ConnectedKind {
   /** The `kind` of its manifests. */
@@ -58,6 +58,13 @@ export class ConnectedKind {
   comparableSpec(object: KubeObject): ManagedSpec | undefined {
     const spec = this.specIfValid(object);
     return spec && this.inputs.fromCaches(this.name, object, spec, readStatus(object).sources ?? []);
+  }
+
+  /** The owner that the spec names, by id or by reference; undefined if it names none. */
+  ownerNamedBy(object: KubeObject): { id: string | undefined } | undefined {
+    return readOwner(this.specIfValid(object) ?? object.spec, (ownerRef) =>
+      this.inputs.fromCaches(this.name, object, ownerRef, []),
+    );
   }
 
   /** Undefined for an invalid spec: the object's own reconcile reports that. */

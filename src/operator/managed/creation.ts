@@ -6,7 +6,7 @@ import { type Remote, StaleObject } from './external.ts';
 import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { recoverIdentity } from './recovery.ts';
-import { changedForGood, type FoundRemote, LOST, mustBeDeliverable, supersede } from './replacement.ts';
+import { changedForGood, type FoundRemote, lost, mustBeDeliverable, supersede } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';
 
 /** After this many fresh starts in one reconcile, the create is left to the next one. */
@@ -34,13 +34,14 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
       continue;
     }
     const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
-    if (held === 'lost') {
-      await supersede(managed, spec, remote, LOST);
+    if (delivery && held === 'lost') {
+      await supersede(managed, spec, remote, lost(delivery));
       continue;
     }
     await managed.persist({ ...identity, externalId: remote.id });
     managed.recordEvent('Normal', EVENT_REASON.created, `Created ${remote.id}`);
-    if (delivery && identity.generation === 1) managed.metrics.credentialsIssued.inc({ cause: 'created' });
+    if (delivery && identity.generation === 1)
+      managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause: 'created' });
     return { remote, isHeld: true };
   }
   throw new StaleObject(`no create succeeded in ${MOST_GENERATIONS_AT_ONCE} generations`);

@@ -27,7 +27,7 @@ export async function retireSuperseded(managed: ManagedObject, now: Date): Promi
   }
   const deleted = due.filter((entry) => !kept.includes(entry) && !claimed.includes(entry)).map(({ id }) => id);
   if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
-  const reason = managed.kind.delivery ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
+  const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${deleted.join(', ')}`);
   const retry = kept.length > 0 ? new Date(now.getTime() + RETRY_MS) : undefined;
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);

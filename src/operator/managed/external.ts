@@ -1,6 +1,7 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
 import type { CreateOptions } from '../../client/call-options.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
+import type { Handout } from './secrets/handout.ts';
 
 export interface Remote {
   id: string;
@@ -57,26 +58,27 @@ export interface External<Spec, R extends Remote> {
 
 /** Why a resource has to be replaced by a new one. `overlapMs` is how long the old one stays. */
 export interface Renewal {
-  cause: 'requested' | 'interval' | 'lost' | 'changed';
+  cause: 'requested' | 'interval' | 'expiring' | 'lost' | 'changed';
   overlapMs: number;
   message: string;
   /** Annotations that record the cause as handled. */
   annotations: Record<string, string>;
 }
 
-/** For kinds whose resource comes with a one-time token, which must be stored in the cluster. */
+/** For kinds whose resource hands something out, perhaps only once, which must be stored in the cluster. */
 export interface Delivery<Spec, R extends Remote> {
-  /** Called before anything is created or replaced. @throws Blocked or KubeError when the token could not be stored */
+  readonly handout: Handout;
+  /** Called before anything is created or replaced. @throws Blocked or KubeError when nothing could be stored */
   prepare(object: KubeObject, spec: Spec): Promise<void>;
-  /** Stores the token. `lost`: neither the response nor the Secret has it. */
+  /** Stores the value. `lost`: neither the response nor the Secret has it. */
   deliver(object: KubeObject, spec: Spec, remote: R): Promise<'held' | 'lost'>;
-  /** Whether, according to the caches, the token is stored; never asks the API server. */
+  /** Whether, according to the caches, the value is stored; never asks the API server. */
   looksHeld(object: KubeObject, spec: Spec): boolean;
-  /** The ids of the resources whose tokens are stored for the object, whatever its annotations and its spec say. */
+  /** The ids of the resources whose values are stored for the object, whatever its annotations and its spec say. */
   stored(object: KubeObject): Promise<string[]>;
-  /** Whether the token must be replaced now, and otherwise when. */
+  /** Whether the resource must be replaced now for the sake of its value, and otherwise when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
-  /** Makes the stored tokens outlive their object; returns the ids of the resources that they belong to. */
+  /** Makes the stored values outlive their object; returns the ids of the resources that they belong to. */
   release(object: KubeObject): Promise<string[]>;
 }
 

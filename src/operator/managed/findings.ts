@@ -5,6 +5,7 @@ import { type Finding, findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from './external.ts';
 import { readIdentity } from './identity.ts';
+import type { Handout } from './secrets/handout.ts';
 import { idNotAdopted, readStatus } from './spec.ts';
 
 export const UP_TO_DATE: Finding = {
@@ -26,8 +27,8 @@ export function unchanged(object: KubeObject): Finding {
   return isKept && synced.status === 'True' ? synced : UP_TO_DATE;
 }
 
-export function tokenUnavailable(id: string): Finding {
-  const message = `The token of the adopted ${id} cannot be read back. Set the annotation ${ANNOTATION.rotateRequestedAt} to a new value to get a new credential; the old one stays valid for the overlap`;
+export function tokenUnavailable(id: string, { what }: Pick<Handout, 'what'>): Finding {
+  const message = `The ${what} of the adopted ${id} cannot be read back. Set the annotation ${ANNOTATION.rotateRequestedAt} to a new value to get a new one; the old one stays valid for the overlap`;
   return { status: 'False', reason: REASON.tokenUnavailable, message };
 }
 

@@ -14,8 +14,8 @@ export function createManagedMetrics(registry: Registry) {
     }),
     credentialsIssued: new Counter({
       name: 'tunnel_operator_credentials_issued_total',
-      help: 'Tokens issued, by cause.',
-      labelNames: ['cause'],
+      help: 'Tokens, signing secrets and certificates issued, by kind and cause.',
+      labelNames: ['kind', 'cause'],
       registers,
     }),
   };

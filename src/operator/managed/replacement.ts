@@ -1,7 +1,7 @@
 /** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { observeSurely } from './absence.ts';
-import type { Remote, Renewal } from './external.ts';
+import type { Delivery, Remote, Renewal } from './external.ts';
 import { specPaths } from './findings.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -9,7 +9,7 @@ import type { ManagedSpec } from './spec.ts';
 
 export interface FoundRemote {
   remote: Remote;
-  /** Whether its token is in the Secret; always true for kinds without a token. */
+  /** Whether what it hands out is in the Secret; always true for kinds that hand out nothing. */
   isHeld: boolean;
 }
 
@@ -26,7 +26,7 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
-  if (held === 'lost' && generation > 0) return supersede(managed, spec, remote, LOST);
+  if (delivery && held === 'lost' && generation > 0) return supersede(managed, spec, remote, lost(delivery));
   return { remote, isHeld: held === 'held' };
 }
 
@@ -50,10 +50,12 @@ export async function supersede(
   const after = new Date(Date.now() + renewal.overlapMs);
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
   await managed.persist(next, renewal.annotations);
+  const isOneTime = managed.kind.delivery?.handout.isOneTime ?? false;
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
-  else if (renewal.cause === 'changed') managed.recordEvent('Normal', EVENT_REASON.replaced, renewal.message);
+  else if (renewal.cause === 'changed' || !isOneTime)
+    managed.recordEvent('Normal', EVENT_REASON.replaced, renewal.message);
   else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
-  if (managed.kind.delivery) managed.metrics.credentialsIssued.inc({ cause: renewal.cause });
+  if (managed.kind.delivery) managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause: renewal.cause });
 }
 
 /** Why the resource has to make way for a new one with the same spec; undefined if it can stay. */
@@ -73,9 +75,8 @@ export async function mustBeDeliverable(managed: ManagedObject, spec: ManagedSpe
   await managed.kind.delivery?.prepare(managed.object, spec);
 }
 
-export const LOST: Renewal = {
-  cause: 'lost',
-  overlapMs: 0,
-  message: 'The token is no longer in its Secret; issuing a new one and revoking the old one',
-  annotations: {},
-};
+/** The renewal of a one-time value that nobody has any more. */
+export function lost({ handout }: Pick<Delivery<never, never>, 'handout'>): Renewal {
+  const message = `The ${handout.what} is no longer in its Secret; issuing a new one and revoking the old one`;
+  return { cause: 'lost', overlapMs: 0, message, annotations: {} };
+}

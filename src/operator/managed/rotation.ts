@@ -26,6 +26,8 @@ export function overlapOf({ rotation }: RotationSpec): number {
 
 /** Both times by the clock of the API. */
 export interface Issued {
+  /** As in `token`. */
+  what: string;
   /** RFC 3339. */
   at: string;
   /** When it was seen; undefined if the API did not say. */
@@ -39,22 +41,32 @@ export interface Issued {
 export function decideRotation(
   object: KubeObject,
   spec: RotationSpec,
-  issued: Issued,
+  { what, ...issued }: Issued,
   now: Date,
 ): { due?: Renewal; at?: Date } {
   const overlapMs = overlapOf(spec);
-  const requested = annotation(object, ANNOTATION.rotateRequestedAt);
-  const annotations: Record<string, string> = requested ? { [ANNOTATION.rotateHandledAt]: requested } : {};
-  if (requested && requested !== annotation(object, ANNOTATION.rotateHandledAt)) {
-    const message = `Rotation was requested (${requested}); the old token keeps working for another ${overlapMs / 1000} s`;
+  const { request, annotations } = rotationRequest(object);
+  if (request !== undefined) {
+    const message = `Rotation was requested (${request}); the old ${what} keeps working for another ${overlapMs / 1000} s`;
     return { due: { cause: 'requested', overlapMs, annotations, message } };
   }
   const due = rotationTime(spec, issued.at);
   if (!due) return {};
   const leftMs = due.getTime() - (issued.seenAt ?? now).getTime();
   if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
-  const message = `The token is older than ${spec.rotation?.interval}; it keeps working for another ${overlapMs / 1000} s`;
+  const message = `The ${what} is older than ${spec.rotation?.interval}; it keeps working for another ${overlapMs / 1000} s`;
   return { due: { cause: 'interval', overlapMs, annotations, message } };
+}
+
+/** The request for a rotation that has not been handled, and the annotations that mark the newest one as handled. */
+export function rotationRequest(object: KubeObject): {
+  request: string | undefined;
+  annotations: Record<string, string>;
+} {
+  const requested = annotation(object, ANNOTATION.rotateRequestedAt) || undefined;
+  const isHandled = requested === annotation(object, ANNOTATION.rotateHandledAt);
+  const annotations: Record<string, string> = requested ? { [ANNOTATION.rotateHandledAt]: requested } : {};
+  return { request: isHandled ? undefined : requested, annotations };
 }
 
 /** The annotations that mark a rotation as handled if it was requested before there was anything to rotate. */

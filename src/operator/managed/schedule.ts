@@ -1,13 +1,13 @@
-/** When the next work is due without any change: a rotation, a revocation. Pure. */
+/** When the next work is due without any change: a rotation, a renewal, a revocation. Pure. */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { readIdentity } from './identity.ts';
 import { readStatus } from './spec.ts';
 
 /** As the last reconcile planned it; undefined if nothing is due. */
 export function plannedWork(object: KubeObject): Date | undefined {
-  const { rotatesAt } = readStatus(object);
+  const { rotatesAt, renewsAt } = readStatus(object);
   const times = readIdentity(object).retiring.map(({ after }) => after);
-  if (typeof rotatesAt === 'string') times.push(rotatesAt);
+  for (const at of [rotatesAt, renewsAt]) if (typeof at === 'string') times.push(at);
   return times.map((time) => new Date(time)).reduce<Date | undefined>(earliest, undefined);
 }
 

@@ -63,11 +63,19 @@ export function readPolicies(object: KubeObject): ManagedSpec {
   return readSpec(policies, object);
 }
 
-const owned = z.looseObject({ ownerId: z.string().optional() });
+const owned = z.looseObject({ ownerId: z.string().optional(), ownerRef: z.unknown().optional() });
 
-/** The owner that the spec names, for kinds whose resources have one. */
-export function readOwner(object: KubeObject): string | undefined {
-  return owned.safeParse(object.spec ?? {}).data?.ownerId;
+/**
+ * The owner that the spec names, for kinds whose resources have one; undefined if it names none.
+ * @param refersTo what `ownerRef` refers to; undefined if that cannot be told
+ */
+export function readOwner(
+  spec: unknown,
+  refersTo: (ownerRef: unknown) => unknown,
+): { id: string | undefined } | undefined {
+  const { ownerId, ownerRef } = owned.safeParse(spec ?? {}).data ?? {};
+  if (ownerId !== undefined) return { id: ownerId };
+  return ownerRef === undefined ? undefined : { id: z.string().safeParse(refersTo(ownerRef)).data };
 }
 
 /** The object's status; an invalid one counts as empty. */

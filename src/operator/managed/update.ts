@@ -15,7 +15,8 @@ export async function ensureUpToDate(
   { remote, isHeld }: FoundRemote,
 ): Promise<CurrentState> {
   const { external, delivery } = managed.kind;
-  const ready = isHeld ? available(remote) : tokenUnavailable(remote.id);
+  const isUnavailable = delivery !== undefined && !isHeld;
+  const ready = isUnavailable ? tokenUnavailable(remote.id, delivery.handout) : available(remote);
   const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
   const changes = external.changes(spec, remote);
   if (changes.length === 0) return { remote, ready, synced: unchanged(managed.object), renewAt };

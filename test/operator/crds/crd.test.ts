@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { crd, crdFileName, crdYaml } from '../../../src/operator/crds/crd.ts';
 import type { CelRule } from '../../../src/operator/managed/cel.ts';
 import { kind } from '../../../src/operator/managed/kind.ts';
-import { bytes } from '../../../src/resources/formats/text.ts';
+import { bytes, form, instant } from '../../../src/resources/formats/text.ts';
 
 /** A kind with defaults for everything that a test does not set. */
 const kindWith = (shape: z.ZodRawShape, rules: readonly CelRule[] = []) =>
@@ -46,6 +46,12 @@ describe('a field of a structural schema', () => {
       'has its rules as validations',
       z.string().meta({ 'x-cel': [rule] }),
       { type: 'string', 'x-kubernetes-validations': [rule] },
+    ],
+    ['that is a time has the format that the API server knows', instant(), { type: 'string', format: 'date-time' }],
+    [
+      'has its pattern as the API server writes it',
+      z.string().meta(form({ pattern: '^[^\\u0000-\\u001f]*\\\\u$' })),
+      { type: 'string', pattern: '^[^\\x{0000}-\\x{001f}]*\\\\u$' },
     ],
     ['without rules has no validations', z.string().meta({ 'x-cel': [] }), { type: 'string' }],
     [

@@ -8,10 +8,11 @@ import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
 import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
+import { orNone } from '../../../src/resources/definition/none.ts';
 import { optionalReference, references } from '../../../src/resources/definition/reference.ts';
 import type { Fields, Resource } from '../../../src/resources/definition/resource.ts';
 import { derived, field, optional, required, resource, writeOnly } from '../../../src/resources/definition/resource.ts';
-import { bytes } from '../../../src/resources/formats/text.ts';
+import { bytes, second, shownSecond, showSecond } from '../../../src/resources/formats/text.ts';
 
 const family = <F extends Fields>(fields: F): Resource<F> =>
   resource({
@@ -32,6 +33,7 @@ const FIELDS = {
   region: field(z.string(), z.nullable(z.string()), 'optional', false, null),
   note: optional(z.string()),
   active: field(z.boolean(), z.boolean(), 'optional', true, true),
+  ends_at: { ...field(shownSecond().nullable(), orNone(second()), 'optional', true, null), show: showSecond },
   cname_target: derived(z.string().nullable().meta({ description: 'Where to point the domain.' })),
 };
 const calls = (): FamilyCalls<{ id: string; uri: string }> => {
@@ -89,20 +91,32 @@ describe('the body of a request', () => {
   test.each([
     [
       { displayName: 'a', hostName: 'h' },
-      { display_name: 'a', host_name: 'h', note: null, active: true },
+      { display_name: 'a', host_name: 'h', note: null, active: true, ends_at: null },
     ],
     [
       { displayName: 'a', hostName: 'h', region: 'eu', note: 'n', active: false },
-      { display_name: 'a', host_name: 'h', region: 'eu', note: 'n', active: false },
+      { display_name: 'a', host_name: 'h', region: 'eu', note: 'n', active: false, ends_at: null },
     ],
   ])('of %j is %j', (spec, body) => expect(bodyOf(fields, spec)).toEqual(body));
 });
 
+const END = '2099-01-01T00:00:00Z';
+
 describe('a resource differs', () => {
   const fields = familyFields({ fields: FIELDS });
-  const remote = { display_name: 'a', host_name: 'h', region: 'eu', note: null, active: true, cname_target: 'x' };
-  const spec = { displayName: 'a', hostName: 'h' };
+  const remote = {
+    display_name: 'a',
+    host_name: 'h',
+    region: 'eu',
+    note: null,
+    active: true,
+    ends_at: END,
+    cname_target: 'x',
+  };
+  const spec = { displayName: 'a', hostName: 'h', endsAt: END };
   test.each([
+    ['in nothing, where a time is written otherwise', { ...spec, endsAt: '2099-01-01T01:00:00.000+01:00' }, []],
+    ['in a time', { ...spec, endsAt: '2099-01-01T00:00:01Z' }, ['endsAt']],
     ['in nothing, whatever an immutable field has that was left out', spec, []],
     ['in a field that is declared otherwise', { ...spec, displayName: 'b' }, ['displayName']],
     ['in an immutable field', { ...spec, region: 'us' }, ['region']],

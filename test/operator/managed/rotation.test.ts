@@ -28,7 +28,7 @@ test.each([
 describe('a rotation', () => {
   const hourly = { rotation: { interval: '1h', overlap: '5m' } };
   const asked = (annotations: Parameters<typeof object>[1], spec: Parameters<typeof decideRotation>[1], now: Date) =>
-    decideRotation(object({}, annotations), spec, { at: ISSUED, seenAt: undefined }, now);
+    decideRotation(object({}, annotations), spec, { what: 'token', at: ISSUED, seenAt: undefined }, now);
 
   test.each([
     ['is neither due nor planned without interval and request', {}, {}, later(HOUR), {}],
@@ -69,7 +69,7 @@ describe('a rotation', () => {
     ['behind', -24 * HOUR],
   ])('is due at the age that the API sees, where the clock of the operator is %s', (_, wrong) => {
     const seen = (age: number) =>
-      decideRotation(object(), hourly, { at: ISSUED, seenAt: later(age) }, later(age + wrong));
+      decideRotation(object(), hourly, { what: 'token', at: ISSUED, seenAt: later(age) }, later(age + wrong));
     expect(seen(0)).toEqual({ at: later(wrong + HOUR) });
     expect(seen(HOUR - 1)).toEqual({ at: later(wrong + HOUR) });
     expect(seen(HOUR)).toMatchObject({ due: { cause: 'interval' } });

@@ -9,6 +9,7 @@ const retiring = (...times: string[]) =>
 test.each([
   ['for no time', object(), undefined],
   ['for the rotation', object({ status: { rotatesAt: T2 } }), T2],
+  ['for the renewal', object({ status: { renewsAt: T3 } }), T3],
   ['for the first revocation', object({}, { retiring: retiring(T3, T1, T2) }), T1],
   ['for a revocation before the rotation', object({ status: { rotatesAt: T2 } }, { retiring: retiring(T1) }), T1],
   ['for the rotation before a revocation', object({ status: { rotatesAt: T1 } }, { retiring: retiring(T2) }), T1],

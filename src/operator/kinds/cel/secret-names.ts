@@ -19,7 +19,7 @@ export const secretNameRules: readonly CelRule[] = [
   },
 ];
 
-export const secretKeyRules: readonly CelRule[] = [
+export const secretKeyRules = (idKey: string): readonly CelRule[] => [
   {
     rule: "self.matches('^[-._a-zA-Z0-9]+$')",
     message: 'secret.key must consist of letters, digits, hyphens, underscores and dots, as in AUTHTOKEN',
@@ -28,7 +28,7 @@ export const secretKeyRules: readonly CelRule[] = [
     rule: "self != '.' && !self.startsWith('..')",
     message: 'secret.key must not be "." nor start with ".."',
   },
-  { rule: "self != 'credential-id'", message: 'secret.key must not be credential-id: that key holds the id' },
+  { rule: `self != '${idKey}'`, message: `secret.key must not be ${idKey}: that key holds the id` },
 ];
 
 const prefixRule: CelRule = {

@@ -1,16 +1,14 @@
-/**
- * The content of a credential's Secret: writing it from the spec, reading it back, and detecting manual edits. Pure.
- */
+/** The content of a Secret: writing it from the spec, reading it back, and detecting manual edits. Pure. */
 import { z } from 'zod';
 import { sha256Hex } from '../../../resources/formats/sha256.ts';
-import { ANNOTATION, API_VERSION, MANAGED_BY, SECRET_TYPE } from '../../contract/names.ts';
+import { ANNOTATION, API_VERSION, MANAGED_BY } from '../../contract/names.ts';
 import { annotation, type KubeObject, type OwnerReference } from '../../kube/kube-object.ts';
-import type { RotationSpec } from '../rotation.ts';
-import { CREDENTIAL_ID_KEY, credentialIn, decode, encode, encodedData } from './data.ts';
+import { decode, encode, encodedData, idIn } from './data.ts';
+import type { Handout } from './handout.ts';
 import { isOwnedBy } from './ownership.ts';
 import type { CachedSecret } from './secret-cache.ts';
 
-export interface SecretSpec extends RotationSpec {
+export interface SecretSpec {
   secret: {
     name?: string | undefined;
     key: string;
@@ -24,15 +22,28 @@ export function secretNameOf(object: KubeObject, spec: SecretSpec): string {
   return spec.secret.name ?? object.metadata.name;
 }
 
-/** Whether the Secret is as it was written, for this credential and from this template. */
-export function isIntact(cached: CachedSecret | undefined, object: KubeObject, spec: SecretSpec, id: string): boolean {
+/** A value with the resource that hands it out. */
+export interface Handed {
+  id: string;
+  value: string;
+}
+
+/** Whether the Secret is as it was written, for this resource and from this template; with this value, if it is known. */
+export function isIntact(
+  handout: Handout,
+  cached: CachedSecret | undefined,
+  object: KubeObject,
+  spec: SecretSpec,
+  { id, value }: { id: string; value?: string | undefined },
+): boolean {
   if (!cached || !isOwnedBy(cached.object, object)) return false;
   const { metadata } = cached.object;
   const wanted = secretMetadata(spec);
   const has = (actual: Record<string, string> = {}, expected: Record<string, string>) =>
     Object.entries(expected).every(([name, value]) => actual[name] === value);
   return (
-    cached.digests[CREDENTIAL_ID_KEY] === sha256Hex(id) &&
+    cached.digests[handout.idKey] === sha256Hex(id) &&
+    (value === undefined || cached.digests[spec.secret.key] === sha256Hex(value)) &&
     cached.digests[spec.secret.key] !== undefined &&
     cached.digests[spec.secret.key] === metadata.annotations?.[ANNOTATION.tokenSha256] &&
     Object.keys(cached.digests).length === 2 &&
@@ -43,12 +54,12 @@ export function isIntact(cached: CachedSecret | undefined, object: KubeObject, s
   );
 }
 
-/** The token in the Secret, if it belongs to this credential and is unaltered. */
-export function tokenIn(existing: KubeObject | undefined, id: string): string | undefined {
+/** The value in the Secret, if it belongs to this resource and is unaltered. */
+export function storedValue(handout: Handout, existing: KubeObject | undefined, id: string): string | undefined {
   if (!existing) return undefined;
-  if (credentialIn(existing) !== id) return undefined;
+  if (idIn(existing, handout) !== id) return undefined;
   const digest = annotation(existing, ANNOTATION.tokenSha256);
-  const others = Object.entries(encodedData(existing)).filter(([key]) => key !== CREDENTIAL_ID_KEY);
+  const others = Object.entries(encodedData(existing)).filter(([key]) => key !== handout.idKey);
   return others.map(([, value]) => decode(value)).find((value) => sha256Hex(value) === digest);
 }
 
@@ -67,7 +78,13 @@ const NO_TEMPLATE = JSON.stringify({ labels: [], annotations: [] });
 const templateKeys = z.object({ labels: z.array(z.string()), annotations: z.array(z.string()) });
 
 /** The body of a create, or of a merge patch that brings `existing` in line. */
-export function secretBody(object: KubeObject, spec: SecretSpec, id: string, token: string, existing?: KubeObject) {
+export function secretBody(
+  handout: Handout,
+  object: KubeObject,
+  spec: SecretSpec,
+  { id, value }: Handed,
+  existing?: KubeObject,
+) {
   const owner: OwnerReference = {
     apiVersion: API_VERSION,
     kind: object.kind ?? '',
@@ -77,17 +94,17 @@ export function secretBody(object: KubeObject, spec: SecretSpec, id: string, tok
     blockOwnerDeletion: true,
   };
   const { labels, annotations } = secretMetadata(spec);
-  const data = { [spec.secret.key]: encode(token), [CREDENTIAL_ID_KEY]: encode(id) };
+  const data = { [spec.secret.key]: encode(value), [handout.idKey]: encode(id) };
   const before = existing && leftBehind(existing, { labels, annotations, data });
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    type: SECRET_TYPE,
+    type: handout.secretType,
     metadata: {
       name: secretNameOf(object, spec),
       ...(existing ? { uid: existing.metadata.uid, resourceVersion: existing.metadata.resourceVersion } : {}),
       labels: { ...before?.labels, ...labels },
-      annotations: { ...before?.annotations, ...annotations, [ANNOTATION.tokenSha256]: sha256Hex(token) },
+      annotations: { ...before?.annotations, ...annotations, [ANNOTATION.tokenSha256]: sha256Hex(value) },
       ownerReferences: [owner],
     },
     data: { ...before?.data, ...data },

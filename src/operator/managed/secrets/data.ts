@@ -1,9 +1,7 @@
 /** The data of a Secret as Kubernetes encodes it: base64 of UTF-8. Pure. */
 import { z } from 'zod';
 import type { KubeObject } from '../../kube/kube-object.ts';
-
-/** The key of the credential's id, next to its token. */
-export const CREDENTIAL_ID_KEY = 'credential-id';
+import type { Handout } from './handout.ts';
 
 const secretData = z.record(z.string(), z.string());
 
@@ -12,9 +10,9 @@ export function encodedData(secret: KubeObject): Record<string, string> {
   return secretData.safeParse(secret.data ?? {}).data ?? {};
 }
 
-/** The id of the credential whose token the Secret holds. */
-export function credentialIn(secret: KubeObject): string | undefined {
-  const value = encodedData(secret)[CREDENTIAL_ID_KEY];
+/** The id of the resource whose value the Secret holds. */
+export function idIn(secret: KubeObject, { idKey }: Pick<Handout, 'idKey'>): string | undefined {
+  const value = encodedData(secret)[idKey];
   return value === undefined ? undefined : decode(value);
 }
 

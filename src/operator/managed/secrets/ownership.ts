@@ -1,12 +1,13 @@
 /** Which object a Secret belongs to. Pure. */
-import { ANNOTATION, SECRET_TYPE } from '../../contract/names.ts';
+import { ANNOTATION } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
 import type { ObjectChange } from '../../kube/object-store.ts';
 import { Blocked } from '../external.ts';
 import { mayAdopt, readIdentity } from '../identity.ts';
 import { readStatus } from '../spec.ts';
-import { credentialIn } from './data.ts';
+import { idIn } from './data.ts';
+import type { Handout } from './handout.ts';
 
 /** The object that owns a Secret, as the Secret names it. */
 export interface SecretOwner {
@@ -15,35 +16,45 @@ export interface SecretOwner {
   name: string;
 }
 
-/** Whether the object may write to the Secret; not if it belongs to something else, or holds a token of another credential. */
-export function isOurs(existing: KubeObject, object: KubeObject, id?: string): boolean {
-  if (isOwnedBy(existing, object) || isOfPredecessor(existing, object)) return true;
+/** Whether the object may write to the Secret; not if it belongs to something else, or holds what another resource hands out. */
+export function isOurs(handout: Handout, existing: KubeObject, object: KubeObject, id?: string): boolean {
+  if (isOwnedBy(existing, object) || isOfPredecessor(handout, existing, object)) return true;
   const { externalId, retiring } = readIdentity(object);
-  const held = releasedCredential(existing);
+  const held = releasedId(handout, existing);
   return held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held);
 }
 
-/** The id of the credential whose token is in a Secret that the operator wrote and that nobody owns any more. */
-export function releasedCredential(existing: KubeObject): string | undefined {
-  const isReleased = existing.type === SECRET_TYPE && !existing.metadata.ownerReferences?.length;
-  return isReleased ? credentialIn(existing) : undefined;
+/** Whether the operator wrote the Secret, and nobody owns it any more. */
+export function isReleased({ secretType }: Handout, { type, metadata }: KubeObject): boolean {
+  return type === secretType && !metadata.ownerReferences?.length;
+}
+
+/** The id of the resource whose value is in such a Secret. */
+export function releasedId(handout: Handout, existing: KubeObject): string | undefined {
+  return isReleased(handout, existing) ? idIn(existing, handout) : undefined;
 }
 
 /**
  * What to tell the user about a Secret that is not the object's.
- * @param heldExists whether the credential may exist whose token was released
+ * @param heldExists whether the resource may exist whose value was released
  */
-export function secretConflict(existing: KubeObject, object: KubeObject, heldExists: boolean): Blocked {
+export function secretConflict(
+  handout: Handout,
+  existing: KubeObject,
+  object: KubeObject,
+  heldExists: boolean,
+): Blocked {
   const { name, ownerReferences = [] } = existing.metadata;
   const owner = ownerReferences.find(({ controller }) => controller) ?? ownerReferences[0];
-  const held = releasedCredential(existing);
+  const held = releasedId(handout, existing);
   const rename = 'set spec.secret.name to another name';
   const told = () => {
     if (owner) return `belongs to ${owner.kind} ${owner.name}: ${rename}`;
     if (held === undefined) return `does not belong to this object: ${rename}, or delete the Secret`;
-    if (!heldExists) return `holds the token of ${held}, which no longer exists: ${rename}, or delete the Secret`;
+    if (!heldExists)
+      return `holds the ${handout.what} of ${held}, which no longer exists: ${rename}, or delete the Secret`;
     const adopt = mayAdopt(object) ? `set the annotation ${ANNOTATION.adopt} to ${held}, or ` : '';
-    return `holds the token of ${held}: ${adopt}${rename}`;
+    return `holds the ${handout.what} of ${held}: ${adopt}${rename}`;
   };
   return new Blocked(REASON.secretConflict, `Secret ${name} exists and ${told()}`);
 }
@@ -53,10 +64,10 @@ export function isOwnedBy(existing: KubeObject, object: KubeObject): boolean {
 }
 
 /** A Secret restored from a backup: of our type, and owned by an object of this name under an earlier UID. */
-function isOfPredecessor(existing: KubeObject, object: KubeObject): boolean {
+function isOfPredecessor({ secretType }: Handout, existing: KubeObject, object: KubeObject): boolean {
   const owners = existing.metadata.ownerReferences ?? [];
   const isPredecessor = (owner: OwnerReference) => owner.kind === object.kind && owner.name === object.metadata.name;
-  return existing.type === SECRET_TYPE && owners.length > 0 && owners.every(isPredecessor);
+  return existing.type === secretType && owners.length > 0 && owners.every(isPredecessor);
 }
 
 /**

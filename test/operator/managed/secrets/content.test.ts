@@ -6,12 +6,18 @@ import {
   type SecretSpec,
   secretBody,
   secretNameOf,
-  tokenIn,
+  storedValue,
 } from '../../../../src/operator/managed/secrets/content.ts';
 import { encode } from '../../../../src/operator/managed/secrets/data.ts';
+import { handout, valueIn } from '../../../../src/operator/managed/secrets/handout.ts';
 import { withoutData } from '../../../../src/operator/managed/secrets/secret-cache.ts';
 import { object } from '../../objects.ts';
 
+const token = handout(
+  { name: 'credential' },
+  { type: 'authtoken', what: 'token', key: 'token', member: 'token', isOneTime: true },
+);
+const handed = { id: 'cr_1', value: 't0ken' };
 const credential = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' });
 const spec: SecretSpec = { secret: { key: 'token' } };
 const templated: SecretSpec = {
@@ -19,11 +25,10 @@ const templated: SecretSpec = {
 };
 
 /** The Secret as the API server returns it after the create. */
-const written = (of: SecretSpec = spec, token = 't0ken') =>
-  kubeObject.parse({
-    ...secretBody(credential, of, 'cr_1', token),
-    metadata: { ...object().metadata, ...secretBody(credential, of, 'cr_1', token).metadata },
-  });
+const written = (of: SecretSpec = spec) => {
+  const body = secretBody(token, credential, of, handed);
+  return kubeObject.parse({ ...body, metadata: { ...object().metadata, ...body.metadata } });
+};
 
 /** The same with another part of it edited by hand. */
 function edited(secret: KubeObject, { data = {}, labels = {}, annotations = {}, ...metadata }: Record<string, object>) {
@@ -75,12 +80,34 @@ describe('a Secret is intact', () => {
     ['not when the template came since', written(), templated, false],
     ['not when the template was emptied since', written(templated), spec, false],
   ])('%s', (_, secret, by, expected) => {
-    expect(isIntact(cached(secret), credential, by, 'cr_1')).toBe(expected);
+    expect(isIntact(token, cached(secret), credential, by, { id: 'cr_1' })).toBe(expected);
   });
 
   test('not when there is none', () => {
-    expect(isIntact(undefined, credential, spec, 'cr_1')).toBe(false);
+    expect(isIntact(token, undefined, credential, spec, { id: 'cr_1' })).toBe(false);
   });
+});
+
+test.each([
+  ['the value that it has', 't0ken', true],
+  ['another value', 'other', false],
+])('a Secret is intact for what every response shows: %s', (_, value, expected) => {
+  expect(isIntact(token, cached(written()), credential, spec, { id: 'cr_1', value })).toBe(expected);
+});
+
+test.each([
+  ['credential', 'credential-id'],
+  ['ssh_host_certificate', 'ssh-host-certificate-id'],
+])('the key of the id of a %s is %s', (name, idKey) => {
+  expect(handout({ name }, { ...token, type: 'authtoken' })).toEqual({ ...token, idKey });
+});
+
+test.each([
+  ['shown', { token: 't0ken' }, 't0ken'],
+  ['not shown any more', { token: null }, undefined],
+  ['not a member', {}, undefined],
+])('the value of a resource when it is %s', (_, remote, expected) => {
+  expect(valueIn(token, remote)).toBe(expected);
 });
 
 describe('the token', () => {
@@ -93,15 +120,15 @@ describe('the token', () => {
     ['is lost with the data', { ...written(), data: undefined }, undefined],
     ['is lost with the Secret', undefined, undefined],
   ])('%s', (_, secret, expected) => {
-    expect(tokenIn(secret, 'cr_1')).toBe(expected);
+    expect(storedValue(token, secret, 'cr_1')).toBe(expected);
   });
 });
 
 describe('the body', () => {
   test('of a create has token and id, and is owned by the object', () => {
-    const body = secretBody(credential, spec, 'cr_1', 't0ken');
+    const body = secretBody(token, credential, spec, handed);
     expect(body).toMatchObject({
-      type: SECRET_TYPE,
+      type: SECRET_TYPE.authtoken,
       metadata: {
         name: 'cred',
         ownerReferences: [{ kind: 'TunnelCredential', uid: 'u1', controller: true, blockOwnerDeletion: true }],
@@ -113,7 +140,7 @@ describe('the body', () => {
 
   test('of a patch applies only to this version', () => {
     const existing = edited(written(), {});
-    expect(secretBody(credential, spec, 'cr_1', 't0ken', existing).metadata).toMatchObject({
+    expect(secretBody(token, credential, spec, handed, existing).metadata).toMatchObject({
       uid: existing.metadata.uid,
       resourceVersion: existing.metadata.resourceVersion,
     });
@@ -134,12 +161,12 @@ describe('the body', () => {
       { metadata: { labels: { team: 'b' }, annotations: { note: null } } },
     ],
   ])('of a patch removes %s', (_, existing, by, expected) => {
-    expect(secretBody(credential, by, 'cr_1', 't0ken', existing)).toMatchObject(expected);
+    expect(secretBody(token, credential, by, handed, existing)).toMatchObject(expected);
   });
 
   test('of a patch leaves alone what others added', () => {
     const existing = edited(written(), { labels: { x: 'y' }, annotations: { [ANNOTATION.template]: 'no JSON' } });
-    const { labels, annotations } = secretBody(credential, spec, 'cr_1', 't0ken', existing).metadata;
+    const { labels, annotations } = secretBody(token, credential, spec, handed, existing).metadata;
     expect(labels).toEqual({ [MANAGED_BY.label]: MANAGED_BY.value });
     expect(Object.keys(annotations)).toEqual([ANNOTATION.template, ANNOTATION.tokenSha256]);
   });

@@ -3,6 +3,7 @@ import { SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
 import type { KubeObject, OwnerReference } from '../../../../src/operator/kube/kube-object.ts';
 import type { ObjectChange } from '../../../../src/operator/kube/object-store.ts';
 import { encode } from '../../../../src/operator/managed/secrets/data.ts';
+import { handout } from '../../../../src/operator/managed/secrets/handout.ts';
 import {
   formerNames,
   isOurs,
@@ -13,6 +14,9 @@ import {
 } from '../../../../src/operator/managed/secrets/ownership.ts';
 import { object } from '../../objects.ts';
 
+const about = { what: 'token', key: 'token', member: 'token', isOneTime: true };
+const token = handout({ name: 'credential' }, { ...about, type: 'authtoken' });
+const apiKey = handout({ name: 'api_key' }, { ...about, type: 'apiKey' });
 const credential = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { externalId: 'cr_1' });
 const owner = (uid: string, more: Partial<OwnerReference> = {}): OwnerReference => ({
   apiVersion: 'tunnel-operator.dev/v1alpha1',
@@ -23,7 +27,7 @@ const owner = (uid: string, more: Partial<OwnerReference> = {}): OwnerReference 
   ...more,
 });
 const secret = (ownerReferences: OwnerReference[], more: Partial<KubeObject> = {}) =>
-  object({ name: 's', type: SECRET_TYPE, kind: 'Secret', ...more, metadata: { ownerReferences } });
+  object({ name: 's', type: SECRET_TYPE.authtoken, kind: 'Secret', ...more, metadata: { ownerReferences } });
 const holding = (id: string) => ({ data: { 'credential-id': encode(id) } });
 
 describe('a Secret that exists', () => {
@@ -37,7 +41,12 @@ describe('a Secret that exists', () => {
   ])('is ours when it %s', (_, existing) => {
     const retiring = JSON.stringify([{ id: 'cr_0', generation: 1, after: '2026-11-21T10:00:00Z' }]);
     const of = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { externalId: 'cr_1', retiring });
-    expect(isOurs(existing, of, 'cr_2')).toBe(true);
+    expect(isOurs(token, existing, of, 'cr_2')).toBe(true);
+  });
+
+  test('is not ours when it was released with what another kind hands out', () => {
+    expect(isOurs(apiKey, secret([], holding('cr_1')), credential)).toBe(false);
+    expect(isOurs(apiKey, secret([owner('u0')]), credential)).toBe(false);
   });
 
   const rename = 'set spec.secret.name to another name';
@@ -62,8 +71,8 @@ describe('a Secret that exists', () => {
     ],
   ])('is not ours when %s, which names what helps', (_, existing, message) => {
     const fresh = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' }, { createGeneration: '1' });
-    expect(isOurs(existing, credential)).toBe(false);
-    expect(secretConflict(existing, fresh, true)).toMatchObject({
+    expect(isOurs(token, existing, credential)).toBe(false);
+    expect(secretConflict(token, existing, fresh, true)).toMatchObject({
       reason: 'SecretConflict',
       message: expect.stringContaining(`Secret s exists and ${message}`),
     });
@@ -71,10 +80,10 @@ describe('a Secret that exists', () => {
 
   test('is to be adopted only if its credential exists and the object has none of its own', () => {
     const existing = secret([], holding('cr_9'));
-    expect(secretConflict(existing, credential, true).message).toBe(
+    expect(secretConflict(token, existing, credential, true).message).toBe(
       `Secret s exists and holds the token of cr_9: ${rename}`,
     );
-    expect(secretConflict(existing, object(), false).message).toBe(
+    expect(secretConflict(token, existing, object(), false).message).toBe(
       `Secret s exists and holds the token of cr_9, which no longer exists: ${rename}, or delete the Secret`,
     );
   });

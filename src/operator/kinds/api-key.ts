@@ -1,0 +1,30 @@
+/** `APIKey`: a bearer token for the management API, stored in a Secret and rotated there. */
+import { apiKey } from '../../resources/api-key.ts';
+import type { View } from '../../resources/definition/resource.ts';
+import { handout } from '../managed/secrets/handout.ts';
+import { oneTime } from './one-time.ts';
+import { owned } from './owner.ts';
+import { plainKind } from './plain-kind.ts';
+
+const token = oneTime(
+  handout(apiKey, { type: 'apiKey', what: 'token', key: 'token', member: 'token', isOneTime: true }),
+);
+const owner = owned('key');
+
+export const apiKeyKind = plainKind(apiKey, {
+  kind: 'APIKey',
+  shortNames: ['tkey'],
+  description: 'A bearer token for the management API, kept in a Secret.',
+  calls: (client) => client.apiKeys,
+  about: { owner_id: owner.about, expires_at: 'When the key stops working. Without it, it never does.' },
+  spec: { ...owner.spec, ...token.spec },
+  rules: owner.rules,
+  expand: owner.expand,
+  status: { ...token.status, ...owner.status },
+  columns: [...token.columns, 'expires_at', owner.column],
+  describe: (declared, observed: View<typeof apiKey>, object) => ({
+    ...token.describe(declared, observed, object),
+    ownerId: observed.owner_id,
+  }),
+  delivery: token.delivery,
+});

@@ -1,0 +1,73 @@
+/** What kinds share whose resources hand out something once: it is stored in a Secret, and rotated there. */
+import { z } from 'zod';
+import { ANNOTATION } from '../contract/names.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
+import type { Remote } from '../managed/external.ts';
+import type { PrinterColumn } from '../managed/kind.ts';
+import { decideRotation, type RotationSpec, rotationTime } from '../managed/rotation.ts';
+import { type SecretSpec, secretNameOf } from '../managed/secrets/content.ts';
+import type { Handout } from '../managed/secrets/handout.ts';
+import { intoSecret } from '../managed/secrets/secret-delivery.ts';
+import type { ManagedSpec } from '../managed/spec.ts';
+import { rotation, secret } from './secret-spec.ts';
+
+interface Issued extends Remote {
+  created_at: string;
+}
+type RotatedSpec = SecretSpec & RotationSpec;
+
+/** @param stays what the overlap of a rotation is, if it is not how long the old value keeps working */
+export function oneTime(handout: Handout, stays?: string) {
+  const { what } = handout;
+  return {
+    spec: { secret: secret(handout), rotation: rotation(handout, stays) },
+    status: {
+      ...secretStatus(handout),
+      issuedAt: z
+        .string()
+        .optional()
+        .meta({ description: `When the current ${what} was issued.` }),
+      rotatesAt: z
+        .string()
+        .optional()
+        .meta({ description: `When the ${what} will be replaced.` }),
+    },
+    columns: [
+      secretColumn(handout),
+      { name: 'Rotates', type: 'string', jsonPath: '.status.rotatesAt', description: 'Next rotation.', priority: 1 },
+    ] satisfies PrinterColumn[],
+    describe(declared: RotatedSpec & ManagedSpec, observed: Issued, object: KubeObject) {
+      const secretName = secretInStatus(declared, observed, object);
+      const rotatesAt = secretName === undefined ? undefined : rotationTime(declared, observed.created_at);
+      return { secretName, issuedAt: observed.created_at, rotatesAt: rotatesAt?.toISOString() };
+    },
+    delivery: intoSecret<RotatedSpec, Issued>(handout, (object, spec, remote, now) =>
+      decideRotation(object, spec, { what, at: remote.created_at, seenAt: remote.answeredAt }, now),
+    ),
+  };
+}
+
+export function secretStatus({ what }: Handout) {
+  return {
+    secretName: z
+      .string()
+      .optional()
+      .meta({ description: aboutSecret(what) }),
+  };
+}
+
+export function secretColumn({ what }: Handout): PrinterColumn {
+  return { name: 'Secret', type: 'string', jsonPath: '.status.secretName', description: aboutSecret(what) };
+}
+
+const aboutSecret = (what: string) => `The Secret that holds the ${what}.`;
+
+/** The name of the Secret, once the resource that the object manages hands out what is in it. */
+export function secretInStatus(
+  declared: SecretSpec & ManagedSpec,
+  { id }: Remote,
+  object: KubeObject,
+): string | undefined {
+  const isManaged = declared.managementPolicy === 'Manage' && annotation(object, ANNOTATION.externalId) === id;
+  return isManaged ? secretNameOf(object, declared) : undefined;
+}

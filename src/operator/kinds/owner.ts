@@ -1,0 +1,49 @@
+/** Who owns what an object stands for: a user or bot by `ownerId`, or a BotUser by `ownerRef`. */
+import { z } from 'zod';
+import { botUser } from '../../resources/bot-user.ts';
+import type { CelRule } from '../managed/cel.ts';
+import { refTo } from '../managed/inputs/schemas.ts';
+import type { PrinterColumn } from '../managed/kind.ts';
+
+const spec = { ownerRef: refTo([botUser], 'The bot that owns it. Immutable.').optional() };
+
+const rules: readonly CelRule[] = [
+  {
+    rule: '!(has(self.ownerId) && has(self.ownerRef))',
+    message: 'ownerId cannot be combined with ownerRef',
+    fieldPath: '.ownerRef',
+  },
+  {
+    rule: 'has(self.ownerRef) == has(oldSelf.ownerRef) && (!has(self.ownerRef) || self.ownerRef == oldSelf.ownerRef)',
+    message: 'ownerRef is immutable; delete this object and create another',
+    fieldPath: '.ownerRef',
+  },
+];
+
+/** The family knows ids only. */
+function expand<Spec extends { ownerRef?: unknown }>({ ownerRef, ...others }: Spec) {
+  return ownerRef === undefined ? others : { ...others, ownerId: ownerRef };
+}
+
+/** @param what whose owner it is, as in `credential` */
+export function owned(what: string) {
+  return {
+    spec,
+    rules,
+    expand,
+    status: {
+      ownerId: z
+        .string()
+        .optional()
+        .meta({ description: `Id of the user or bot that owns the ${what}.` }),
+    },
+    column: {
+      name: 'Owner',
+      type: 'string',
+      jsonPath: '.status.ownerId',
+      description: `Owner of the ${what}.`,
+      priority: 1,
+    } satisfies PrinterColumn,
+    about: `Id of the user or bot that owns the ${what}. Defaults to the owner of the operator's API key.`,
+  };
+}

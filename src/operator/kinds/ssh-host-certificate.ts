@@ -1,0 +1,75 @@
+/** `SSHHostCertificate`: a host's certificate in a Secret that sshd can mount, issued anew before it ends. */
+import { z } from 'zod';
+import type { View } from '../../resources/definition/resource.ts';
+import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
+import type { Remote } from '../managed/external.ts';
+import { decideReissue, reissueTime } from '../managed/reissue.ts';
+import type { SecretSpec } from '../managed/secrets/content.ts';
+import { handout } from '../managed/secrets/handout.ts';
+import { intoSecret } from '../managed/secrets/secret-delivery.ts';
+import { secretColumn, secretInStatus, secretStatus } from './one-time.ts';
+import { plainKind } from './plain-kind.ts';
+import { durationField, secret } from './secret-spec.ts';
+
+type Certificate = View<typeof sshHostCertificate> & Remote;
+
+interface CertificateSpec extends SecretSpec {
+  renewBefore?: string | undefined;
+  /** Of the family. */
+  validUntil?: string | undefined;
+}
+
+const certificate = handout(sshHostCertificate, {
+  type: 'sshCertificate',
+  what: 'certificate',
+  // As HostCertificate in sshd_config usually names it, next to the key.
+  key: 'ssh_host_key-cert.pub',
+  member: 'certificate',
+  isOneTime: false,
+});
+
+const RENEWS = 'When another certificate will be issued.';
+
+/** Undefined if the spec says when it is to end. */
+const renewalOf = ({ renewBefore, validUntil }: CertificateSpec, { created_at, valid_until }: Certificate) =>
+  validUntil === undefined ? reissueTime({ from: created_at, until: valid_until }, renewBefore) : undefined;
+
+export const sshHostCertificateKind = plainKind(sshHostCertificate, {
+  kind: 'SSHHostCertificate',
+  shortNames: ['sshcert'],
+  description: 'A certificate that identifies a host to SSH clients that trust the authority, kept in a Secret.',
+  calls: (client) => client.sshHostCertificates,
+  // It belongs in the Secret.
+  omit: ['certificate'],
+  about: {
+    valid_until:
+      'End of the validity period. Without it, the certificate is valid for a year, and issued anew before that ends.',
+  },
+  sources: ['public_key'],
+  replaced: ['public_key', 'ssh_certificate_authority_id', 'principals', 'valid_after', 'valid_until'],
+  spec: {
+    secret: secret(certificate),
+    renewBefore: durationField(
+      'How long before its end the certificate is issued anew, unless validUntil is set; at most a third of its lifetime. Defaults to 720h.',
+    ).optional(),
+  },
+  status: {
+    ...secretStatus(certificate),
+    validUntil: z.string().optional().meta({ description: 'When the certificate ends.' }),
+    renewsAt: z.string().optional().meta({ description: RENEWS }),
+  },
+  columns: [
+    secretColumn(certificate),
+    { name: 'Valid until', type: 'string', jsonPath: '.status.validUntil', description: 'When the certificate ends.' },
+    { name: 'Renews', type: 'string', jsonPath: '.status.renewsAt', description: RENEWS, priority: 1 },
+  ],
+  describe: (declared, observed: Certificate, object) => {
+    const secretName = secretInStatus(declared, observed, object);
+    const renewsAt = secretName === undefined ? undefined : renewalOf(declared, observed);
+    return { secretName, validUntil: observed.valid_until, renewsAt: renewsAt?.toISOString() };
+  },
+  delivery: intoSecret<CertificateSpec, Certificate>(certificate, (object, spec, remote, now) => {
+    const term = { at: renewalOf(spec, remote), until: remote.valid_until, seenAt: remote.answeredAt };
+    return decideReissue(object, certificate.what, term, now);
+  }),
+});

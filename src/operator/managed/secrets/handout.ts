@@ -1,0 +1,32 @@
+/** What a resource hands out to be kept in a Secret: a token, a signing secret, a certificate. */
+import { SECRET_TYPE } from '../../contract/names.ts';
+
+export interface Handout {
+  /** In messages, as in `token`. */
+  readonly what: string;
+  /** The type of its Secrets. */
+  readonly secretType: string;
+  /** The key of the resource's id, next to the value: `credential-id`. */
+  readonly idKey: string;
+  /** The key of the value, unless the spec sets another. */
+  readonly key: string;
+  /** The member of the resource that has it. */
+  readonly member: string;
+  /** Whether only the response to the create has it, so that it may be lost; otherwise every one has. */
+  readonly isOneTime: boolean;
+}
+
+/** @param family the resources' family, which names the key of the id */
+export function handout(
+  family: { readonly name: string },
+  about: Omit<Handout, 'secretType' | 'idKey'> & { type: keyof typeof SECRET_TYPE },
+): Handout {
+  const { type, ...rest } = about;
+  return { ...rest, secretType: SECRET_TYPE[type], idKey: `${family.name.replaceAll('_', '-')}-id` };
+}
+
+/** The value in the resource as a response shows it; undefined if that response does not. */
+export function valueIn({ member }: Handout, remote: object): string | undefined {
+  const value: unknown = new Map<string, unknown>(Object.entries(remote)).get(member);
+  return typeof value === 'string' ? value : undefined;
+}

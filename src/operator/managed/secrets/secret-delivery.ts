@@ -1,0 +1,158 @@
+/** Stores what a resource hands out in a Secret, and moves it when the object changes the Secret's name. */
+import { KubeError } from '../../kube/kube-error.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Delivery, Remote } from '../external.ts';
+import { readIdentity } from '../identity.ts';
+import type { MakeDelivery } from '../kind.ts';
+import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
+import { idIn } from './data.ts';
+import { type Handout, valueIn } from './handout.ts';
+import { mustBeWritable } from './immutable-secret.ts';
+import { formerNames, isOurs, isOwnedBy, isReleased, releasedId, secretConflict } from './ownership.ts';
+import type { SecretAccess } from './secret-access.ts';
+
+type MayExist = (id: string) => Promise<boolean>;
+type Renew<Spec, R extends Remote> = Delivery<Spec, R>['renewal'];
+
+/** @param renewal whether what is stored must be replaced now, and otherwise when */
+export function intoSecret<Spec extends SecretSpec, R extends Remote>(
+  handout: Handout,
+  renewal: Renew<Spec, R>,
+): MakeDelivery<Spec, R> {
+  return (secrets, mayExist) => new SecretDelivery(handout, renewal, secrets, mayExist);
+}
+
+class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Delivery<Spec, R> {
+  readonly handout: Handout;
+  readonly renewal: Renew<Spec, R>;
+  readonly #secrets: SecretAccess;
+  readonly #mayExist: MayExist;
+
+  constructor(handout: Handout, renewal: Renew<Spec, R>, secrets: SecretAccess, mayExist: MayExist) {
+    this.handout = handout;
+    this.renewal = renewal;
+    this.#secrets = secrets;
+    this.#mayExist = mayExist;
+  }
+
+  async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
+    try {
+      await this.#secrets.tryCreate(
+        secretBody(this.handout, object, spec, { id: '', value: '' }),
+        object.metadata.namespace,
+      );
+    } catch (error) {
+      // A Secret that exists can still be written then, but would soon be gone.
+      if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
+      // It need not be created if it exists. A used-up quota hides that.
+      const existing = await this.#find(object, secretNameOf(object, spec));
+      if (!existing) throw error;
+      mustBeWritable(existing);
+    }
+  }
+
+  async deliver(object: KubeObject, spec: SecretSpec, remote: R): Promise<'held' | 'lost'> {
+    const { id } = remote;
+    const name = secretNameOf(object, spec);
+    const shown = valueIn(this.handout, remote);
+    // A one-time value that is shown has just been made, and cannot be had again: the cache is no proof that it is stored.
+    const isNew = this.handout.isOneTime && shown !== undefined;
+    if (!isNew && this.#formerNames(object, name).length === 0) {
+      if (this.#isIntact(object, spec, { id, value: shown })) return 'held';
+    }
+    // A new value usually goes into a new Secret, so create it without looking; an existing one shows as a conflict.
+    const mayExist = shown === undefined || this.#secrets.cached(object, name) !== undefined;
+    const existing = mayExist ? await this.#find(object, name, id) : undefined;
+    const former = await this.#findFormer(object, name);
+    const stored = () => [existing, ...former].map((secret) => storedValue(this.handout, secret, id)).find(Boolean);
+    const value = shown ?? stored();
+    if (value === undefined) return 'lost';
+    await this.#write(object, spec, { id, value }, existing);
+    for (const secret of former) await this.#secrets.delete(secret);
+    return 'held';
+  }
+
+  looksHeld(object: KubeObject, spec: SecretSpec): boolean {
+    const { externalId } = readIdentity(object);
+    return (
+      externalId !== undefined &&
+      this.#formerNames(object, secretNameOf(object, spec)).length === 0 &&
+      this.#isIntact(object, spec, { id: externalId })
+    );
+  }
+
+  async stored(object: KubeObject): Promise<string[]> {
+    const secrets = await this.#findFormer(object, undefined);
+    return secrets.flatMap((secret) => {
+      const id = idIn(secret, this.handout);
+      return id !== undefined && storedValue(this.handout, secret, id) !== undefined ? [id] : [];
+    });
+  }
+
+  async release(object: KubeObject): Promise<string[]> {
+    const { uid: owner, namespace } = object.metadata;
+    const held: string[] = [];
+    for (const name of this.#formerNames(object, undefined)) {
+      const existing = await this.#secrets.find(name, namespace);
+      if (!existing) continue;
+      const isFree = isReleased(this.handout, existing);
+      if (!isFree && !isOwnedBy(existing, object)) continue;
+      held.push(idIn(existing, this.handout) ?? '');
+      if (isFree) continue;
+      const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
+      const others = ownerReferences.filter((reference) => reference.uid !== owner);
+      await this.#secrets.patch(name, { metadata: { uid, resourceVersion, ownerReferences: others } }, namespace);
+    }
+    return held;
+  }
+
+  async #write(object: KubeObject, spec: SecretSpec, handed: Handed, known?: KubeObject): Promise<void> {
+    const name = secretNameOf(object, spec);
+    const { namespace } = object.metadata;
+    const existing = known ?? (await this.#create(object, spec, handed));
+    if (!existing) return;
+    const body = secretBody(this.handout, object, spec, handed, existing);
+    mustBeWritable(existing, body.data);
+    await this.#secrets.patch(name, body, namespace);
+  }
+
+  /** Undefined if it was created, else the existing Secret. */
+  async #create(object: KubeObject, spec: SecretSpec, handed: Handed): Promise<KubeObject | undefined> {
+    try {
+      await this.#secrets.create(secretBody(this.handout, object, spec, handed), object.metadata.namespace);
+      return undefined;
+    } catch (error) {
+      const isTaken = error instanceof KubeError && error.reason === 'AlreadyExists';
+      const existing = isTaken ? await this.#find(object, secretNameOf(object, spec), handed.id) : undefined;
+      if (!existing) throw error;
+      return existing;
+    }
+  }
+
+  /** @throws Blocked when the Secret of that name belongs to something else */
+  async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
+    const found = await this.#secrets.find(name, object.metadata.namespace);
+    if (!found || isOurs(this.handout, found, object, id)) return found;
+    const held = releasedId(this.handout, found);
+    throw secretConflict(this.handout, found, object, held !== undefined && (await this.#mayExist(held)));
+  }
+
+  /** The object's Secrets under names other than `name`. */
+  async #findFormer(object: KubeObject, name: string | undefined): Promise<KubeObject[]> {
+    const found: KubeObject[] = [];
+    for (const former of this.#formerNames(object, name)) {
+      const secret = await this.#secrets.find(former, object.metadata.namespace);
+      if (secret?.type === this.handout.secretType && isOwnedBy(secret, object)) found.push(secret);
+    }
+    return found;
+  }
+
+  #formerNames(object: KubeObject, name: string | undefined): string[] {
+    return formerNames(object, this.#secrets.ownedBy(object.metadata.uid), name);
+  }
+
+  /** According to the cache. */
+  #isIntact(object: KubeObject, spec: SecretSpec, expected: { id: string; value?: string | undefined }): boolean {
+    return isIntact(this.handout, this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, expected);
+  }
+}

@@ -5,7 +5,8 @@
  *   EnqueueObject & siblings  decide which keys the change adds to the queue
  *   WorkQueue                 holds each key once, with backoff after failures
  *   Workers                   hand the newest object to the reconciler
- *   ManagedReconciler         makes the API match the spec, and writes the status
+ *   ManagedReconciler         makes the API match the spec, and writes the status;
+ *   or AttachedReconciler     for kinds without resources of their own
  *
  * Resync adds the objects whose resource was changed in the API.
  */
@@ -15,6 +16,7 @@ import type { KubeApi } from '../kube/kube-api.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache } from '../kube/watch-cache.ts';
+import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
@@ -67,14 +69,8 @@ export class Controller {
       observer: queueObserver(metrics, kind.name),
     });
     const claims = new Claims(kind, store);
-    const reconciler = new ManagedReconciler({
-      kind,
-      claims,
-      kube,
-      cache: this.cache,
-      eventRecorder,
-      metrics: options.metrics.managed,
-    });
+    const access = { kind, claims, kube, cache: this.cache, eventRecorder, metrics: options.metrics.managed };
+    const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({
       name: kind.name,
       concurrency,

@@ -1,4 +1,6 @@
 /** Every kind that the operator manages. */
+import type { AnyKind } from '../managed/kind.ts';
+import type { AttachedKind } from './attached-kind.ts';
 import { botUserKind } from './bot-user.ts';
 import { certificateAuthorityKind } from './certificate-authority.ts';
 import { endpointConfigurationKind } from './endpoint-configuration.ts';
@@ -6,15 +8,18 @@ import { eventSubscriptionKind } from './event-subscription.ts';
 import { httpResponseBackendKind } from './http-response-backend.ts';
 import { httpsEdgeKind } from './https-edge.ts';
 import { httpsEdgeRouteKind } from './https-edge-route.ts';
+import { httpsEdgeRouteModulesKind } from './https-edge-route-modules.ts';
 import { ipPolicyKind } from './ip-policy.ts';
 import type { AnyPlainKind } from './plain-kind.ts';
 import { reservedDomainKind } from './reserved-domain.ts';
 import { sshCertificateAuthorityKind } from './ssh-certificate-authority.ts';
 import { tlsCertificateKind } from './tls-certificate.ts';
 import { tlsEdgeKind } from './tls-edge.ts';
+import { tlsEdgeModulesKind } from './tls-edge-modules.ts';
 import { tunnelCredentialKind } from './tunnel-credential.ts';
 import { tunnelGroupBackendKind } from './tunnel-group-backend.ts';
 
+/** Those whose objects are resources of a family. */
 export const kinds: readonly AnyPlainKind[] = [
   ipPolicyKind,
   tunnelCredentialKind,
@@ -31,3 +36,8 @@ export const kinds: readonly AnyPlainKind[] = [
   tlsCertificateKind,
   reservedDomainKind,
 ];
+
+/** Those whose objects are settings of a resource that they refer to. */
+export const attachedKinds: readonly AttachedKind[] = [httpsEdgeRouteModulesKind, tlsEdgeModulesKind];
+
+export const allKinds: readonly AnyKind[] = [...kinds, ...attachedKinds];

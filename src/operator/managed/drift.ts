@@ -9,7 +9,7 @@ import { claimOf, readIdentity } from './identity.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'describe'> {
+export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached'> {
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -48,7 +48,8 @@ function observedDiffers(
   object: KubeObject,
   remotes: ReadonlyMap<string, Remote>,
 ): boolean {
-  const id = claimOf(object);
+  // What an attached kind observes is in its spec, and not in an annotation.
+  const id = kind.isAttached ? readStatus(object).id : claimOf(object);
   if (id === undefined) return false;
   const remote = remotes.get(id);
   const status = readStatus(object);

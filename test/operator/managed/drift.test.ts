@@ -7,6 +7,7 @@ import { condition, object } from '../objects.ts';
 
 /** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
+  isAttached: false,
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
   describe: (_, remote) => ({ shape: 'round', size: 'size' in remote ? remote.size : undefined }),
 };

@@ -15,6 +15,7 @@ import { afterAll } from 'vitest';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { type Declaration, type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { keyring } from '../../src/api/secrets/keyring.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -28,6 +29,9 @@ import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
+/** With which the API seals private keys and the like. */
+const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
+
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 
 const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
@@ -335,7 +339,7 @@ export class Stage {
   }
 }
 
-const API_SETTINGS = { poolSize: 10 } as const;
+const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY) };
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {

@@ -6,6 +6,7 @@ import type { ConnectedKind } from './connected-kind.ts';
 import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
+import type { UsedSource } from './inputs/inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
@@ -39,6 +40,12 @@ export function differs(
 export function isDrift(object: KubeObject, id: string): boolean {
   const status = readStatus(object);
   return status.id === id && wasInSync(status, object);
+}
+
+/** Whether a source has another text than when the object was last in sync: what differs then is no drift. */
+export function hasNewText(object: KubeObject, used: readonly UsedSource[]): boolean {
+  const before = readStatus(object).sources ?? [];
+  return used.some(({ field, digest }) => !before.some((each) => each.field === field && each.digest === digest));
 }
 
 /** Whether the status of an object that only observes is out of date, including when the resource is gone. */

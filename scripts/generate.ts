@@ -14,7 +14,7 @@ import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../de
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
-import { kinds } from '../src/operator/kinds/kinds.ts';
+import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../src/resources/families.ts';
 import { clusterRole } from './cluster-role.ts';
 import { kindsTable } from './kinds-table.ts';
@@ -39,11 +39,11 @@ const wanted = new Map<string, string>([
   ['docs/api.md', withSection(api, 'families', familiesTable(FAMILIES))],
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ['docs/normalisation.md', normalisationPage(normalisation)],
-  ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds))],
-  ['charts/tunnel-operator/files/cluster-role.yaml', clusterRole(kinds)],
+  ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds, attachedKinds))],
+  ['charts/tunnel-operator/files/cluster-role.yaml', clusterRole(allKinds)],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ['test/api/store/schema/checksums.json', await checksums()],
-  ...kinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
+  ...allKinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
 ]);
 
 function normalisationPage(page: string): string {

@@ -1,11 +1,16 @@
 /** The table of all kinds in docs/operator.md. */
 import { exampleFile } from '../dev/fixtures/example-file.ts';
+import type { AttachedKind } from '../src/operator/kinds/attached-kind.ts';
 import type { AnyPlainKind } from '../src/operator/kinds/plain-kind.ts';
 
-export function kindsTable(kinds: readonly AnyPlainKind[]): string {
-  const rows = kinds.map(({ kind, shortNames, description, family }) => {
+export function kindsTable(plain: readonly AnyPlainKind[], attached: readonly AttachedKind[]): string {
+  const kinds = [
+    ...plain.map((kind) => ({ ...kind, access: kind.family.access })),
+    ...attached.map((kind) => ({ ...kind, access: kind.ownerFamily.access })),
+  ];
+  const rows = kinds.map(({ kind, shortNames, description, access }) => {
     const names = shortNames.map((name) => `\`${name}\``).join(', ');
-    const key = family.access === 'admin' ? 'an admin key' : 'any';
+    const key = access === 'admin' ? 'an admin key' : 'any';
     return `| \`${kind}\` | ${names} | ${description} | ${key} | [example](../${exampleFile(kind)}) |`;
   });
   return [

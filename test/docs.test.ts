@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { exampleFile } from '../dev/fixtures/example-file.ts';
 import { ANNOTATION } from '../src/operator/contract/names.ts';
 import { EVENT_REASON, REASON } from '../src/operator/contract/reasons.ts';
-import { kinds } from '../src/operator/kinds/kinds.ts';
+import { allKinds } from '../src/operator/kinds/kinds.ts';
 import { createMetrics } from '../src/operator/metrics.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 
@@ -75,19 +75,19 @@ describe('docs/dependencies.md', () => {
 });
 
 describe('every kind', () => {
-  it.each(kinds)('$kind has an example', ({ kind }) => {
+  it.each(allKinds)('$kind has an example', ({ kind }) => {
     const file = exampleFile(kind);
     expect(existsSync(join(ROOT, file)), `${file} is missing: a manifest of ${kind} to copy`).toBe(true);
     const documents = parseAllDocuments(read(file)).map((document) => document.toJS());
     expect(documents).toContainEqual(expect.objectContaining({ kind }));
   });
 
-  it.each(kinds)('$kind has a file of its own name', ({ kind }) => {
+  it.each(allKinds)('$kind has a file of its own name', ({ kind }) => {
     const file = exampleFile(kind).replace('examples/', 'src/operator/kinds/').replace('.yaml', '.ts');
     expect(existsSync(join(ROOT, file)), `${kind} is not in ${file}`).toBe(true);
   });
 
-  const names = kinds.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]);
+  const names = allKinds.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]);
 
   it('has names that no other has, nor Kubernetes, Gateway API, cert-manager or Istio', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);

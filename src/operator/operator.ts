@@ -17,7 +17,7 @@ import { Controller } from './controller/controller.ts';
 import { type HealthServer, startHealthServer } from './controller/health-server.ts';
 import { EnqueueCrossing, EnqueueReferrers } from './controller/input-handlers.ts';
 import { type Readiness, readiness } from './controller/readiness.ts';
-import { kinds } from './kinds/kinds.ts';
+import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
@@ -124,7 +124,7 @@ export class TunnelOperator extends operatorLibrary.default {
   protected override async init(): Promise<void> {
     const { namespace, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
     const access = new SecretAccess(this.#kube, this.#secrets);
-    this.#controllers = kinds.map(
+    this.#controllers = allKinds.map(
       (declared) =>
         new Controller(new ConnectedKind(declared, this.#client, access, this.#inputs), {
           kube: this.#kube,

@@ -89,7 +89,16 @@ const codeHostInput = z
   }))
   .meta({ id: 'EndpointOAuthGitHubReplace' });
 
-const NAMES = ['github', 'facebook', 'microsoft', 'google', 'linkedin', 'gitlab', 'twitch', 'amazon'] as const;
+export const OAUTH_PROVIDERS = [
+  'github',
+  'facebook',
+  'microsoft',
+  'google',
+  'linkedin',
+  'gitlab',
+  'twitch',
+  'amazon',
+] as const;
 
 /** The provider as requests carry it. */
 export const providerInput = z
@@ -104,16 +113,16 @@ export const providerInput = z
     amazon: genericInput.nullish(),
   })
   .superRefine((given, context) => {
-    const used = NAMES.filter((name) => (given[name] ?? null) !== null);
+    const used = OAUTH_PROVIDERS.filter((name) => (given[name] ?? null) !== null);
     if (used.length === 1) return;
     const said = used.length === 0 ? 'none' : used.join(' and ');
     context.addIssue({
       code: 'custom',
-      message: `must have exactly one of ${NAMES.join(', ')}, but has ${said}`,
+      message: `must have exactly one of ${OAUTH_PROVIDERS.join(', ')}, but has ${said}`,
       input: undefined,
     });
   })
-  .transform((given) => Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])))
+  .transform((given) => Object.fromEntries(OAUTH_PROVIDERS.map((name) => [name, given[name] ?? null])))
   .meta({
     id: 'EndpointOAuthProviderReplace',
     examples: [{ github: { organizations: ['acme'] } }],

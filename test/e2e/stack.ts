@@ -12,7 +12,7 @@ import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { kinds } from '../../src/operator/kinds/kinds.ts';
+import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { type Condition, findCondition } from '../../src/operator/kube/conditions.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
@@ -300,7 +300,7 @@ async function unlessForbidden(start: Promise<void>, logs: readonly string[]): P
 
 /** With no operator left, finalizers would keep the namespace for ever. */
 async function letGo({ kube, namespace }: Stack): Promise<void> {
-  for (const { plural } of kinds) {
+  for (const { plural } of allKinds) {
     const type = { group: GROUP, version: VERSION, plural };
     // Of a CRD that nobody has used yet, the first list may be refused for a moment.
     const { items } = await eventually(() => kube.list(type, { namespace }));

@@ -25,7 +25,7 @@ export const REASON = {
   internalError: 'InternalError',
   /** Another object goes before this one in claiming the same remote resource. */
   managementConflict: 'ManagementConflict',
-  /** The resource named by `adopt` does not exist. */
+  /** The resource named by `adopt`, or the one whose modules the object declares, does not exist. */
   externalNotFound: 'ExternalNotFound',
   /** managementPolicy Observe without an id to observe. */
   nothingToObserve: 'NothingToObserve',

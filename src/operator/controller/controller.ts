@@ -5,7 +5,8 @@
  *   EnqueueObject & siblings  decide which keys the change adds to the queue
  *   WorkQueue                 holds each key once, with backoff after failures
  *   Workers                   hand the newest object to the reconciler
- *   ManagedReconciler         makes the API match the spec, and writes the status
+ *   ManagedReconciler         makes the API match the spec, and writes the status;
+ *   or AttachedReconciler     for kinds without resources of their own
  *
  * Resync adds the objects whose resource was changed in the API.
  */
@@ -15,6 +16,7 @@ import type { KubeApi } from '../kube/kube-api.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache } from '../kube/watch-cache.ts';
+import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
@@ -69,7 +71,7 @@ export class Controller {
       observer: queueObserver(metrics, kind.name),
     });
     const claims = new Claims(kind, store);
-    const reconciler = new ManagedReconciler({
+    const access = {
       kind,
       claims,
       kube,
@@ -77,7 +79,8 @@ export class Controller {
       eventRecorder,
       metrics: options.metrics.managed,
       mayAdopt: options.mayAdopt,
-    });
+    };
+    const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({
       name: kind.name,
       concurrency,

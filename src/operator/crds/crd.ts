@@ -180,7 +180,7 @@ function toJsonSchema(schema: z.ZodType): Schema {
   return json;
 }
 
-/** Turns a pattern into a rule with the schema's own message; the API server would only quote the pattern. */
+/** Says what the pattern means, for a rule in its place: the API server would only quote the pattern. */
 function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   if (typeof json.pattern !== 'string') return;
   // The API server knows the format itself.
@@ -190,8 +190,12 @@ function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   }
   const message = z.safeParse(schema, '').error?.issues[0]?.message;
   if (message === undefined) return;
-  json['x-cel'] = [{ rule: `self.matches(${celString(inRe2(json.pattern))})`, message }];
-  delete json.pattern;
+  json['x-message'] = message;
+}
+
+/** A rule in place of a pattern: of each item of a list, it would cost too much where nothing bounds their length. */
+function isExplained({ 'x-message': message, maxLength }: Schema, isItem: boolean): boolean {
+  return message !== undefined && !(isItem && maxLength === undefined);
 }
 
 /** A regular expression of JavaScript as the API server writes it. */
@@ -200,13 +204,23 @@ function inRe2(expression: string): string {
 }
 
 /** JSON schema keywords that a structural schema lacks, or that are translated. */
-const DROPPED = new Set(['examples', 'propertyNames', 'x-max-bytes', 'x-form', 'x-cel', 'x-list-map-keys', 'id']);
+const DROPPED = new Set([
+  'examples',
+  'propertyNames',
+  'x-max-bytes',
+  'x-form',
+  'x-cel',
+  'x-message',
+  'x-list-map-keys',
+  'id',
+]);
 
 /** Translates zod's JSON schema into the structural schema that the API server accepts. */
-function structural(schema: Schema): Schema {
+function structural(schema: Schema, isItem = false): Schema {
   const result: Schema = {};
+  const isRule = isExplained(schema, isItem);
   for (const [keyword, value] of Object.entries(schema)) {
-    if (DROPPED.has(keyword)) continue;
+    if (DROPPED.has(keyword) || (keyword === 'pattern' && isRule)) continue;
     if (keyword === 'additionalProperties' && typeof value !== 'object') continue;
     // zod bounds every integer by the range in which doubles are exact.
     if (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue;
@@ -216,7 +230,13 @@ function structural(schema: Schema): Schema {
   const isTime = asSchema(schema['x-form'] ?? {}).format === 'date-time';
   if (isTime) return { ...result, format: 'date-time' };
   const keys = schema['x-list-map-keys'];
-  return { ...result, ...fromForm(schema), ...byteRule(schema), ...celRules(rulesOf(schema)), ...listType(keys) };
+  return {
+    ...result,
+    ...fromForm(schema),
+    ...byteRule(schema),
+    ...celRules(isRule ? patternRule(schema) : rulesOf(schema)),
+    ...listType(keys),
+  };
 }
 
 /** The part of a check in code that a schema can express; a CEL rule, where there is one, has the better message. */
@@ -229,6 +249,10 @@ function fromForm(schema: Schema): Schema {
 /** Objects are told apart by the members that all of them have. */
 function uniqueList({ type, required }: Schema): Schema {
   return type === 'object' ? listType(required) : { 'x-kubernetes-list-type': 'set' };
+}
+
+function patternRule({ pattern, 'x-message': message }: Schema) {
+  return [{ rule: `self.matches(${celString(inRe2(String(pattern)))})`, message }];
 }
 
 /** A structural schema has no `propertyNames`. */
@@ -246,7 +270,8 @@ function translate(keyword: string, value: unknown): unknown {
     );
   }
   if (keyword === 'pattern') return inRe2(String(value));
-  if (keyword === 'items' || keyword === 'additionalProperties') return structural(asSchema(value));
+  if (keyword === 'items') return structural(asSchema(value), true);
+  if (keyword === 'additionalProperties') return structural(asSchema(value));
   return value;
 }
 

@@ -1,5 +1,8 @@
 /** Every kind that the operator manages. */
+
+import type { AnyKind } from '../managed/kind.ts';
 import { apiKeyKind } from './api-key.ts';
+import type { AttachedKind } from './attached-kind.ts';
 import { botUserKind } from './bot-user.ts';
 import { certificateAuthorityKind } from './certificate-authority.ts';
 import { endpointConfigurationKind } from './endpoint-configuration.ts';
@@ -8,6 +11,7 @@ import { eventSubscriptionKind } from './event-subscription.ts';
 import { httpResponseBackendKind } from './http-response-backend.ts';
 import { httpsEdgeKind } from './https-edge.ts';
 import { httpsEdgeRouteKind } from './https-edge-route.ts';
+import { httpsEdgeRouteModulesKind } from './https-edge-route-modules.ts';
 import { ipPolicyKind } from './ip-policy.ts';
 import type { AnyPlainKind } from './plain-kind.ts';
 import { reservedDomainKind } from './reserved-domain.ts';
@@ -15,9 +19,11 @@ import { sshCertificateAuthorityKind } from './ssh-certificate-authority.ts';
 import { sshHostCertificateKind } from './ssh-host-certificate.ts';
 import { tlsCertificateKind } from './tls-certificate.ts';
 import { tlsEdgeKind } from './tls-edge.ts';
+import { tlsEdgeModulesKind } from './tls-edge-modules.ts';
 import { tunnelCredentialKind } from './tunnel-credential.ts';
 import { tunnelGroupBackendKind } from './tunnel-group-backend.ts';
 
+/** Those whose objects are resources of a family. */
 export const kinds: readonly AnyPlainKind[] = [
   ipPolicyKind,
   tunnelCredentialKind,
@@ -37,3 +43,8 @@ export const kinds: readonly AnyPlainKind[] = [
   tlsCertificateKind,
   reservedDomainKind,
 ];
+
+/** Those whose objects are settings of a resource that they refer to. */
+export const attachedKinds: readonly AttachedKind[] = [httpsEdgeRouteModulesKind, tlsEdgeModulesKind];
+
+export const allKinds: readonly AnyKind[] = [...kinds, ...attachedKinds];

@@ -36,7 +36,19 @@ export class ConnectedKind {
 
   /** Whether objects have no resource of their own, but settings of one that they refer to. */
   get isAttached(): boolean {
-    return this.#declared.isAttached ?? false;
+    return this.#declared.ownerOf !== undefined;
+  }
+
+  /** For attached kinds: the id of the resource whose settings the object declares. */
+  ownerOf(spec: ManagedSpec): string {
+    const { ownerOf } = this.#declared;
+    if (!ownerOf) throw new Error(`${this.name} has resources of its own`);
+    return ownerOf(spec);
+  }
+
+  /** What belongs to an object of this kind, as Events name it. */
+  nameOf(id: string): string {
+    return this.isAttached ? `the modules of ${id}` : id;
   }
 
   /** False only if it does not exist for sure. */

@@ -28,7 +28,7 @@ export async function retireSuperseded(managed: ManagedObject, now: Date): Promi
   const deleted = due.filter((entry) => !kept.includes(entry) && !claimed.includes(entry)).map(({ id }) => id);
   if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
-  if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${deleted.join(', ')}`);
+  if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
   const retry = kept.length > 0 ? new Date(now.getTime() + RETRY_MS) : undefined;
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
 }
@@ -55,7 +55,8 @@ async function neededStill({ object, kind }: ManagedObject, { externalId, retiri
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const entries = everythingOf(identity);
   await deleteAll(managed, entries);
-  if (entries.length > 0) managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${idsOf(entries).join(', ')}`);
+  if (entries.length > 0)
+    managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
 }
 
 /** Lets the resource, and the Secret with its token, outlive the object; not one that was never finished. */
@@ -64,7 +65,8 @@ export async function retainRemote(managed: ManagedObject, identity: Identity): 
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
   const { stays, others } = whatStays(identity, knownOf(managed), held);
   await deleteAll(managed, others);
-  if (stays !== undefined) managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${stays.id}`);
+  if (stays !== undefined)
+    managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${managed.kind.nameOf(stays.id)}`);
 }
 
 /** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
@@ -111,6 +113,8 @@ export function whatStays(
   const stays = isSettled ? all.at(-1) : (lastOf(held) ?? otherwise);
   return { stays, others: all.filter((entry) => entry !== stays) };
 }
+
+const namesOf = ({ kind }: ManagedObject, ids: readonly string[]) => ids.map((id) => kind.nameOf(id)).join(', ');
 
 const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
 

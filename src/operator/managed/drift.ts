@@ -6,10 +6,11 @@ import type { ConnectedKind } from './connected-kind.ts';
 import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
+import type { UsedSource } from './inputs/inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'describe'> {
+export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached'> {
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -41,6 +42,12 @@ export function isDrift(object: KubeObject, id: string): boolean {
   return status.id === id && wasInSync(status, object);
 }
 
+/** Whether a source has another text than when the object was last in sync: what differs then is no drift. */
+export function hasNewText(object: KubeObject, used: readonly UsedSource[]): boolean {
+  const before = readStatus(object).sources ?? [];
+  return used.some(({ field, digest }) => !before.some((each) => each.field === field && each.digest === digest));
+}
+
 /** Whether the status of an object that only observes is out of date, including when the resource is gone. */
 function observedDiffers(
   kind: ComparableKind,
@@ -48,7 +55,8 @@ function observedDiffers(
   object: KubeObject,
   remotes: ReadonlyMap<string, Remote>,
 ): boolean {
-  const id = claimOf(object);
+  // What an attached kind observes is in its spec, and not in an annotation.
+  const id = kind.isAttached ? readStatus(object).id : claimOf(object);
   if (id === undefined) return false;
   const remote = remotes.get(id);
   const status = readStatus(object);

@@ -42,8 +42,8 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   refreshAt?: (remote: R, now: Date) => Date | undefined;
   /** Whether the resource may be deleted while others refer to it. */
   deletableWhileReferenced?: boolean;
-  /** Whether objects have no resource of their own, but settings of one that they refer to. */
-  isAttached?: boolean;
+  /** For kinds whose objects have no resource of their own, but settings of one that they refer to: the id of that. */
+  ownerOf?: (spec: SpecOf<Shape>) => string;
   /** For kinds with a one-time token. */
   delivery?: MakeDelivery<SpecOf<Shape>, R>;
 }
@@ -58,7 +58,7 @@ export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> &
 export interface Kind<Spec extends ManagedSpec, R extends Remote>
   extends Omit<
     KindDefinition<z.ZodRawShape, R>,
-    'spec' | 'status' | 'external' | 'describe' | 'conditions' | 'companion' | 'delivery'
+    'spec' | 'status' | 'external' | 'describe' | 'conditions' | 'companion' | 'ownerOf' | 'delivery'
   > {
   readonly spec: z.ZodType<Spec>;
   readonly status: z.ZodObject;
@@ -66,6 +66,7 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
   conditions?: (spec: Spec, remote: R) => Record<string, Finding>;
   readonly companion?: Companion<Spec, R> | undefined;
+  ownerOf?: (spec: Spec) => string;
   readonly delivery?: MakeDelivery<Spec, R> | undefined;
 }
 

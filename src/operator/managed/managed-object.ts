@@ -37,6 +37,9 @@ export interface Outcome {
   requeueAfterMs?: number;
 }
 
+/** The object versions whose specs took something from elsewhere, and all of that was there. */
+const resolved = new WeakSet<KubeObject>();
+
 export class ManagedObject {
   object: KubeObject;
   readonly kind: ConnectedKind;
@@ -60,6 +63,7 @@ export class ManagedObject {
   async readSpec(): Promise<ManagedSpec> {
     const { spec, inputs } = await this.kind.resolve(this.object, this.kind.readSpec(this.object));
     this.inputs = inputs;
+    if (inputs) resolved.add(this.object);
     return spec;
   }
 
@@ -93,6 +97,11 @@ export class ManagedObject {
     const patch = { ...status, ...Object.fromEntries(removed.map((key) => [key, null])) };
     const body = { metadata: { uid, resourceVersion }, status: patch };
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
+  }
+
+  /** Whether all that the spec takes from elsewhere was there in an earlier reconcile of this version. */
+  get wasResolved(): boolean {
+    return resolved.has(this.object);
   }
 
   get mayAdopt(): boolean {

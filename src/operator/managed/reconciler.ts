@@ -29,8 +29,6 @@ import { ensureUpToDate } from './update.ts';
 
 export class ManagedReconciler {
   readonly #access: ObjectAccess;
-  /** The objects whose specs took something from elsewhere that was there. */
-  readonly #resolved = new WeakSet<KubeObject>();
 
   constructor(access: ObjectAccess) {
     this.#access = access;
@@ -45,7 +43,6 @@ export class ManagedReconciler {
     // Whatever the spec says by now, and however wrong it is.
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
-    if (managed.inputs) this.#resolved.add(object);
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
@@ -62,6 +59,6 @@ export class ManagedReconciler {
 
   /** Shows in the conditions that the reconcile of the object failed; returns the object as written. */
   recordFailure(object: KubeObject, failure: ShownFailure): Promise<KubeObject> {
-    return showFailure(new ManagedObject(object, this.#access), failure, this.#resolved.has(object));
+    return showFailure(new ManagedObject(object, this.#access), failure);
   }
 }

@@ -19,7 +19,9 @@ export async function ensureIdentity(managed: ManagedObject): Promise<void> {
   if (doubt !== 'lost') {
     const scope = await kind.external.scope(object.metadata.uid);
     const recorded = readIdentity(object);
-    if (!managed.mayAdopt && !namesOnlyOwn(recorded, shownIdentity(object), scope)) mustMayAdopt(managed);
+    // What settings belong to is recorded before anything is set, and nothing is created for it.
+    const isAdoption = !managed.mayAdopt && !kind.isAttached;
+    if (isAdoption && !namesOnlyOwn(recorded, shownIdentity(object), scope)) mustMayAdopt(managed);
     const isListedRightly = recorded.retiring.every(({ id }) => mayRetire(managed, id, scope));
     if (isListedRightly && isSound(recorded, shownIdentity(object), scope)) return;
   }

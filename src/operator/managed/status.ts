@@ -67,16 +67,11 @@ export async function showPaused(managed: ManagedObject): Promise<Outcome> {
 
 /**
  * Shows a failure in the conditions and, if that changed them, in a Kubernetes Event; returns the object as written.
- * @param isResolved whether what the spec takes from elsewhere was there before it failed
  */
-export async function showFailure(
-  managed: ManagedObject,
-  failure: ShownFailure,
-  isResolved: boolean,
-): Promise<KubeObject> {
+export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
   const { object } = managed;
   const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
-  const resolved = isResolved ? { [CONDITION.referencesResolved]: RESOLVED } : {};
+  const resolved = managed.wasResolved ? { [CONDITION.referencesResolved]: RESOLVED } : {};
   await managed.patchStatus({ ...resolved, ...failureFindings(object, failure) }, about);
   const isNews = managed.object !== object;
   if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);

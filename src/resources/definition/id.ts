@@ -28,3 +28,9 @@ export function idOf(...prefixes: string[]) {
     .regex(pattern, `must be an id that starts with ${shape} followed by 26 characters`)
     .meta({ examples: [`${prefixes[0]}_01k9zq3v5hf8svx2r4c6y7n0wd`] });
 }
+
+/** Schema of the id of what lives inside another resource together with the id of that, as `WHOLE/PART`. */
+export function idWithin(whole: string, part: string) {
+  const shape = `${whole}_…/${part}_…`;
+  return z.string().regex(new RegExp(`^${whole}_${SUFFIX}/${part}_${SUFFIX}$`), `must be ids of the form ${shape}`);
+}

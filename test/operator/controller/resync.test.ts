@@ -25,6 +25,7 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
   const kind: ResyncKind = {
     name: 'IPPolicy',
     comparableSpec: readPolicies,
+    isAttached: false,
     describe: () => ({}),
     external: {
       changes: () => [],

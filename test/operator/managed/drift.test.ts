@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { type ComparableKind, differs, isDrift } from '../../../src/operator/managed/drift.ts';
+import { type ComparableKind, differs, hasNewText, isDrift } from '../../../src/operator/managed/drift.ts';
 import { observedSynced } from '../../../src/operator/managed/findings.ts';
 import type { ManagedSpec } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
 
 /** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
+  isAttached: false,
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
   describe: (_, remote) => ({ shape: 'round', size: 'size' in remote ? remote.size : undefined }),
 };
@@ -84,4 +85,22 @@ test.each([
   ['new without a status', object(), false],
 ])('a difference is %s', (_, of, expected) => {
   expect(isDrift(of, 'x')).toBe(expected);
+});
+
+const source = (field: string, digest: string) => ({
+  field,
+  kind: 'Secret' as const,
+  name: 'a',
+  resourceVersion: '1',
+  digest,
+});
+
+test.each([
+  ['the same text', [source('spec.a', 'x')], false],
+  ['the same text, and less of it', [], false],
+  ['another text', [source('spec.a', 'y')], true],
+  ['the same text in another place', [source('spec.b', 'x')], true],
+  ['more text', [source('spec.a', 'x'), source('spec.b', 'x')], true],
+])('an object that now takes %s from its sources', (_, used, expected) => {
+  expect(hasNewText(object(inSync({ sources: [source('spec.a', 'x')] })), used)).toBe(expected);
 });

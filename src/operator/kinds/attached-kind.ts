@@ -1,0 +1,97 @@
+/**
+ * A kind whose objects are the modules of one resource, their owner: settings without an id of their own. Its spec and API
+ * calls are derived from the fields of the modules.
+ */
+import { z } from 'zod';
+import type { Client } from '../../client/client.ts';
+import type { Module } from '../../resources/definition/module.ts';
+import { camelCase } from '../managed/camel-case.ts';
+import type { CelRule } from '../managed/cel.ts';
+import type { Remote } from '../managed/external.ts';
+import { refTo } from '../managed/inputs/schemas.ts';
+import { type AnyKind, kind } from '../managed/kind.ts';
+import type { FamilyCalls } from './external-of-family.ts';
+import { externalOfModules, type ModuleCalls, type Owner } from './external-of-modules.ts';
+import { type Family, familyFields } from './family-fields.ts';
+import { specFromFamily } from './spec-from-family.ts';
+
+export interface DeclaredModule {
+  module: Pick<Module, 'name' | 'description' | 'fields'>;
+  /** Fields, at any depth, that are given by source: as a value, or from a Secret or ConfigMap. */
+  sources?: readonly string[];
+  calls: (client: Client, ownerId: string) => ModuleCalls;
+}
+
+export interface AttachedKindOptions {
+  /** As in `TLSEdgeModules`. */
+  kind: string;
+  shortNames: readonly string[];
+  description: string;
+  /** The member of the spec that refers to the owner. */
+  ownerRef: string;
+  /** The schema of the owner's ids, where it is not the family's. */
+  ownerId?: z.ZodType<string>;
+  /** The calls of the owner's family. */
+  owners: (client: Client) => FamilyCalls<Remote>;
+  modules: readonly DeclaredModule[];
+  /** Rules about the spec as a whole. */
+  rules?: readonly CelRule[];
+}
+
+/** A kind with the family of the resources whose modules its objects are. */
+export interface AttachedKind extends AnyKind {
+  readonly ownerFamily: Family;
+}
+
+export function attachedKind(
+  owner: Family & { readonly title: string },
+  { ownerRef, ownerId, modules, rules = [], ...options }: AttachedKindOptions,
+): AttachedKind {
+  const parts = modules.map(({ module, sources = [], calls }) => {
+    const fields = familyFields({ fields: module.fields });
+    const schema = z.strictObject(specFromFamily(fields, {}, { sources })).optional();
+    return {
+      member: camelCase(module.name),
+      name: module.name,
+      fields,
+      schema: schema.meta({ description: `${module.description} If this is left out, there is no such module.` }),
+      calls,
+    };
+  });
+  const { title, prefix } = owner;
+  const target = { title, prefix, ...(ownerId && { id: ownerId }) };
+  const name = options.kind.toLowerCase();
+  const made = kind<z.ZodRawShape, Owner>({
+    ...options,
+    plural: name,
+    singular: name,
+    spec: {
+      [ownerRef]: refTo([target], `The ${title} whose modules these are. One object has all modules of one ${title}.`),
+      ...Object.fromEntries(parts.map(({ member, schema }) => [member, schema])),
+    },
+    status: {
+      modules: z
+        .array(z.string())
+        .optional()
+        .meta({ description: `The modules that the ${title} has.` }),
+    },
+    rules,
+    printerColumns: [
+      { name: 'Modules', type: 'string', jsonPath: '.status.modules', description: 'The modules that are set.' },
+      { name: 'ID', type: 'string', jsonPath: '.status.id', description: `Id of the ${title} in the management API.` },
+    ],
+    external: (client) =>
+      externalOfModules(
+        owner,
+        parts.map(({ calls, ...part }) => ({ ...part, calls: (id: string) => calls(client, id) })),
+        options.owners(client),
+      ),
+    ownerOf: (spec) => z.string().parse(new Map<string, unknown>(Object.entries(spec)).get(ownerRef)),
+    describe: (_, remote) => ({
+      modules: Object.keys(remote.modules)
+        .map((each) => camelCase(each))
+        .sort(),
+    }),
+  });
+  return { ...made, ownerFamily: owner };
+}

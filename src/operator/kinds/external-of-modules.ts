@@ -1,0 +1,115 @@
+/** The verbs of a kind whose objects are the modules of one resource, their owner. */
+import { z } from 'zod';
+import type { CallOptions, ChangeOptions } from '../../client/call-options.ts';
+import { etagOf } from '../../client/entity-tags.ts';
+import { idOf } from '../../resources/definition/id.ts';
+import type { External, Remote } from '../managed/external.ts';
+import { bodyOf, differing, type FamilyCalls, ifExists } from './external-of-family.ts';
+import type { Family, FamilyField } from './family-fields.ts';
+
+/** The client's calls about one module of one resource. */
+export interface ModuleCalls {
+  put(body: Record<string, unknown>, options?: ChangeOptions): Promise<object>;
+  get(options?: CallOptions): Promise<object>;
+  delete(options?: ChangeOptions): Promise<void>;
+}
+
+/** One module as the spec and the API have it. */
+export interface AttachedModule {
+  /** In the spec. */
+  readonly member: string;
+  /** In the API. */
+  readonly name: string;
+  readonly fields: readonly FamilyField[];
+  calls(ownerId: string): ModuleCalls;
+}
+
+/** A resource with those of its modules that the kind knows. */
+export interface Owner extends Remote {
+  /** By their names in the API. */
+  readonly modules: Readonly<Record<string, object>>;
+}
+
+const withModules = z.looseObject({ modules: z.array(z.string()) });
+
+export function externalOfModules<Spec extends object>(
+  { prefix, access }: Pick<Family, 'prefix' | 'access'>,
+  modules: readonly AttachedModule[],
+  owners: FamilyCalls<Remote>,
+): External<Spec, Owner> {
+  if (access === 'owner') throw new Error('who may not see a resource must not take it for gone');
+  const ids = idOf(prefix);
+  const settingsOf = (spec: Spec, { member }: AttachedModule) => declared(new Map(Object.entries(spec)).get(member));
+  const read = async (found: Remote): Promise<Owner> => {
+    const names = withModules.parse(found).modules;
+    const settings: [string, object][] = [];
+    for (const { name, calls } of modules.filter((each) => names.includes(each.name))) {
+      // Gone since: then the revision of the owner is not the newest, either, and no write will be accepted.
+      const module = await ifExists(calls(found.id).get());
+      if (module) settings.push([name, module]);
+    }
+    return { id: found.id, uri: found.uri, etag: etagOf(found), modules: Object.fromEntries(settings) };
+  };
+  const observe = async (id: string) => {
+    const found = await ifExists(owners.get(id));
+    return found && read(found);
+  };
+  const changesOf = (module: AttachedModule, spec: Spec, remote: Owner): string[] => {
+    const [desired, observed] = [settingsOf(spec, module), remote.modules[module.name]];
+    if (!desired || !observed) return desired || observed ? [module.member] : [];
+    return differing(module.fields, desired, observed).map((field) => `${module.member}.${field}`);
+  };
+  const none = { resources: [], nextSequence: 1 };
+  return {
+    idPrefix: `${prefix}_`,
+    isId: owners.isId ?? ((id) => ids.safeParse(id).success),
+    observe,
+    changes: (spec, remote) => modules.flatMap((module) => changesOf(module, spec, remote)),
+    immutableChanges: () => [],
+    replacingChanges: () => [],
+    async update(remote, spec) {
+      const different = modules.filter((module) => changesOf(module, spec, remote).length > 0);
+      let current = remote;
+      // First what is set, then what goes: a route that changes from one way of signing in to another is never open.
+      for (const module of different) {
+        const desired = settingsOf(spec, module);
+        if (desired) current = await put(current, module, desired);
+      }
+      for (const module of different) if (!settingsOf(spec, module)) current = await remove(current, module);
+      return current;
+    },
+    async delete(id) {
+      const found = await observe(id);
+      if (!found) return 'not found';
+      let current: Owner = found;
+      for (const module of modules) if (current.modules[module.name]) current = await remove(current, module);
+      return 'deleted';
+    },
+    create: (): never => {
+      throw new Error('modules are set, not created');
+    },
+    sight: async () => 'everything',
+    async *all() {
+      for await (const owner of owners.list()) yield await read(owner);
+    },
+    scope: async () => none,
+    closeScope: async () => none,
+  };
+
+  /** Only at the revision that was compared: a write that arrives late must not undo a newer one. */
+  async function put(owner: Owner, { name, fields, calls }: AttachedModule, settings: object): Promise<Owner> {
+    const answered = await calls(owner.id).put(bodyOf(fields, settings), { ifMatch: owner.etag });
+    return { ...owner, etag: etagOf(answered), modules: { ...owner.modules, [name]: answered } };
+  }
+
+  async function remove(owner: Owner, { name, calls }: AttachedModule): Promise<Owner> {
+    await ifExists(calls(owner.id).delete({ ifMatch: owner.etag }));
+    const { [name]: _, ...others } = owner.modules;
+    // The answer has no body, and so no revision.
+    const after = await ifExists(owners.get(owner.id));
+    return { ...owner, etag: after && etagOf(after), modules: others };
+  }
+}
+
+const declared = (value: unknown): object | undefined =>
+  typeof value === 'object' && value !== null ? value : undefined;

@@ -1,0 +1,46 @@
+/** `HTTPSEdgeRouteModules`: how users of a route of an HTTPS edge sign in. */
+import type { Client } from '../../client/client.ts';
+import { idWithin } from '../../resources/definition/id.ts';
+import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
+import { httpsEdgeRouteOauth } from '../../resources/https-edge-route-oauth.ts';
+import { httpsEdgeRouteOidc } from '../../resources/https-edge-route-oidc.ts';
+import { OAUTH_PROVIDERS } from '../../resources/oauth-provider.ts';
+import { attachedKind } from './attached-kind.ts';
+import { httpsEdgeRouteKind } from './https-edge-route.ts';
+import { partsOfId } from './nested-calls.ts';
+
+const modulesOf = (client: Client, routeId: string) => {
+  const { parent, own } = partsOfId(routeId);
+  return client.httpsEdgeRouteModules(parent, own);
+};
+
+/** Shown at once, since the schema cannot say it and the API would say it only later. */
+const oneProvider = OAUTH_PROVIDERS.map((name) => `has(self.oauth.provider.${name})`).join(', ');
+
+export const httpsEdgeRouteModulesKind = attachedKind(httpsEdgeRoute, {
+  kind: 'HTTPSEdgeRouteModules',
+  shortNames: ['hroutemod'],
+  description: 'The modules of one route of an HTTPS edge: how its users sign in.',
+  ownerRef: 'routeRef',
+  ownerId: idWithin(httpsEdgeRoute.parent.of.prefix, httpsEdgeRoute.prefix),
+  owners: httpsEdgeRouteKind.calls,
+  modules: [
+    {
+      module: httpsEdgeRouteOidc,
+      sources: ['client_id', 'client_secret'],
+      calls: (client, routeId) => modulesOf(client, routeId).oidc,
+    },
+    {
+      module: httpsEdgeRouteOauth,
+      sources: ['client_id', 'client_secret'],
+      calls: (client, routeId) => modulesOf(client, routeId).oauth,
+    },
+  ],
+  rules: [
+    {
+      rule: `!has(self.oauth) || [${oneProvider}].filter(given, given).size() == 1`,
+      message: 'exactly one provider must be given',
+      fieldPath: '.oauth.provider',
+    },
+  ],
+});

@@ -1,0 +1,428 @@
+/** Modules of edges and routes: settings without an id, which an object sets, changes, deletes and sets back. */
+import { describe, expect, test } from 'vitest';
+import { isNotFound } from '../../src/client/errors.ts';
+import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { eventually, type Manifest, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'modules', settings: { resyncMs: 300 } });
+const { client } = stack;
+
+const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
+const EDGES = type('tlsedges');
+const HTTPS_EDGES = type('httpsedges');
+const ROUTES = type('httpsedgeroutes');
+const EDGE_MODULES = type('tlsedgemodules');
+const ROUTE_MODULES = type('httpsedgeroutemodules');
+
+const object = (kind: string, name: string, spec: object = {}): Manifest => ({
+  apiVersion: API_VERSION,
+  kind,
+  metadata: { name },
+  spec,
+});
+const secret = (name: string, stringData: Record<string, string>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData,
+});
+
+const ifThere = <T>(call: Promise<T>): Promise<T | undefined> =>
+  call.catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+
+const idOf = async (of: ReturnType<typeof type>, name: string) => String((await stack.ready(of, name)).status.id);
+
+/** The modules of a TLS edge, without those that it lacks. */
+async function modulesOf(edgeId: string) {
+  const { ipRestriction, mutualTls, backend } = client.tlsEdgeModules(edgeId);
+  const [restriction, tls, answering] = await Promise.all([
+    ifThere(ipRestriction.get()),
+    ifThere(mutualTls.get()),
+    ifThere(backend.get()),
+  ]);
+  return {
+    ...(restriction && { ipRestriction: restriction.ip_policies.map(({ id }) => id) }),
+    ...(tls && { mutualTls: tls.certificate_authorities.map(({ id }) => id) }),
+    ...(answering && { backend: answering.backend.id }),
+  };
+}
+
+const signIn = (routeId: string) => {
+  const [edge = '', route = ''] = routeId.split('/');
+  return client.httpsEdgeRouteModules(edge, route);
+};
+
+async function signInsOf(routeId: string) {
+  const { oidc, oauth } = signIn(routeId);
+  return { oidc: await ifThere(oidc.get()), oauth: await ifThere(oauth.get()) };
+}
+
+const OIDC = { issuer: 'https://accounts.example.com', clientId: { value: 'portal' }, clientSecret: { value: 's1' } };
+const OAUTH = { provider: { github: { organizations: ['acme'] } } };
+
+/** An edge with a route, whose id is returned. */
+async function route(name: string): Promise<string> {
+  await stack.apply(
+    object('HTTPSEdge', name),
+    object('HTTPSEdgeRoute', name, { edgeRef: { name }, match: '/', matchType: 'path_prefix' }),
+  );
+  return idOf(ROUTES, name);
+}
+
+async function removeRoute(name: string): Promise<void> {
+  await stack.remove(ROUTES, name);
+  await stack.remove(HTTPS_EDGES, name);
+}
+
+const backend = (name: string) => ({ backend: { backendRef: { kind: 'TunnelGroupBackend', name } } });
+
+test('the modules of an edge are set, changed, deleted and set again, as the spec has them', async () => {
+  const name = 'life';
+  await stack.apply(
+    object('TLSEdge', name),
+    object('IPPolicy', name, { rules: [] }),
+    object('TunnelGroupBackend', name, { labels: { app: name } }),
+    object('TunnelGroupBackend', `${name}-2`, { labels: { app: name } }),
+  );
+  const ref = { tlsEdgeRef: { name } };
+  const restricted = { ipRestriction: { ipPolicyRefs: [{ name }] } };
+  const edge = await idOf(EDGES, name);
+  const policy = await idOf(type('ippolicies'), name);
+  const [first, second] = [
+    await idOf(type('tunnelgroupbackends'), name),
+    await idOf(type('tunnelgroupbackends'), `${name}-2`),
+  ];
+  const steps: [object, object][] = [
+    [{}, {}],
+    [backend(name), { backend: first }],
+    [
+      { ...backend(name), ...restricted },
+      { backend: first, ipRestriction: [policy] },
+    ],
+    [
+      { ...backend(`${name}-2`), ...restricted },
+      { backend: second, ipRestriction: [policy] },
+    ],
+    [restricted, { ipRestriction: [policy] }],
+    [{}, {}],
+    [
+      { ...backend(name), ...restricted },
+      { backend: first, ipRestriction: [policy] },
+    ],
+  ];
+  for (const [spec, expected] of steps) {
+    await stack.apply(object('TLSEdgeModules', name, { ...ref, ...spec }));
+    const { status } = await stack.ready(EDGE_MODULES, name);
+    expect(status).toMatchObject({ id: edge, modules: Object.keys(expected).sort() });
+    expect(await modulesOf(edge)).toEqual(expected);
+  }
+  const { object: before } = await stack.ready(EDGE_MODULES, name);
+  const writes = await stack.sql('select count(*) as n from events');
+  const { object: after } = await stack.reconciled(EDGE_MODULES, name);
+  await stack.reconciled(EDGES, name);
+  expect(await stack.sql('select count(*) as n from events')).toEqual(writes);
+  expect(after.metadata.generation).toBe(before.metadata.generation);
+
+  await stack.remove(EDGE_MODULES, name);
+  expect(await modulesOf(edge)).toEqual({});
+  await stack.remove(EDGES, name);
+});
+
+describe('signing in to a route', () => {
+  test('changes from OIDC to OAuth and back without a moment in which it is open', async () => {
+    const name = 'changes';
+    const id = await route(name);
+    const routeRef = { name };
+    const apply = async (spec: object) => {
+      await stack.apply(object('HTTPSEdgeRouteModules', name, { routeRef, ...spec }));
+      await stack.ready(ROUTE_MODULES, name);
+      return signInsOf(id);
+    };
+    expect(await apply({ oidc: OIDC })).toMatchObject({ oidc: { client_id: 'portal' }, oauth: undefined });
+    expect(await apply({ oauth: OAUTH })).toMatchObject({ oidc: undefined, oauth: { enabled: true } });
+    expect(await apply({ oidc: OIDC })).toMatchObject({ oidc: { client_secret: 's1' }, oauth: undefined });
+    // Each change of a module is a revision of its route, which says what it had then.
+    const text =
+      "select payload->'modules' as had from events where resource_id = $1 and type like '%updated%' order by id";
+    const revisions = await stack.sql(text, [id.split('/').at(-1)]);
+    const [both, one, other] = [['oauth', 'oidc'], ['oidc'], ['oauth']];
+    expect(revisions.map(({ had }) => had)).toEqual([one, both, other, both, one]);
+    await stack.remove(ROUTE_MODULES, name);
+    expect(await signInsOf(id)).toEqual({ oidc: undefined, oauth: undefined });
+    await removeRoute(name);
+  });
+
+  test('follows the Secret with its client secret, and shows it nowhere', async () => {
+    const name = 'sourced';
+    const id = await route(name);
+    const from = (key: string) => ({ secretKeyRef: { name, key } });
+    const provider = { gitlab: { clientId: from('id'), clientSecret: from('secret'), scopes: ['openid'] } };
+    await stack.apply(object('HTTPSEdgeRouteModules', name, { routeRef: { name }, oauth: { provider } }));
+    await stack.reason(ROUTE_MODULES, name, 'Ready', 'SourceNotFound');
+    const given = async () => (await signInsOf(id)).oauth?.provider.gitlab;
+    expect(await given()).toBeUndefined();
+    await stack.apply(secret(name, { id: 'app', secret: 'hush-hush-1' }));
+    await stack.ready(ROUTE_MODULES, name);
+    expect(await given()).toMatchObject({ client_id: 'app', client_secret: 'hush-hush-1' });
+    await stack.apply(secret(name, { id: 'app', secret: 'hush-hush-2' }));
+    await eventually(async () => expect(await given()).toMatchObject({ client_secret: 'hush-hush-2' }));
+    await stack.restart(async () => stack.apply(secret(name, { id: 'app', secret: 'hush-hush-3' })));
+    await eventually(async () => expect(await given()).toMatchObject({ client_secret: 'hush-hush-3' }));
+
+    await signIn(id).oauth.put({ provider: { gitlab: { client_id: 'app', client_secret: 'theirs' } } });
+    await stack.reason(ROUTE_MODULES, name, 'Synced', 'DriftCorrected');
+    expect(await given()).toMatchObject({ client_secret: 'hush-hush-3', scopes: ['openid'] });
+    const { object: seen } = await stack.ready(ROUTE_MODULES, name);
+    const told = JSON.stringify([seen, await stack.events(name), stack.logs]);
+    expect(told).toContain('spec.oauth.provider');
+    expect(told).not.toContain('hush-hush');
+    await stack.remove(ROUTE_MODULES, name);
+    await removeRoute(name);
+  });
+
+  test.each([
+    ['none', {}],
+    ['two', { github: {}, google: {} }],
+  ])('with %s of the providers is refused at once', async (_, provider) => {
+    const refused = object('HTTPSEdgeRouteModules', 'refused', { routeRef: { name: 'x' }, oauth: { provider } });
+    const { code, stderr } = await stack.tryApply(refused, '--dry-run=server');
+    expect(code).toBe(1);
+    expect(stderr).toContain('spec.oauth.provider');
+  });
+});
+
+describe('drift', () => {
+  test('in each setting of each module is set back and reported', async () => {
+    const name = 'drift';
+    const id = await route(name);
+    const whole = {
+      ...OIDC,
+      enabled: true,
+      optionsPassthrough: true,
+      cookiePrefix: 'acme.',
+      inactivityTimeout: 10,
+      maximumDuration: 20,
+      scopes: ['openid', 'email'],
+    };
+    const spec = { routeRef: { name }, oidc: whole, oauth: { ...OAUTH, authCheckInterval: 5 } };
+    await stack.apply(object('HTTPSEdgeRouteModules', name, spec));
+    await stack.ready(ROUTE_MODULES, name);
+    const ours = await signInsOf(id);
+    if (!ours.oidc || !ours.oauth) throw new Error('a module is missing');
+    const { oidc, oauth } = signIn(id);
+    const theirs = {
+      enabled: false,
+      options_passthrough: false,
+      cookie_prefix: 'other.',
+      inactivity_timeout: 11,
+      maximum_duration: 21,
+      issuer: 'https://other.example.com',
+      client_id: 'other',
+      client_secret: 'other',
+      scopes: ['openid'],
+    };
+    const corrected = () => stack.metric('tunnel_operator_drift_corrected_total', { kind: 'HTTPSEdgeRouteModules' });
+    for (const [field, value] of Object.entries(theirs)) {
+      const before = await corrected();
+      await oidc.put({ ...ours.oidc, [field]: value });
+      await eventually(async () => expect(await corrected(), field).toBe(before + 1));
+      expect(await signInsOf(id)).toEqual(ours);
+    }
+    for (const change of [
+      { auth_check_interval: 6 },
+      { provider: { github: { organizations: ['other'] } } },
+      { provider: { google: {} } },
+    ]) {
+      const before = await corrected();
+      await oauth.put({ ...ours.oauth, ...change });
+      await eventually(async () => expect(await corrected()).toBe(before + 1));
+      expect(await signInsOf(id)).toEqual(ours);
+    }
+    await oidc.delete();
+    await eventually(async () => expect(await signInsOf(id)).toEqual(ours));
+    const { synced } = await stack.reason(ROUTE_MODULES, name, 'Synced', 'DriftCorrected');
+    expect(synced?.message).toContain('spec.oidc');
+    await stack.remove(ROUTE_MODULES, name);
+    await removeRoute(name);
+  });
+
+  test('a module that somebody adds is deleted', async () => {
+    const name = 'added';
+    await stack.apply(
+      object('TLSEdge', name),
+      object('IPPolicy', name, { rules: [] }),
+      object('TLSEdgeModules', name, { tlsEdgeRef: { name } }),
+    );
+    const edge = await idOf(EDGES, name);
+    await stack.ready(EDGE_MODULES, name);
+    const policy = await idOf(type('ippolicies'), name);
+    await client.tlsEdgeModules(edge).ipRestriction.put({ ip_policy_ids: [policy] });
+    const { synced } = await stack.reason(EDGE_MODULES, name, 'Synced', 'DriftCorrected');
+    expect(synced?.message).toContain('spec.ipRestriction');
+    expect(await modulesOf(edge)).toEqual({});
+    await stack.remove(EDGE_MODULES, name);
+    await stack.remove(EDGES, name);
+  });
+});
+
+describe('the edge', () => {
+  const withBackend = async (name: string, ...edges: string[]) => {
+    await stack.apply(
+      ...edges.map((edge) => object('TLSEdge', edge)),
+      object('TunnelGroupBackend', name, { labels: { app: name } }),
+    );
+    return idOf(type('tunnelgroupbackends'), name);
+  };
+
+  test('that is made anew has the modules again', async () => {
+    const name = 'anew';
+    const answering = await withBackend(name, name);
+    await stack.apply(object('TLSEdgeModules', name, { tlsEdgeRef: { name }, ...backend(name) }));
+    await stack.ready(EDGE_MODULES, name);
+    const before = await idOf(EDGES, name);
+    await client.tlsEdges.delete(before);
+    await eventually(async () => {
+      const { status, ready } = await stack.see(EDGE_MODULES, name);
+      expect(status.id).not.toBe(before);
+      expect(status.observedGeneration).toBe(1);
+      expect(ready?.status).toBe('True');
+    });
+    const after = await idOf(EDGES, name);
+    expect(await modulesOf(after)).toEqual({ backend: answering });
+    const reasons = (await stack.events(name)).filter(({ message }) => message.includes('spec.backend'));
+    expect(reasons.map(({ reason }) => reason)).not.toContain('DriftCorrected');
+    expect((await stack.ready(EDGE_MODULES, name)).object.metadata.annotations?.[`${GROUP}/retiring`]).toBeUndefined();
+    await stack.remove(EDGE_MODULES, name);
+    await stack.remove(EDGES, name);
+  });
+
+  test('that the object no longer refers to loses the modules, and the other one has them', async () => {
+    const answering = await withBackend('moved', 'from', 'to');
+    const [from, to] = [await idOf(EDGES, 'from'), await idOf(EDGES, 'to')];
+    for (const [target, other, name] of [
+      [from, to, 'from'],
+      [to, from, 'to'],
+      [from, to, 'from'],
+    ] as const) {
+      await stack.apply(object('TLSEdgeModules', 'moved', { tlsEdgeRef: { name }, ...backend('moved') }));
+      const { status } = await stack.ready(EDGE_MODULES, 'moved');
+      expect(status.id).toBe(target);
+      expect(status.retiring).toBeUndefined();
+      expect(await modulesOf(target)).toEqual({ backend: answering });
+      expect(await modulesOf(other)).toEqual({});
+    }
+    await stack.remove(EDGE_MODULES, 'moved');
+    await stack.remove(EDGES, 'from', 'to');
+  });
+
+  test('is managed by one object; the other says so, and takes over when that goes', async () => {
+    const answering = await withBackend('one', 'one');
+    const other = await withBackend('two');
+    const spec = { tlsEdgeRef: { name: 'one' } };
+    await stack.apply(object('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));
+    await stack.ready(EDGE_MODULES, 'one');
+    const edge = await idOf(EDGES, 'one');
+    await stack.apply(object('TLSEdgeModules', 'two', { ...spec, ...backend('two') }));
+    const { ready } = await stack.reason(EDGE_MODULES, 'two', 'Ready', 'ManagementConflict');
+    expect(ready?.message).toContain(`${edge} is already managed by the TLSEdgeModules ${stack.namespace}/one`);
+    expect(await modulesOf(edge)).toEqual({ backend: answering });
+    // The one that has nothing to say goes without a trace, and comes back.
+    await stack.remove(EDGE_MODULES, 'two');
+    expect(await modulesOf(edge)).toEqual({ backend: answering });
+    await stack.apply(object('TLSEdgeModules', 'two', { ...spec, ...backend('two') }));
+    await stack.reason(EDGE_MODULES, 'two', 'Ready', 'ManagementConflict');
+    await stack.remove(EDGE_MODULES, 'one');
+    await stack.ready(EDGE_MODULES, 'two');
+    expect(await modulesOf(edge)).toEqual({ backend: other });
+    await stack.remove(EDGE_MODULES, 'two');
+    await stack.remove(EDGES, 'one');
+  });
+
+  test('waits with its deletion for the object; both go', async () => {
+    await withBackend('blocked', 'blocked');
+    await stack.apply(object('TLSEdgeModules', 'blocked', { tlsEdgeRef: { name: 'blocked' }, ...backend('blocked') }));
+    await stack.ready(EDGE_MODULES, 'blocked');
+    await stack.run('delete', EDGES.plural, 'blocked', '--wait=false');
+    const { ready } = await stack.reason(EDGES, 'blocked', 'Ready', 'DeletionBlocked');
+    expect(ready?.message).toContain(`TLSEdgeModules ${stack.namespace}/blocked refers to this object`);
+    await stack.remove(EDGE_MODULES, 'blocked');
+    await eventually(async () => expect(await stack.find(EDGES, 'blocked')).toBeUndefined());
+  });
+
+  test('that is gone from the API keeps nothing: the object is deleted', async () => {
+    await withBackend('gone');
+    const { id } = await client.tlsEdges.create({});
+    await stack.apply(object('TLSEdgeModules', 'gone', { tlsEdgeRef: { id }, ...backend('gone') }));
+    await stack.ready(EDGE_MODULES, 'gone');
+    await client.tlsEdges.delete(id);
+    const { ready } = await stack.reason(EDGE_MODULES, 'gone', 'Ready', 'ExternalNotFound');
+    expect(ready?.message).toContain(`${id} does not exist`);
+    await stack.remove(EDGE_MODULES, 'gone');
+  });
+
+  test('keeps the modules with Retain', async () => {
+    const answering = await withBackend('kept');
+    const { id } = await client.tlsEdges.create({});
+    const spec = { tlsEdgeRef: { id }, ...backend('kept'), deletionPolicy: 'Retain' };
+    await stack.apply(object('TLSEdgeModules', 'kept', spec));
+    await stack.ready(EDGE_MODULES, 'kept');
+    await stack.remove(EDGE_MODULES, 'kept');
+    expect(await modulesOf(id)).toEqual({ backend: answering });
+    await client.tlsEdges.delete(id);
+  });
+
+  test('is only read with Observe, also when somebody changes it', async () => {
+    const answering = await withBackend('seen');
+    const { id } = await client.tlsEdges.create({});
+    const spec = { tlsEdgeRef: { id }, ...backend('seen'), managementPolicy: 'Observe' };
+    await stack.apply(object('TLSEdgeModules', 'seen', spec));
+    const { synced } = await stack.reason(EDGE_MODULES, 'seen', 'Synced', 'Observed');
+    expect(synced?.message).toBe('Only observed; differs in spec.backend');
+    expect(await modulesOf(id)).toEqual({});
+    await client.tlsEdgeModules(id).backend.put({ backend_id: answering });
+    await eventually(async () => {
+      const seen = await stack.see(EDGE_MODULES, 'seen');
+      expect(seen.synced?.message).toBe('Only observed');
+      expect(seen.status.modules).toEqual(['backend']);
+    });
+    await stack.remove(EDGE_MODULES, 'seen');
+    expect(await modulesOf(id)).toEqual({ backend: answering });
+    await client.tlsEdges.delete(id);
+  });
+});
+
+describe('annotations that somebody has edited', () => {
+  test('cost a stranger nothing, and what is lost is restored', async () => {
+    await stack.apply(object('TunnelGroupBackend', 'edited', { labels: { app: 'edited' } }));
+    const answering = await idOf(type('tunnelgroupbackends'), 'edited');
+    const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
+    await client.tlsEdgeModules(strange.id).backend.put({ backend_id: answering });
+    const spec = { tlsEdgeRef: { id: own.id }, ...backend('edited') };
+    await stack.apply(object('TLSEdgeModules', 'edited', spec));
+    await stack.ready(EDGE_MODULES, 'edited');
+    const retiring = JSON.stringify([{ id: strange.id, generation: 0, after: '2020-01-01T00:00:00Z' }]);
+    for (const edit of [{ [`${GROUP}/external-id`]: strange.id }, { [`${GROUP}/retiring`]: retiring }]) {
+      await stack.annotate(EDGE_MODULES, 'edited', edit);
+      await eventually(async () => {
+        const { object: seen } = await stack.see(EDGE_MODULES, 'edited');
+        expect(seen.metadata.annotations?.[`${GROUP}/external-id`]).toBe(own.id);
+        expect(seen.metadata.annotations?.[`${GROUP}/retiring`]).toBeUndefined();
+      });
+    }
+    expect(await modulesOf(strange.id)).toEqual({ backend: answering });
+    // Nothing of the object stays but its status, and what it refers to is another edge by now.
+    const replaced = await stack.replace(
+      object('TLSEdgeModules', 'edited', { ...spec, tlsEdgeRef: { id: strange.id } }),
+    );
+    expect(replaced).toMatchObject({ code: 0 });
+    await eventually(async () => expect((await stack.see(EDGE_MODULES, 'edited')).status.id).toBe(strange.id));
+    await stack.ready(EDGE_MODULES, 'edited');
+    expect(await modulesOf(own.id)).toEqual({});
+    await stack.remove(EDGE_MODULES, 'edited');
+    expect(await modulesOf(strange.id)).toEqual({});
+    for (const { id } of [own, strange]) await client.tlsEdges.delete(id);
+  });
+});

@@ -1,5 +1,7 @@
 /** What specs take from elsewhere: other objects' ids, and text from Secrets and ConfigMaps. */
 import { describe, expect, test } from 'vitest';
+import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
+import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { eventually, type Manifest, POLICIES, startStack } from './stack.ts';
@@ -12,6 +14,8 @@ const CONFIGURATIONS = type('endpointconfigurations');
 const BACKENDS = type('httpresponsebackends');
 const EDGES = type('httpsedges');
 const ROUTES = type('httpsedgeroutes');
+const CERTIFICATES = type('tlscertificates');
+const DOMAINS = type('reserveddomains');
 
 const object = (kind: string, name: string, spec: object): Manifest => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -111,5 +115,47 @@ describe('a source', () => {
     await resolved(BACKENDS, name, 'SourceNotFound');
     expect(await body()).toBe('three');
     await stack.remove(BACKENDS, name);
+  });
+});
+
+describe('a certificate', () => {
+  const renewed = async () => {
+    const { pem, keyPem } = await makeCertificate({ subject: 'CN=renewed.example.com', ca: false });
+    return tlsSecret('renewed', { chain: pem, key: keyPem });
+  };
+
+  test('that is renewed in its Secret is uploaded anew, its domain moves on, and the old one goes', async () => {
+    const name = 'renewed';
+    await stack.apply(
+      object('ReservedDomain', name, { domain: 'renewed.example.com', certificateRef: { name } }),
+      object('TLSCertificate', name, { secretRef: { name } }),
+      await renewed(),
+    );
+    const { status: domain } = await stack.ready(DOMAINS, name);
+    const { status: before } = await stack.ready(CERTIFICATES, name);
+    const served = async () => (await client.reservedDomains.get(String(domain.id))).certificate?.id;
+    expect(await served()).toBe(before.id);
+
+    await stack.apply(await renewed());
+    const id = await eventually(async () => {
+      const { status } = await stack.ready(CERTIFICATES, name);
+      expect(status.id).not.toBe(before.id);
+      return status.id;
+    });
+    await eventually(async () => expect(await served()).toBe(id));
+    await eventually(async () => expect(await stack.remoteIds()).not.toContain(before.id));
+    await stack.ready(DOMAINS, name);
+
+    // No key at all, of which kubectl only warns: what is in use stays.
+    const wrong = { ...(await renewed()), stringData: { 'tls.crt': 'none', 'tls.key': 'none' } };
+    expect(await stack.tryApply(wrong)).toMatchObject({ code: 0 });
+    const { ready } = await stack.reason(CERTIFICATES, name, 'Ready', 'Rejected');
+    expect(ready?.message).toContain('PEM');
+    expect(await served()).toBe(id);
+    await stack.apply(await renewed());
+    await stack.ready(CERTIFICATES, name);
+    await stack.remove(DOMAINS, name);
+    await stack.remove(CERTIFICATES, name);
+    expect(await stack.remoteIds()).toEqual([]);
   });
 });

@@ -97,11 +97,35 @@ describe('a field of a structural schema', () => {
         },
       },
     ],
+    [
+      'with a pattern has a rule with its message',
+      z.string().regex(/^a+$/, 'must be a row of a'),
+      { type: 'string', 'x-kubernetes-validations': [{ rule: "self.matches('^a+$')", message: 'must be a row of a' }] },
+    ],
+    [
+      'that is a list of bounded texts has that rule, too',
+      z.array(z.string().max(9).regex(/^a+$/, 'must be a row of a')),
+      {
+        type: 'array',
+        items: {
+          type: 'string',
+          maxLength: 9,
+          'x-kubernetes-validations': [{ rule: "self.matches('^a+$')", message: 'must be a row of a' }],
+        },
+      },
+    ],
+    [
+      'that is a list of unbounded texts keeps the pattern, since a rule for each would cost too much',
+      z.array(z.string().regex(/^a+$/, 'must be a row of a')),
+      { type: 'array', items: { type: 'string', pattern: '^a+$' } },
+    ],
     ['has no examples', z.string().meta({ examples: ['a'] }), { type: 'string' }],
   ])('%s', (_, field, expected) => {
     expect(fieldOf(field)).toMatchObject(expected);
     expect(Object.keys(Object(fieldOf(field))).sort()).toEqual(expect.arrayContaining(Object.keys(expected).sort()));
-    expect(JSON.stringify(fieldOf(field))).not.toMatch(/"(examples|x-cel|x-max-bytes|x-list-map-keys|propertyNames)"/);
+    expect(JSON.stringify(fieldOf(field))).not.toMatch(
+      /"(examples|x-cel|x-max-bytes|x-message|x-list-map-keys|propertyNames)"/,
+    );
   });
 
   test('with an invalid rule is rejected', () => {

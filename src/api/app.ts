@@ -1,4 +1,5 @@
 /** The management API as a Fastify instance: no process, no listening, no set-up. */
+import { createServer, type RequestListener } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { NO_BASE } from './crud/view.ts';
 import { invalidRequest } from './errors/errors.ts';
@@ -22,7 +23,7 @@ import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
 import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
-import { createPipelines, PIPELINING_LIMITS, type PipeliningLimits } from './http/pipelining.ts';
+import { inLine, PIPELINING_LIMITS, type PipeliningLimits } from './http/pipelining.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { createPoolShares } from './http/pool-shares.ts';
 import { addRateLimits, addressOf, RATE_LIMITS, type RateLimits } from './http/rate-limit.ts';
@@ -96,6 +97,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const platform = { ...DEFAULT_PLATFORM, ...options.platform };
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const bodyLimit = options.bodyLimit ?? 1024 * 1024;
+  const log: Pick<FastifyBaseLogger, 'warn'> = options.logger ?? { warn: () => undefined };
   const app: FastifyInstance = Fastify({
     ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
     // Our line per request is in access-log.ts.
@@ -103,18 +105,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit,
-    requestTimeout: timeouts.request,
     trustProxy: options.trustedProxies ?? false,
-    http: {
-      // Node takes the larger of the two for whole requests, whichever it is.
-      headersTimeout: timeouts.request,
-      // It looks for late requests every 30 s unless told otherwise.
-      connectionsCheckingInterval: Math.min(5_000, timeouts.request / 2),
-      // Node's own answer to a request without Host has no body; baseUrl() below refuses it where it matters.
-      requireHostHeader: false,
-    },
-    connectionTimeout: timeouts.connection,
-    keepAliveTimeout: timeouts.keepAlive,
+    serverFactory: (handle) =>
+      httpServer(inLine(handle, { ...PIPELINING_LIMITS, ...options.pipelining }, log), timeouts),
     // Requests that still arrive on open connections while stopping are served (shutdown.ts).
     return503OnClosing: false,
     forceCloseConnections: false,
@@ -127,8 +120,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   app.decorate('logRefusal', refusalLogs(app.log));
   const methods = collectMethods(app);
-  const pipelines = createPipelines(app, { ...PIPELINING_LIMITS, ...options.pipelining });
-  pipelines.drop();
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done(hasOneHost(request.raw) ? undefined : invalidRequest({ Host: 'must be given only once' }));
@@ -149,7 +140,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const metrics = collectMetrics(app, { db, bytes, connections });
   app.decorate('metrics', metrics);
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
-  pipelines.bound();
   const shares = createPoolShares(db);
   const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
@@ -177,6 +167,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   await addDocs(app, openApiDocument(), rateLimiter);
   return app;
+}
+
+function httpServer(listener: RequestListener, { request, connection, keepAlive }: Timeouts) {
+  const options = {
+    requestTimeout: request,
+    // Node takes the larger of the two for whole requests, whichever it is.
+    headersTimeout: request,
+    // It looks for late requests every 30 s unless told otherwise.
+    connectionsCheckingInterval: Math.min(5_000, request / 2),
+    keepAliveTimeout: keepAlive,
+    // Node's own answer to a request without Host has no body; baseUrl() below refuses it where it matters.
+    requireHostHeader: false,
+  };
+  return createServer(options, listener).setTimeout(connection);
 }
 
 /** Reads bodies of one type only, and reads them strictly (json-body.ts). */

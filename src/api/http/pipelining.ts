@@ -1,10 +1,11 @@
 /**
  * Bounds the requests of one connection that are handled at once, and those that wait. Whoever sends hundreds without
  * waiting for answers (pipelining) would otherwise take the event loop, the database and the memory from those who wait.
+ * Below Fastify, since what waits or is refused must cost next to nothing: docs/decisions/0024.
  */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
-import { RequestAborted } from './body.ts';
+import type { FastifyBaseLogger } from 'fastify';
 import { refusalLog } from './refusal-log.ts';
 
 export interface PipeliningLimits {
@@ -16,27 +17,30 @@ export interface PipeliningLimits {
   waitingInAll: number;
 }
 
-export const PIPELINING_LIMITS: PipeliningLimits = { atOnce: 8, waiting: 100, waitingInAll: 10_000 };
+export const PIPELINING_LIMITS: PipeliningLimits = { atOnce: 8, waiting: 24, waitingInAll: 5_000 };
 
 interface Line {
   running: number;
-  /** Start the requests that wait, oldest first. */
-  readonly waiting: Set<() => void>;
+  /** Oldest first. */
+  readonly waiting: { request: IncomingMessage; answer: ServerResponse }[];
 }
 
-export interface Pipelines {
-  /** Drops what else came with the request for which its connection was cut. To be added before all other hooks. */
-  drop(): void;
-  /** Applies to the routes that are added from now on. */
-  bound(): void;
-}
+/** So many of all that wait are started in a turn of the event loop: whoever sends one at a time comes first. */
+const STARTS_A_TURN = 8;
 
-export function createPipelines(app: FastifyInstance, limits: PipeliningLimits): Pipelines {
+/** Returns what hands requests to `handle` within the limits. */
+export function inLine(
+  handle: RequestListener,
+  limits: PipeliningLimits,
+  log: Pick<FastifyBaseLogger, 'warn'>,
+): RequestListener {
   const lines = new WeakMap<Socket, Line>();
-  const cut = new WeakSet<Socket>();
+  /** Those that may start one of theirs, in that order. */
+  const due = new Set<Line>();
+  let isTurnDue = false;
   let waitingInAll = 0;
   const refused = refusalLog(
-    app.log,
+    log,
     { waiting: limits.waiting, in_all: limits.waitingInAll },
     {
       first: 'cutting connections: too many requests wait for answers to those before them (pipelining)',
@@ -44,49 +48,75 @@ export function createPipelines(app: FastifyInstance, limits: PipeliningLimits):
     },
   );
 
-  function bound(): void {
-    app.addHook('onRequest', (request, reply, done) => {
-      const { socket } = request.raw;
-      const line = lines.get(socket) ?? { running: 0, waiting: new Set() };
-      lines.set(socket, line);
-      const start = () => {
-        line.running++;
-        // After its last byte: an answer that nobody reads keeps its place.
-        reply.raw.once('close', () => {
-          line.running--;
-          for (const next of line.waiting.values().take(1)) {
-            leave(next);
-            next();
-          }
-        });
-        done();
-      };
-      const leave = (one: () => void) => {
-        if (!line.waiting.delete(one)) return false;
-        waitingInAll--;
-        return true;
-      };
-      if (line.running < limits.atOnce) return start();
-      line.waiting.add(start);
-      waitingInAll++;
-      reply.raw.once('close', () => {
-        if (leave(start)) done(new RequestAborted());
-      });
-      if (line.waiting.size > limits.waiting || waitingInAll > limits.waitingInAll) {
-        refused();
-        cut.add(socket);
-        socket.destroy();
-      }
+  function open(socket: Socket): Line {
+    const line: Line = { running: 0, waiting: [] };
+    lines.set(socket, line);
+    socket.once('close', () => {
+      waitingInAll -= line.waiting.length;
+      line.waiting.length = 0;
     });
+    return line;
   }
 
-  return {
-    drop() {
-      app.addHook('onRequest', (request, reply, done) => {
-        if (cut.has(request.raw.socket)) reply.hijack();
-        else done();
-      });
-    },
-    bound,
+  function start(line: Line, request: IncomingMessage, answer: ServerResponse): void {
+    line.running++;
+    // After its last byte: an answer that nobody reads keeps its place.
+    answer.once('close', () => {
+      line.running--;
+      advance(line);
+    });
+    handle(request, answer);
+  }
+
+  /** Not at once: what is cut for what came with it should not have begun. */
+  function advance(line: Line): void {
+    if (line.waiting.length === 0 || line.running >= limits.atOnce) return;
+    due.add(line);
+    if (isTurnDue) return;
+    isTurnDue = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    isTurnDue = false;
+    for (const line of [...due.values().take(STARTS_A_TURN)]) {
+      due.delete(line);
+      const next = line.waiting.shift();
+      if (!next) continue;
+      waitingInAll--;
+      if (!next.request.socket.destroyed) start(line, next.request, next.answer);
+      advance(line);
+    }
+    for (const line of due.values().take(1)) advance(line);
+  }
+
+  return (request, answer) => {
+    const { socket } = request;
+    // Cut, if Node went on parsing all the same.
+    if (socket.destroyed) return;
+    const line = lines.get(socket) ?? open(socket);
+    if (line.running === 0 && line.waiting.length === 0) return start(line, request, answer);
+    line.waiting.push({ request, answer });
+    waitingInAll++;
+    if (line.running + line.waiting.length > limits.atOnce + limits.waiting || waitingInAll > limits.waitingInAll) {
+      refused();
+      stopParsing(socket);
+      socket.destroy();
+    } else advance(line);
   };
+}
+
+/**
+ * Node makes requests of everything that it has read, whatever becomes of the connection: of 64 KiB, 3,600. Nothing
+ * documented stops it; without this member all of them are made, and dropped above.
+ */
+function stopParsing(socket: Socket): void {
+  if (hasParser(socket)) socket.parser.onIncoming = () => NO_MORE_HTTP;
+}
+
+/** What Node's parser takes for the end of HTTP on a connection, as after an upgrade. */
+const NO_MORE_HTTP = 2;
+
+function hasParser(socket: object): socket is { parser: { onIncoming: () => number } } {
+  return 'parser' in socket && typeof socket.parser === 'object' && socket.parser !== null;
 }

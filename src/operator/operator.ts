@@ -88,8 +88,8 @@ export class TunnelOperator extends operatorLibrary.default {
     const { doubt: onUnauthenticated } = this.#owner;
     this.#client = createApiClient(config, { ...calls, mayCall: () => this.#mayCall(), onUnauthenticated });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
-    const { namespace, silenceMs } = config;
-    const watch = { namespace, silenceMs, log, metrics };
+    const { namespaces, silenceMs } = config;
+    const watch = { namespaces, silenceMs, log, metrics };
     this.#secrets = new SecretCache(this.#kube, watch);
     const index = new ReferenceIndex();
     this.#sources = new SourceCache(this.#kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
@@ -122,7 +122,7 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   protected override async init(): Promise<void> {
-    const { namespace, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
+    const { namespaces, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
     const access = new SecretAccess(this.#kube, this.#secrets);
     this.#controllers = kinds.map(
       (declared) =>
@@ -130,7 +130,7 @@ export class TunnelOperator extends operatorLibrary.default {
           kube: this.#kube,
           eventRecorder: this.#eventRecorder,
           secrets: this.#secrets,
-          namespace,
+          namespaces,
           concurrency,
           resyncMs,
           silenceMs,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
-import { duration, httpUrl, names, onOff, wholeNumber } from '../settings/schemas.ts';
+import { duration, httpUrl, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 
 export const operatorSettings = {
@@ -33,11 +33,12 @@ export const operatorSettings = {
     description: 'cluster to connect to; default: the service account in a Pod, else ~/.kube/config',
     schema: z.string().optional(),
   },
-  namespace: {
+  namespaces: {
     env: 'WATCH_NAMESPACE',
     flag: '--namespace <name>',
-    description: 'watch only this namespace; default: all',
-    schema: z.string().min(1).optional(),
+    description: 'watch only this namespace; several, separated by commas or by repeating the flag; default: all',
+    isRepeatable: true,
+    schema: someNames.optional(),
   },
   adoptNamespaces: {
     env: 'ADOPT_NAMESPACES',

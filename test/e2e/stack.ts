@@ -242,7 +242,7 @@ export async function startStack(
       apiKey: API_KEY,
       acceptNewOwner: undefined,
       kubeconfig: kubeconfigPath,
-      namespace,
+      namespaces: [namespace],
       adoptNamespaces: undefined,
       concurrency: 8,
       apiConcurrency: 16,

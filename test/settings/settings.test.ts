@@ -94,6 +94,17 @@ describe('numbers and durations', () => {
     );
   });
 
+  test.each([
+    ['one', ['one']],
+    ['one,two, three', ['one', 'two', 'three']],
+  ])('of the operator: --namespace %s', (value, expected) => {
+    expect(read(operatorSettings, '--namespace', value)).toEqual(expected);
+  });
+
+  test.each(['-', 'One', 'one,', 'a b'])('of the operator: not --namespace %s', (value) => {
+    expect(() => read(operatorSettings, '--namespace', value)).toThrow(/must be names separated by commas$/);
+  });
+
   test('have defaults within their bounds', () => {
     const { resyncMs, leaseMs, port } = readSettings(
       operatorSettings,

@@ -34,7 +34,8 @@ export interface ControllerOptions {
   kube: KubeApi;
   eventRecorder: EventRecorder;
   secrets: SecretCache;
-  namespace: string | undefined;
+  /** All, if undefined. */
+  namespaces: readonly string[] | undefined;
   /** Maximum number of concurrent reconciles of this kind. */
   concurrency: number;
   resyncMs: number;
@@ -154,11 +155,11 @@ export class Controller {
   }
 }
 
-function makeCache(kind: ConnectedKind, { kube, namespace, silenceMs, metrics, log }: ControllerOptions): WatchCache {
+function makeCache(kind: ConnectedKind, { kube, namespaces, silenceMs, metrics, log }: ControllerOptions): WatchCache {
   const { group, version } = kind.type;
   return new WatchCache(kube, {
     type: kind.type,
-    namespace,
+    namespaces,
     silenceMs,
     log,
     metrics: metrics.kube,

@@ -6,6 +6,7 @@ import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
 import { duration, httpUrl, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { LabelSelector } from './kube/label-selector.ts';
 
 export const operatorSettings = {
   apiUrl: {
@@ -39,6 +40,20 @@ export const operatorSettings = {
     description: 'watch only this namespace; several, separated by commas or by repeating the flag; default: all',
     isRepeatable: true,
     schema: someNames.optional(),
+  },
+  shardSelector: {
+    env: 'SHARD_SELECTOR',
+    flag: '--shard-selector <selector>',
+    description: 'take only objects whose labels match, and leave the others to other operators; default: all',
+    schema: z
+      .string()
+      .transform((text, context) => {
+        const selector = LabelSelector.parse(text);
+        if (selector) return selector;
+        context.addIssue({ code: 'custom', message: 'must be a label selector, such as shard=a or shard!=a' });
+        return z.NEVER;
+      })
+      .optional(),
   },
   adoptNamespaces: {
     env: 'ADOPT_NAMESPACES',

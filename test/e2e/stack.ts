@@ -35,7 +35,12 @@ const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (awa
 export interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; annotations?: Record<string, string>; finalizers?: string[] };
+  metadata: {
+    name: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+  };
   spec?: object | undefined;
 }
 
@@ -243,6 +248,7 @@ export async function startStack(
       acceptNewOwner: undefined,
       kubeconfig: kubeconfigPath,
       namespaces: [namespace],
+      shardSelector: undefined,
       adoptNamespaces: undefined,
       concurrency: 8,
       apiConcurrency: 16,

@@ -41,6 +41,7 @@ async function control(name: string, plural?: string) {
     eventRecorder,
     secrets,
     namespaces: [namespace],
+    isOurs: () => true,
     concurrency: 3,
     resyncMs: 3_600_000,
     silenceMs,

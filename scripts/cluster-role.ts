@@ -9,7 +9,8 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 #
-# The operator's permissions, as rules of a ClusterRole; a RoleBinding binds them if it watches only one namespace.
+# The operator's permissions, as rules of a ClusterRole; a RoleBinding in each namespace binds them if it watches
+# only some (setting --namespace).
 # The end-to-end tests run the operator with exactly these permissions.
 - apiGroups: [${GROUP}]
   resources: [${list(all)}]

@@ -194,8 +194,12 @@ function addSettings(command: Command, settings: Settings): Command {
   const withoutFlag: string[] = [];
   for (const setting of Object.values(settings)) {
     const suffix = setting.default === undefined ? '' : `, default ${setting.default}`;
-    if (setting.flag) command.addOption(new Option(setting.flag, `${setting.description} (${setting.env}${suffix})`));
-    else withoutFlag.push(`  ${setting.env}  ${setting.description}`);
+    if (setting.flag) {
+      const option = new Option(setting.flag, `${setting.description} (${setting.env}${suffix})`);
+      if (setting.isRepeatable)
+        option.argParser((one, others?: string) => (others === undefined ? one : `${others},${one}`));
+      command.addOption(option);
+    } else withoutFlag.push(`  ${setting.env}  ${setting.description}`);
   }
   if (withoutFlag.length > 0) command.addHelpText('after', `\nOnly from the environment:\n${withoutFlag.join('\n')}`);
   return command;

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import operatorLibrary, { type ResourceMeta } from '@dot-i/k8s-operator';
 import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
+import { sha256Hex } from '../resources/formats/sha256.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import { createApiClient } from './api-client.ts';
 import { ApiOwner } from './api-owner.ts';
@@ -21,6 +22,7 @@ import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
+import type { LabelSelector } from './kube/label-selector.ts';
 import { LeaderElection } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { WatchCache } from './kube/watch-cache.ts';
@@ -37,6 +39,11 @@ import { createMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
+
+/** Every shard elects a leader of its own. */
+function leaseName(shard: LabelSelector | undefined): string {
+  return shard === undefined ? NAME : `${NAME}-${sha256Hex(String(shard)).slice(0, 10)}`;
+}
 
 // The library is CommonJS: an import wraps its default export.
 export class TunnelOperator extends operatorLibrary.default {
@@ -74,12 +81,13 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics });
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
-    const lease = { namespace: config.leaseNamespace, name: NAME };
+    const lease = { namespace: config.leaseNamespace, name: leaseName(config.shardSelector) };
     const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics };
     this.#ownerClient = createApiClient(config, calls);
     this.#owner = new ApiOwner({
       client: this.#ownerClient,
-      memory: new LeaseAnnotation(this.#leaderKube, { ...lease, annotation: ANNOTATION.apiOwner }),
+      // One for all shards: an object that is handed over must stay with its owner at the API.
+      memory: new LeaseAnnotation(this.#leaderKube, { ...lease, name: NAME, annotation: ANNOTATION.apiOwner }),
       accepted: config.acceptNewOwner,
       mayForget: !config.leaderElect,
       refused: this.#metrics.apiOwnerRefused,
@@ -88,8 +96,8 @@ export class TunnelOperator extends operatorLibrary.default {
     const { doubt: onUnauthenticated } = this.#owner;
     this.#client = createApiClient(config, { ...calls, mayCall: () => this.#mayCall(), onUnauthenticated });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
-    const { namespace, silenceMs } = config;
-    const watch = { namespace, silenceMs, log, metrics };
+    const { namespaces, silenceMs } = config;
+    const watch = { namespaces, silenceMs, log, metrics };
     this.#secrets = new SecretCache(this.#kube, watch);
     const index = new ReferenceIndex();
     this.#sources = new SourceCache(this.#kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
@@ -122,7 +130,7 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   protected override async init(): Promise<void> {
-    const { namespace, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
+    const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
     const access = new SecretAccess(this.#kube, this.#secrets);
     this.#controllers = allKinds.map(
       (declared) =>
@@ -130,7 +138,8 @@ export class TunnelOperator extends operatorLibrary.default {
           kube: this.#kube,
           eventRecorder: this.#eventRecorder,
           secrets: this.#secrets,
-          namespace,
+          namespaces,
+          isOurs: ({ metadata }) => shardSelector === undefined || shardSelector.matches(metadata.labels),
           concurrency,
           resyncMs,
           silenceMs,

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
-import { duration, httpUrl, names, onOff, wholeNumber } from '../settings/schemas.ts';
+import { duration, httpUrl, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { LabelSelector } from './kube/label-selector.ts';
 
 export const operatorSettings = {
   apiUrl: {
@@ -33,11 +34,26 @@ export const operatorSettings = {
     description: 'cluster to connect to; default: the service account in a Pod, else ~/.kube/config',
     schema: z.string().optional(),
   },
-  namespace: {
+  namespaces: {
     env: 'WATCH_NAMESPACE',
     flag: '--namespace <name>',
-    description: 'watch only this namespace; default: all',
-    schema: z.string().min(1).optional(),
+    description: 'watch only this namespace; several, separated by commas or by repeating the flag; default: all',
+    isRepeatable: true,
+    schema: someNames.optional(),
+  },
+  shardSelector: {
+    env: 'SHARD_SELECTOR',
+    flag: '--shard-selector <selector>',
+    description: 'take only objects whose labels match, and leave the others to other operators; default: all',
+    schema: z
+      .string()
+      .transform((text, context) => {
+        const selector = LabelSelector.parse(text);
+        if (selector) return selector;
+        context.addIssue({ code: 'custom', message: 'must be a label selector, such as shard=a or shard!=a' });
+        return z.NEVER;
+      })
+      .optional(),
   },
   adoptNamespaces: {
     env: 'ADOPT_NAMESPACES',

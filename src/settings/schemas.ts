@@ -26,13 +26,20 @@ export const onOff = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
 
+const NAMES = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\\s*,\\s*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*';
+
+const splitNames = (text: string) => text.split(',').map((name) => name.trim());
+
 /** Names of Kubernetes objects, separated by commas; "-" is an empty list. */
 export const names = z
   .string()
-  .regex(
-    /^(?:-|[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\s*,\s*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)$/,
-    'must be names separated by commas, or "-" for none',
-  )
-  .transform((text) => (text === '-' ? [] : text.split(',').map((name) => name.trim())));
+  .regex(new RegExp(`^(?:-|${NAMES})$`), 'must be names separated by commas, or "-" for none')
+  .transform((text) => (text === '-' ? [] : splitNames(text)));
+
+/** The same, at least one. */
+export const someNames = z
+  .string()
+  .regex(new RegExp(`^${NAMES}$`), 'must be names separated by commas')
+  .transform(splitNames);
 
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });

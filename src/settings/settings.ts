@@ -7,6 +7,8 @@ export interface Setting {
   /** As commander takes it; absent for secrets that must not show in a process list. */
   readonly flag?: string;
   readonly description: string;
+  /** The flag may be given several times; the values are joined with commas. */
+  readonly isRepeatable?: boolean;
   /** Never shown, not even in an error. */
   readonly secret?: boolean;
   /** Text as a flag or the variable would have it; without one, an unset setting is what the schema makes of undefined. */

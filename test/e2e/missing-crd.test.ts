@@ -12,7 +12,7 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
   const own = await startControlPlane({ controllerManager: false });
   afterAll(() => own.stop());
   const stack = await startStack({ prefix: 'crd', operators: 0 });
-  const settings = { kubeconfig: own.kubeconfigPath, namespace: 'default', leaseNamespace: 'default' };
+  const settings = { kubeconfig: own.kubeconfigPath, namespaces: ['default'], leaseNamespace: 'default' };
   const crd = `${ROOT}crds/tunnel-operator.dev_ippolicies.yaml`;
 
   async function run(args: string[], input?: string): Promise<string> {

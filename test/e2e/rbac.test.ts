@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import { type CommandResult, kubectl } from '../harness.ts';
+import { type CommandResult, createNamespace, kubectl } from '../harness.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
 import {
@@ -165,6 +165,50 @@ describe('with the permissions of the chart in one namespace', async () => {
   });
 });
 
+describe('with the permissions of the chart in two namespaces', async () => {
+  const stack = await startStack({ prefix: 'both', operators: 0 });
+  const { namespace, kube } = stack;
+  const other = await createNamespace('both');
+  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
+  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+
+  test('objects, Secrets, sources and references of both are served', () =>
+    namingRights(stack, async () => {
+      const there = (...args: string[]) => kubectl(['-n', other, ...args]);
+      const subject = `--serviceaccount=${namespace}:operator`;
+      expect(await there('create', 'rolebinding', 'operator', `--clusterrole=${role}`, subject)).toMatchObject({
+        code: 0,
+      });
+      await stack.operate({ kubeconfig: file, namespaces: [namespace, other], leaderElect: true });
+      // The text of a source, and the same names in both.
+      const body = { body: { configMapKeyRef: { name: 'page', key: 'text' } } };
+      const manifests = [policy('same'), credential('same'), manifest({ name: 'HTTPResponseBackend' }, 'same', body)];
+      const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
+      const objects = ['ipp/same', 'tcred/same', 'httpresponsebackend/same'];
+      for (const name of [namespace, other]) {
+        const run = (...args: string[]) => kubectl(['-n', name, ...args], { input });
+        expect(await run('create', 'configmap', 'page', `--from-literal=text=${name}`)).toMatchObject({ code: 0 });
+        expect(await run('apply', '-f', '-')).toMatchObject({ code: 0, stderr: '' });
+        const waited = await run('wait', '--for=condition=Ready', '--timeout=30s', ...objects);
+        expect(waited).toMatchObject({ code: 0, stderr: '' });
+      }
+      expect(await stack.remoteIds()).toHaveLength(6);
+      // What happens in the second is noticed, too: a lost Secret, a changed source.
+      expect(await there('delete', 'secret', 'same')).toMatchObject({ code: 0 });
+      await eventually(() => kube.get(SECRETS, 'same', other));
+      expect(await there('patch', 'configmap', 'page', '-p', '{"data":{"text":"new"}}')).toMatchObject({ code: 0 });
+      await eventually(async () => {
+        const bodies = await Array.fromAsync(stack.client.httpResponseBackends.list());
+        expect(bodies.map(({ body }) => body).sort()).toEqual([namespace, 'new'].sort());
+      });
+      for (const name of [namespace, other]) {
+        expect(await kubectl(['-n', name, 'delete', ...objects, '--timeout=30s'])).toMatchObject({ code: 0 });
+      }
+      expect(await stack.remoteIds()).toEqual([]);
+      expect(forbidden(stack)).toEqual([]);
+    }));
+});
+
 describe('without a permission', async () => {
   const stack = await startStack({ prefix: 'rights', operators: 0 });
   const { namespace } = stack;
@@ -175,7 +219,7 @@ describe('without a permission', async () => {
 
   test('the log names it once, and /readyz as long as it is missing', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
-    const missing = `not allowed to list ${resource}; grant get, list and watch on ${resource}`;
+    const missing = `not allowed to list ${resource} in namespace ${namespace}; grant get, list and watch on ${resource}`;
     const operator = stack.makeOperator({ kubeconfig: file });
     await operator.start();
     await eventually(async () => {
@@ -267,7 +311,7 @@ describe('with the permissions of the chart in all namespaces', skipFor(NOT_OUR_
       expect(await run(['create', 'namespace', name])).toMatchObject({ code: 0 });
     expect(await run(['apply', '--server-side', '-f', `${ROOT}crds`])).toMatchObject({ code: 0 });
     const { file } = await serviceAccount(run, 'system', 'ClusterRoleBinding');
-    await stack.operate({ kubeconfig: file, namespace: undefined, leaseNamespace: 'system', leaderElect: true });
+    await stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: 'system', leaderElect: true });
 
     // The same names in two namespaces are different objects, and the same Secret names different Secrets.
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [policy('same'), credential('same')] });

@@ -39,7 +39,12 @@ const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (awa
 export interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; annotations?: Record<string, string>; finalizers?: string[] };
+  metadata: {
+    name: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+  };
   spec?: object | undefined;
 }
 
@@ -253,7 +258,8 @@ export async function startStack(
       apiKey: API_KEY,
       acceptNewOwner: undefined,
       kubeconfig: kubeconfigPath,
-      namespace,
+      namespaces: [namespace],
+      shardSelector: undefined,
       adoptNamespaces: undefined,
       concurrency: 8,
       apiConcurrency: 16,

@@ -94,6 +94,24 @@ describe('numbers and durations', () => {
     );
   });
 
+  test.each([
+    ['one', ['one']],
+    ['one,two, three', ['one', 'two', 'three']],
+  ])('of the operator: --namespace %s', (value, expected) => {
+    expect(read(operatorSettings, '--namespace', value)).toEqual(expected);
+  });
+
+  test.each(['-', 'One', 'one,', 'a b'])('of the operator: not --namespace %s', (value) => {
+    expect(() => read(operatorSettings, '--namespace', value)).toThrow(/must be names separated by commas$/);
+  });
+
+  test('of the operator: --shard-selector takes a label selector', () => {
+    expect(String(read(operatorSettings, '--shard-selector', 'b=2,a'))).toBe('a,b in (2)');
+    expect(() => read(operatorSettings, '--shard-selector', 'a=(')).toThrow(
+      /must be a label selector, such as shard=a/,
+    );
+  });
+
   test('have defaults within their bounds', () => {
     const { resyncMs, leaseMs, port } = readSettings(
       operatorSettings,

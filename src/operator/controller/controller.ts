@@ -36,7 +36,10 @@ export interface ControllerOptions {
   kube: KubeApi;
   eventRecorder: EventRecorder;
   secrets: SecretCache;
-  namespace: string | undefined;
+  /** All, if undefined. */
+  namespaces: readonly string[] | undefined;
+  /** Whether this process works on the object, or only has to know it. */
+  isOurs(object: KubeObject): boolean;
   /** Maximum number of concurrent reconciles of this kind. */
   concurrency: number;
   resyncMs: number;
@@ -67,6 +70,7 @@ export class Controller {
     const { store } = this.cache;
     this.#queue = new WorkQueue({
       backoff: BACKOFF,
+      accepts: (key) => this.#accepts(key),
       isNeeded: (key) => this.#needsWork(key),
       observer: queueObserver(metrics, kind.name),
     });
@@ -87,11 +91,13 @@ export class Controller {
       queue: this.#queue,
       store,
       settled: this.#settled,
+      isOurs: options.isOurs,
       reconciler,
       metrics,
       log,
     });
-    this.#resync = new Resync({ kind, store, queue: this.#queue, everyMs: resyncMs, metrics, log });
+    const ours = { values: () => this.#ours() };
+    this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, log });
     kind.inputs.addPeer(kind.name, {
       store,
       specIfValid: (object) => kind.specIfValid(object),
@@ -112,7 +118,7 @@ export class Controller {
     this.cache.addHandler(new EnqueueObject(this.#queue));
     this.cache.addHandler(new EnqueueReferrers(this.#kind.name, this.#kind.inputs));
     this.#options.secrets.watch.addHandler(new EnqueueOwner(this.#queue, this.#kind, this.cache.store));
-    for (const object of this.cache.store.values()) this.#enqueueAtStart(object);
+    for (const object of this.#ours()) this.#enqueueAtStart(object);
     this.#workers.start();
     this.#resync.start();
   }
@@ -128,8 +134,17 @@ export class Controller {
     const { controller, kube } = this.#options.metrics;
     readQueue(controller, this.#kind.name, this.#queue);
     controller.crdMissing.set({ kind: this.#kind.name }, this.cache.obstacle()?.kind === 'missing' ? 1 : 0);
-    controller.managed.set({ kind: this.#kind.name }, this.cache.store.size);
+    controller.managed.set({ kind: this.#kind.name }, this.#ours().toArray().length);
     kube.watchStaleness.set({ resource: this.#kind.type.plural }, (this.cache.staleness() ?? 0) / 1000);
+  }
+
+  *#ours(): Generator<KubeObject, undefined> {
+    for (const object of this.cache.store.values()) if (this.#options.isOurs(object)) yield object;
+  }
+
+  #accepts(key: string): boolean {
+    const object = this.cache.store.get(key);
+    return !object || this.#options.isOurs(object);
   }
 
   /** After a restart, objects that were left settled are only compared with the API by the resync, not one by one. */
@@ -157,11 +172,11 @@ export class Controller {
   }
 }
 
-function makeCache(kind: ConnectedKind, { kube, namespace, silenceMs, metrics, log }: ControllerOptions): WatchCache {
+function makeCache(kind: ConnectedKind, { kube, namespaces, silenceMs, metrics, log }: ControllerOptions): WatchCache {
   const { group, version } = kind.type;
   return new WatchCache(kube, {
     type: kind.type,
-    namespace,
+    namespaces,
     silenceMs,
     log,
     metrics: metrics.kube,

@@ -24,7 +24,7 @@ export interface ResyncKind extends ComparableKind, Pick<ConnectedKind, 'name' |
 
 export interface ResyncOptions {
   kind: ResyncKind;
-  store: ObjectStore;
+  store: Pick<ObjectStore, 'values'>;
   queue: WorkQueue;
   everyMs: number;
   metrics: ControllerMetrics;

@@ -18,6 +18,8 @@ export interface QueueObserver {
 
 export interface WorkQueueOptions {
   backoff: BackoffOptions;
+  /** Whether this process works on the key at all; others are not added. */
+  accepts?: (key: string) => boolean;
   /** Whether a key needs work; called when its turn comes, for keys added only by `addIfNeeded`. */
   isNeeded?: (key: string) => boolean;
   observer?: QueueObserver;
@@ -48,12 +50,14 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
   readonly #getters: ((key: string | undefined) => void)[] = [];
   readonly #backoff: BackoffOptions;
+  readonly #accepts: (key: string) => boolean;
   readonly #isNeeded: (key: string) => boolean;
   readonly #observer: QueueObserver;
   #isShutDown = false;
 
-  constructor({ backoff, isNeeded = () => true, observer = {} }: WorkQueueOptions) {
+  constructor({ backoff, accepts = () => true, isNeeded = () => true, observer = {} }: WorkQueueOptions) {
     this.#backoff = backoff;
+    this.#accepts = accepts;
     this.#isNeeded = isNeeded;
     this.#observer = observer;
   }
@@ -69,14 +73,14 @@ export class WorkQueue {
   }
 
   add(key: string): void {
-    if (this.#isShutDown) return;
+    if (this.#isShutDown || !this.#accepts(key)) return;
     this.#unconditional.add(key);
     this.addIfNeeded(key);
   }
 
   /** Adds a key that is skipped if `isNeeded` says no when its turn comes. */
   addIfNeeded(key: string): void {
-    if (this.#isShutDown || this.#waiting.has(key) || this.#dirty.has(key)) return;
+    if (this.#isShutDown || !this.#accepts(key) || this.#waiting.has(key) || this.#dirty.has(key)) return;
     this.#observer.added?.();
     if (this.#processing.has(key)) this.#dirty.add(key);
     else this.#enqueue(key);

@@ -19,6 +19,8 @@ export interface WorkersOptions {
   queue: WorkQueue;
   store: ObjectStore;
   settled: SettledVersions;
+  /** Whether this process works on the object; an object may be handed over at any time. */
+  isOurs(object: KubeObject): boolean;
   reconciler: Pick<ManagedReconciler, 'reconcile' | 'recordFailure'>;
   metrics: ControllerMetrics;
   log: Logger;
@@ -46,18 +48,19 @@ export class Workers implements ChangeHandler {
     await Promise.all(this.#running);
   }
 
-  /** Drops everything about a deleted object. */
+  /** Drops everything about an object that was deleted, or handed over to another process. */
   onChange(change: ObjectChange): void {
-    if (change.type === 'deleted') this.#forget(change.key);
+    if (change.type === 'deleted' || !this.#options.isOurs(change.object)) this.#forget(change.key);
   }
 
   async #run(): Promise<void> {
-    const { queue, store } = this.#options;
+    const { queue, store, isOurs } = this.#options;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       const object = store.get(key);
-      if (object) await this.#reconcile(key, object);
-      // It may have been deleted during the reconcile.
-      if (!store.get(key)) this.#forget(key);
+      if (object && isOurs(object)) await this.#reconcile(key, object);
+      // It may have been deleted or handed over during the reconcile.
+      const current = store.get(key);
+      if (!current || !isOurs(current)) this.#forget(key);
       queue.done(key);
     }
   }

@@ -66,13 +66,17 @@ export class ObjectStore {
   }
 
   /**
-   * Replaces the contents with a complete list. Compares by UID, so a re-creation shows as a deletion and an addition.
+   * Replaces the contents, or those of one namespace, with a complete list. Compares by UID, so a re-creation shows as a
+   * deletion and an addition.
    */
-  replace(objects: KubeObject[], listVersion: string): ObjectChange[] {
+  replace(objects: KubeObject[], listVersion: string, namespace?: string): ObjectChange[] {
     const listed = new Set(objects.map(keyOf));
     const gone = [...this.#objects.values()].filter(
       // An object written by this process may be newer than the list; it is not gone.
-      (known) => !listed.has(keyOf(known)) && !isNewer(known.metadata.resourceVersion, listVersion),
+      (known) =>
+        (namespace === undefined || known.metadata.namespace === namespace) &&
+        !listed.has(keyOf(known)) &&
+        !isNewer(known.metadata.resourceVersion, listVersion),
     );
     return [...gone.flatMap((object) => this.remove(object)), ...objects.flatMap((object) => this.put(object))];
   }

@@ -89,7 +89,7 @@ export class LateOperator {
 
   constructor(world: World) {
     const { namespace, operatorsKube: kube, metrics, log, eventRecorder } = world;
-    const common = { namespace, silenceMs: 60_000, log, metrics: metrics.kube };
+    const common = { namespaces: [namespace], silenceMs: 60_000, log, metrics: metrics.kube };
     this.#world = world;
     this.#secrets = new SecretCache(kube, common);
     const access = new SecretAccess(kube, this.#secrets);

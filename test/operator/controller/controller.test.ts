@@ -26,7 +26,7 @@ async function control(name: string, plural?: string) {
   const metrics = createMetrics();
   const silenceMs = 60_000;
   const kube = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
-  const secrets = new SecretCache(kube, { namespace, silenceMs, log, metrics: metrics.kube });
+  const secrets = new SecretCache(kube, { namespaces: [namespace], silenceMs, log, metrics: metrics.kube });
   const declared = kinds.find(({ kind }) => kind === name);
   if (declared === undefined) throw new Error(`no kind is called ${name}`);
   const kind = new ConnectedKind(
@@ -40,7 +40,8 @@ async function control(name: string, plural?: string) {
     kube,
     eventRecorder,
     secrets,
-    namespace,
+    namespaces: [namespace],
+    isOurs: () => true,
     concurrency: 3,
     resyncMs: 3_600_000,
     silenceMs,

@@ -10,6 +10,14 @@ describe('a work queue', () => {
     expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['a', 'b', 'c']);
   });
 
+  test('takes no keys that are not this process’s', async () => {
+    const queue = new WorkQueue({ backoff, accepts: (key) => key !== 'b' });
+    for (const key of ['a', 'b']) queue.add(key);
+    queue.addIfNeeded('b');
+    expect(queue.depth).toBe(1);
+    expect(await queue.get()).toBe('a');
+  });
+
   test('holds a key once, however often it was added', async () => {
     const queue = new WorkQueue({ backoff });
     for (const key of ['a', 'a', 'b', 'a']) queue.add(key);

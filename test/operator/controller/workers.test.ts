@@ -20,7 +20,12 @@ afterEach(() => {
 });
 
 /** Workers whose reconcile is `reconcile`, for the object `ns/a`. */
-function setUp(reconcile: Reconcile, concurrency = 1, written = Promise.resolve()) {
+function setUp(
+  reconcile: Reconcile,
+  concurrency = 1,
+  written = Promise.resolve(),
+  isOurs: WorkersOptions['isOurs'] = () => true,
+) {
   const store = new ObjectStore();
   const registry = new Registry();
   const settled = new SettledVersions();
@@ -35,6 +40,7 @@ function setUp(reconcile: Reconcile, concurrency = 1, written = Promise.resolve(
     queue,
     store,
     settled,
+    isOurs,
     reconciler: {
       reconcile,
       async recordFailure(_, failure) {
@@ -64,6 +70,50 @@ const levelOf = (line: string) => {
   return reason && { 20: 'debug', 40: 'warn' }[level];
 };
 const done = (of: KubeObject) => Promise.resolve({ object: of });
+
+describe('an object of another process', () => {
+  const isOurs = ({ metadata }: KubeObject) => metadata.labels?.mine === 'yes';
+  const ours = (version: number, mine: 'yes' | 'no') => object({ version, metadata: { labels: { mine } } });
+
+  test('is left alone, however it came into the queue', async () => {
+    const seen: (string | undefined)[] = [];
+    const reconcile = (of: KubeObject) => {
+      seen.push(of.metadata.resourceVersion);
+      return done(of);
+    };
+    const { store, queue, workers, results } = setUp(reconcile, 1, undefined, isOurs);
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the key is taken', () => queue.depth === 0 && [...queue.processingSince()].length === 0);
+    store.put(ours(2, 'yes'));
+    queue.add('ns/a');
+    await waitFor('the reconcile', async () => (await results('success')) === 1);
+    expect(seen).toEqual(['2']);
+  });
+
+  test('is forgotten when it is handed over: what is planned is dropped, and it starts afresh when it comes back', async () => {
+    const { store, queue, workers, settled } = setUp((of) => done(of), 1, undefined, isOurs);
+    for (const change of store.put(ours(2, 'yes'))) workers.onChange(change);
+    settled.set(ours(2, 'yes'));
+    queue.addRateLimited('ns/a', { atLeastMs: 60_000 });
+    for (const change of store.put(ours(3, 'no'))) workers.onChange(change);
+    expect([settled.covers(ours(2, 'yes')), queue.failures('ns/a')]).toEqual([false, 0]);
+  });
+
+  test('is forgotten, too, when it was handed over during its reconcile', async () => {
+    const gate = Promise.withResolvers<void>();
+    const reconcile = (of: KubeObject) => gate.promise.then(() => ({ object: of, requeueAfterMs: 60_000 }));
+    const { store, queue, workers, settled } = setUp(reconcile, 1, undefined, isOurs);
+    store.put(ours(2, 'yes'));
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the reconcile begins', () => [...queue.processingSince()].length === 1);
+    for (const change of store.put(ours(3, 'no'))) workers.onChange(change);
+    gate.resolve();
+    await waitFor('it has ended', () => [...queue.processingSince()].length === 0);
+    expect(settled.covers(ours(2, 'yes'))).toBe(false);
+  });
+});
 
 describe('a reconcile', () => {
   test('that succeeds settles the version that it leaves', async () => {

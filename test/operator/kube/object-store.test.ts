@@ -77,6 +77,16 @@ describe('remove', () => {
   });
 });
 
+test('a list of one namespace says nothing about the others', () => {
+  const store = new ObjectStore();
+  const [here, there] = ['here', 'there'].map((namespace) => object({ version: 1, metadata: { namespace } }));
+  if (!here || !there) throw new Error('there are two');
+  store.put(here);
+  store.put(there);
+  expect(store.replace([], '5', 'here').map(({ type, key }) => `${type} ${key}`)).toEqual(['deleted here/a']);
+  expect(store.replace([], '5').map(({ type, key }) => `${type} ${key}`)).toEqual(['deleted there/a']);
+});
+
 test('tombstones are forgotten in the order of the last deletion under their name', () => {
   const store = new ObjectStore();
   const come = (uid: string, name: string, goneAt: number) => {

@@ -78,11 +78,71 @@ async function setUp(answers: Answer[], options: Partial<WatchCacheOptions> = {}
   return { cache, server, lines, changes, asked, askedFor, activity };
 }
 
+describe('a cache of two namespaces', () => {
+  const inside = (namespace: string, version = 1) => object({ version, metadata: { namespace } });
+  const listing = (version: number, ...items: KubeObject[]) => page(version, items);
+  /** Answers by namespace: the requests of the two come in any order. */
+  const byNamespace = (answers: Record<string, Answer[]>): Answer[] => {
+    const left = Object.entries(answers);
+    const count = left.reduce((sum, [, each]) => sum + each.length, 0);
+    return Array.from(
+      { length: count },
+      (): Answer => (response, request) => {
+        const [, mine] = left.find(([namespace]) => request.line.includes(`/namespaces/${namespace}/`)) ?? [];
+        const next = mine?.shift() ?? hanging();
+        return next(response, request);
+      },
+    );
+  };
+  const namespaces = ['one', 'two', 'one'];
+
+  test('lists each by itself, and is filled when both are', async () => {
+    const gate = Promise.withResolvers<void>();
+    const late: Answer = (response, request) =>
+      void gate.promise.then(() => listing(9, inside('two'))(response, request));
+    const answers = byNamespace({ one: [listing(5, inside('one')), hanging()], two: [late, hanging()] });
+    const { cache, asked, askedFor } = await setUp(answers, { namespaces });
+    let isStarted = false;
+    const started = cache.start().then(() => {
+      isStarted = true;
+    });
+    await askedFor(3);
+    expect([isStarted, cache.staleness()]).toEqual([false, undefined]);
+    gate.resolve();
+    await Promise.all([started, cache.filled]);
+    await askedFor(4);
+    expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['one', 'two']);
+    expect(asked().sort()).toEqual(['list', 'list', 'watch 5', 'watch 9']);
+    expect(cache.staleness()).toBeGreaterThanOrEqual(0);
+  });
+
+  test('lists only the one again whose version has expired', async () => {
+    const answers = byNamespace({
+      one: [listing(5, inside('one')), refusal(410), listing(7), hanging()],
+      two: [listing(6, inside('two')), hanging()],
+    });
+    const { cache, asked, askedFor, changes } = await setUp(answers, { namespaces });
+    await cache.start();
+    await askedFor(6);
+    expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['two']);
+    expect(asked().sort()).toEqual(['list', 'list', 'list', 'watch 5', 'watch 6', 'watch 7']);
+    expect(changes.filter((each) => each.includes('deleted'))).toHaveLength(1);
+  });
+
+  test('names the one that it may not read', async () => {
+    const answers = byNamespace({ one: [listing(5), hanging()], two: [refusal(403)] });
+    const { cache } = await setUp(answers, { namespaces });
+    await cache.start();
+    expect(cache.obstacle()?.message).toMatch(/^not allowed to list ippolicies\S+ in namespace two; grant/);
+    expect(cache.staleness()).toBeUndefined();
+  });
+});
+
 describe('a cache', () => {
   test('lists all pages, then watches from there, of one namespace and one label', async () => {
     const answers = [page(5, [object()], 't'), page(5, [object({ name: 'b' })]), hanging()];
     const { cache, server, changes, askedFor, activity } = await setUp(answers, {
-      namespace: 'ns',
+      namespaces: ['ns'],
       labelSelector: 'x=y',
     });
     expect(cache.staleness()).toBeUndefined();

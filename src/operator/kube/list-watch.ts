@@ -1,0 +1,224 @@
+/**
+ * Lists and watches one resource, in one namespace or in all, and hands on what it learns.
+ *
+ * It lists in pages, watches from the list's version with bookmarks, and resumes each watch from the last version seen.
+ * If that version is too old (410), it lists again. After any other end (error, clean close, silence beyond a deadline)
+ * it backs off with jitter and resumes. It never stops by itself and never ends the process.
+ *
+ * Not `makeInformer` of @kubernetes/client-node 2.0.1, which cuts every watch at 30 s, stops on errors other than 410,
+ * identifies objects by name, requests no bookmarks and fails on very long lists.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { backoff } from '../../retry/backoff.ts';
+import { FailureLog } from './failure-log.ts';
+import type { KubeApi, ResourceType } from './kube-api.ts';
+import { KubeError } from './kube-error.ts';
+import type { KubeObject } from './kube-object.ts';
+import type { KubeMetrics } from './metrics.ts';
+
+/** Takes what was learnt. */
+export interface ObjectSink {
+  /** What to keep of an object of a list until the list is complete: nothing, or one. */
+  kept(listed: KubeObject): KubeObject[];
+  /** The list is complete. */
+  listed(objects: KubeObject[], version: string): void;
+  changed(object: KubeObject): void;
+  deleted(object: KubeObject): void;
+}
+
+export interface ListWatchOptions {
+  type: ResourceType;
+  /** All, if undefined. */
+  namespace: string | undefined;
+  labelSelector?: string | undefined;
+  /** Without spec, status and data. */
+  metadataOnly?: boolean | undefined;
+  /** The cluster need not have the resource: that it is missing is no error. */
+  isOptional?: boolean | undefined;
+  /** A watch that receives nothing for this long, not even bookmarks, is closed and resumed; in milliseconds. */
+  silenceMs: number;
+  sink: ObjectSink;
+  log: Logger;
+  metrics: KubeMetrics;
+}
+
+/** Why a cache cannot be filled until somebody acts. Retrying goes on, and notices when it has been done. */
+export interface Obstacle {
+  /** `missing`: the API server does not serve the resource; `forbidden`: the permission is missing. */
+  kind: 'missing' | 'forbidden';
+  /** What to do, in a sentence. */
+  message: string;
+}
+
+const PAGE_SIZE = 500;
+const WATCH_SECONDS = { shortest: 240, longest: 480 };
+const RETRY = { firstMs: 200, longestMs: 30_000 };
+
+export class ListWatch {
+  readonly #api: KubeApi;
+  readonly #options: ListWatchOptions;
+  readonly #failures: FailureLog;
+  readonly #stop = new AbortController();
+  readonly #listed = Promise.withResolvers<void>();
+  readonly #tried = Promise.withResolvers<void>();
+  #version: string | undefined;
+  #lastHeard = 0;
+  #obstacle: Obstacle | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(api: KubeApi, options: ListWatchOptions) {
+    this.#api = api;
+    this.#options = options;
+    this.#failures = new FailureLog(options.log);
+  }
+
+  /** Resolves when the first list is complete, or an obstacle was found. */
+  start(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#tried.promise;
+  }
+
+  /** Resolves when the first list is complete. */
+  get listed(): Promise<void> {
+    return this.#listed.promise;
+  }
+
+  /** Resolves when the watch has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** When it last received anything from the API server; undefined before the first list. */
+  get lastHeard(): number | undefined {
+    return this.#lastHeard === 0 ? undefined : this.#lastHeard;
+  }
+
+  /** What keeps it from its work until somebody acts. */
+  get obstacle(): Obstacle | undefined {
+    return this.#obstacle;
+  }
+
+  async #run(): Promise<void> {
+    const { type, namespace } = this.#options;
+    let failures = 0;
+    while (!this.#stop.signal.aborted) {
+      const heardBefore = this.#lastHeard;
+      const began = performance.now();
+      try {
+        if (this.#version === undefined) await this.#list();
+        this.#listed.resolve();
+        this.#tried.resolve();
+        await this.#watch(this.#version ?? '');
+        // Do not retry in a tight loop when a server or proxy ends every watch at once.
+        failures = this.#lastHeard > heardBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
+      } catch (error) {
+        if (this.#stop.signal.aborted) break;
+        failures = this.#lastHeard > heardBefore ? 1 : failures + 1;
+        const phase = this.#version === undefined ? 'list' : 'watch';
+        // Of a resource that is served again, everything may have changed.
+        if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
+        this.#count(`${phase}-failed`);
+        const obstacle = obstacleFrom(error, phase, type, namespace);
+        if (obstacle) this.#note(obstacle, error);
+        else this.#failures.warn(error, `${phase} failed; will resume`, { resource: type.plural, namespace, failures });
+      }
+      await this.#pause(failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY));
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { type, namespace, labelSelector, metadataOnly, sink } = this.#options;
+    this.#count('list');
+    const objects: KubeObject[] = [];
+    let continueToken: string | undefined;
+    let version = '';
+    do {
+      const { signal } = this.#stop;
+      const options = { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
+      const page = await this.#api.list(type, options);
+      for (const item of page.items) objects.push(...sink.kept(item));
+      continueToken = page.continueToken;
+      version = page.resourceVersion;
+    } while (continueToken !== undefined);
+    this.#heard();
+    sink.listed(objects, version);
+    this.#version = version;
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const { type, namespace, labelSelector, silenceMs, metadataOnly, sink } = this.#options;
+    const { shortest, longest } = WATCH_SECONDS;
+    const timeoutSeconds = Math.round(shortest + Math.random() * (longest - shortest));
+    const silent = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, silent.signal]);
+    const alarm = setTimeout(() => silent.abort(), silenceMs);
+    this.#count('watch');
+    try {
+      const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal, metadataOnly };
+      for await (const event of this.#api.watch(type, options)) {
+        alarm.refresh();
+        this.#heard();
+        if (event.type === 'BOOKMARK') {
+          this.#version = event.resourceVersion;
+          continue;
+        }
+        if (event.type === 'DELETED') sink.deleted(event.object);
+        else sink.changed(event.object);
+        this.#version = event.object.metadata.resourceVersion;
+      }
+    } catch (error) {
+      if (!silent.signal.aborted) throw error;
+      this.#count('watch-silent');
+    } finally {
+      clearTimeout(alarm);
+    }
+  }
+
+  /** Logs it once, however often it is retried. */
+  #note(obstacle: Obstacle, err: unknown): void {
+    const isExpected = obstacle.kind === 'missing' && this.#options.isOptional;
+    const isKnown = isExpected || this.#obstacle?.message === obstacle.message;
+    this.#obstacle = obstacle;
+    this.#tried.resolve();
+    const { log, type, namespace } = this.#options;
+    const about = { resource: type.plural, namespace };
+    if (isKnown) log.debug({ err, ...about }, obstacle.message);
+    // The answer, a 404 in plain text, would only mislead.
+    else if (obstacle.kind === 'missing') log.warn(about, obstacle.message);
+    else log.error({ err, ...about }, obstacle.message);
+  }
+
+  #heard(): void {
+    this.#obstacle = undefined;
+    this.#failures.succeeded();
+    this.#lastHeard = Date.now();
+  }
+
+  #count(activity: 'list' | 'watch' | 'list-failed' | 'watch-failed' | 'watch-silent'): void {
+    this.#options.metrics.watchActivity.inc({ resource: this.#options.type.plural, activity });
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
+  }
+}
+
+function obstacleFrom(
+  error: unknown,
+  verb: 'list' | 'watch',
+  { group, plural }: ResourceType,
+  namespace: string | undefined,
+): Obstacle | undefined {
+  if (!(error instanceof KubeError)) return undefined;
+  const resource = group === '' ? plural : `${plural}.${group}`;
+  if (error.isNotFound) {
+    const message = `the cluster has no ${resource}; install its CustomResourceDefinition`;
+    return { kind: 'missing', message };
+  }
+  if (!error.isForbidden) return undefined;
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  const message = `not allowed to ${verb} ${resource}${where}; grant get, list and watch on ${resource}`;
+  return { kind: 'forbidden', message };
+}

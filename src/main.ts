@@ -127,6 +127,26 @@ async function main(): Promise<void> {
     if (yaml !== '') print(yaml);
   });
 
+  const { kubeconfig, kubeTimeoutMs } = operatorSettings;
+  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs };
+  addSettings(
+    program
+      .command('plan')
+      .description('print what applying files would change at the API; exits with 2 if there is something to do')
+      .requiredOption('-f, --filename <path>', 'file, folder, or - for standard input; may be repeated', collect)
+      .option('-n, --namespace <name>', "namespace of objects that name none; default: the kubeconfig's")
+      .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')),
+    planSettings,
+  ).action(async ({ filename, namespace, output, ...flags }: PlanFlags) => {
+    const settings = readSettings(planSettings, flags, process.env);
+    const problem = await kubeconfigProblem(settings.kubeconfig);
+    if (problem !== undefined) throw new BadSettings(problem);
+    const { plan } = await import('./operator/plan/command.ts');
+    const planned = await plan({ ...settings, files: filename, namespace, output });
+    print(planned.output);
+    process.exitCode = planned.exitCode;
+  });
+
   program
     .command('openapi')
     .description('print the OpenAPI document of the management API')
@@ -136,6 +156,12 @@ async function main(): Promise<void> {
     });
 
   await program.parseAsync();
+}
+
+interface PlanFlags {
+  filename: string[];
+  namespace?: string;
+  output: 'text' | 'json';
 }
 
 type Log = ReturnType<typeof createLogger>;
@@ -218,7 +244,7 @@ function addSettings(command: Command, settings: Settings): Command {
   return command;
 }
 
-const collect = (value: string, before: readonly string[]) => [...before, value];
+const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);

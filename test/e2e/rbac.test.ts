@@ -159,7 +159,8 @@ describe('with the permissions of the chart in one namespace', async () => {
     expect(await may('list', 'secrets', '--all-namespaces')).toBe('no');
     expect(await may('create', 'ippolicies.tunnel-operator.dev', '-n', namespace)).toBe('no');
     expect(await may('delete', 'tunnelcredentials.tunnel-operator.dev', '-n', namespace)).toBe('no');
-    expect(await may('get', 'configmaps', '-n', namespace)).toBe('no');
+    expect(await may('get', 'configmaps', '-n', namespace)).toBe('yes');
+    expect(await may('patch', 'configmaps', '-n', namespace)).toBe('no');
     expect(await may('create', 'pods', '-n', namespace)).toBe('no');
     expect(await may('escalate', 'clusterroles')).toBe('no');
   });

@@ -54,6 +54,8 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
+    // Of what lives inside another resource, the error has no whole id; what was created in the scope has.
+    if (earlier && !external.isId(earlier.id)) return 'refused';
     // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
     const remote = earlier && (await observeSurely(managed, { id: earlier.id, generation: identity.generation }));
     if (!remote) throw error;

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The command line: which program to run, and with which settings. */
+import { fstatSync, statSync, writeSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
@@ -176,7 +178,7 @@ async function runApi(settings: ApiConfig, log: Log): Promise<void> {
       process.exit(1);
     }, settings.shutdownTimeoutMs).unref();
   });
-  const api = await startApi(settings, log, announceKey);
+  const api = await startApi(settings, log, (key) => announceKey(key, log));
   log.info({ url: api.url }, 'the management API is ready');
   await signalled;
   await api.stop();
@@ -213,11 +215,30 @@ async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
   await operator.stop();
 }
 
-/** On standard error, not in the log: shown once, and never in a log archive. */
-function announceKey(key: string): void {
-  process.stderr.write(
+const STDERR = 2;
+
+/**
+ * On standard error, not in the log: shown once, and never in a log archive.
+ * @throws CannotStart when nobody would see it
+ */
+function announceKey(key: string, log: Log): void {
+  if (isDiscarded(STDERR)) {
+    const why =
+      'the first API key would be shown on standard error, which is closed or /dev/null: open it, or set BOOTSTRAP_API_KEY';
+    // The reason for the end goes to standard error, too.
+    log.error(why);
+    throw new CannotStart(why);
+  }
+  writeSync(
+    STDERR,
     `\nThis database had no API key. Here is the first one, of an admin; it will not be shown again:\n\n  ${key}\n\n`,
   );
+}
+
+/** Whether what is written there is lost. Node opens /dev/null in place of what was closed when it started. */
+function isDiscarded(descriptor: number): boolean {
+  const file = fstatSync(descriptor);
+  return file.isCharacterDevice() && file.rdev === statSync(devNull).rdev;
 }
 
 /** Resolves with the first signal to stop; the second one ends the process at once. */

@@ -30,9 +30,21 @@ interface Outcome {
 }
 
 /** Runs a program that is expected to end by itself, or, at the latest, when `until` is true of its output. */
-function run(args: string[], env: Record<string, string>, until?: RegExp, descriptors = 1000): Promise<Outcome> {
+function run(
+  args: string[],
+  env: Record<string, string>,
+  until?: RegExp,
+  { descriptors = 1000, redirected = '' } = {},
+): Promise<Outcome> {
   return new Promise((resolve) => {
-    const words = ['-c', 'ulimit -n "$0"; exec "$@"', String(descriptors), process.execPath, MAIN, ...args];
+    const words = [
+      '-c',
+      `ulimit -n "$0"; exec "$@" ${redirected}`,
+      String(descriptors),
+      process.execPath,
+      MAIN,
+      ...args,
+    ];
     const options = { env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env }, cwd: folder };
     const child = execFile('/bin/sh', words, options, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
@@ -194,4 +206,16 @@ test('a key that could not be shown does not exist', async () => {
   await expect(failed).rejects.toThrow('standard error is closed');
   const { err } = await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/);
   expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+});
+
+test.each(['2>&-', '2>/dev/null'])('no first key is made that %s would swallow', async (redirected) => {
+  const fresh = await createTestDatabase();
+  const settings = { DATABASE_URL: fresh, PORT: '0' };
+  const failed = await run(['api'], settings, /is ready/, { redirected });
+  expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/"level":50,.*standard error, which is closed.*BOOTSTRAP_API_KEY/);
+  const { err } = await run(['api'], settings, /is ready/);
+  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+  // With nothing to show, nobody has to see it.
+  expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
 });

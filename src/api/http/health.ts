@@ -1,6 +1,6 @@
 /** Probes: is the process alive, and can it serve. */
 import type { FastifyInstance } from 'fastify';
-import { unavailable } from '../errors/errors.ts';
+import { overloaded, unavailable } from '../errors/errors.ts';
 import type { Database } from '../store/database.ts';
 import { type Migration, migrations } from '../store/migrate.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -28,7 +28,8 @@ export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown
   });
   app.get('/readyz', async (request) => {
     request.documentedPath = '/readyz';
-    if (shutdown.hasBegun()) throw unavailable('The service is stopping.');
+    // Not a failure, and asked very often: one line in the log says so, not one for each.
+    if (shutdown.hasBegun()) throw overloaded('The service is stopping.');
     wanted ??= await migrations();
     const applied = await versions();
     const missing = wanted.filter(({ version }) => !applied.has(version));

@@ -5,6 +5,7 @@ import swagger, { type StaticDocumentSpec } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
+import { SHARED } from '../http/bytes-in-flight.ts';
 import { parseTags } from '../http/entity-tags.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import type { Json } from './schemas.ts';
@@ -34,6 +35,7 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
     scope.addHook('onRequest', (request, reply) => rateLimiter.countStranger(request, reply));
     scope.get('/openapi.json', async (request, reply) => {
       request.documentedPath = '/openapi.json';
+      request.charge = SHARED;
       const { 'accept-encoding': accepted = '', 'if-none-match': known } = request.headers;
       const coding = negotiate<Coding>(accepted, ['gzip', 'identity']) ?? 'identity';
       const { bytes, tag } = forms[coding];

@@ -101,3 +101,17 @@ test('the end that counts is the one of the moment of the change', async () => {
   await held.commit();
   refused(await reply);
 });
+
+test('a key is there for its owner and admins only', async () => {
+  const [bot, other] = [await api.newBot(), await api.newBot()];
+  const { id } = await keyOf(bot, {});
+  const path = `/api_keys/${id}`;
+  for (const reply of [
+    await other.get(path),
+    await other.patch(path, { description: 'mine' }),
+    await other.delete(path),
+  ])
+    expect(reply.status).toBe(404);
+  expect((await other.get('/api_keys')).text).not.toContain(id);
+  for (const caller of [bot, admin]) expect((await caller.get(path)).status).toBe(200);
+});

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventTypes } from '../../../src/resources/definition/resource.ts';
-import { type Reply, startTestApi } from '../harness.ts';
+import { heldTransaction, type Reply, startTestApi, untilWaiting } from '../harness.ts';
 
 const POOL = 10;
 const api = await startTestApi({ poolSize: POOL });
@@ -109,6 +109,22 @@ describe('what is in a resource', () => {
       return admin.delete(`/ip_policy_rules/${made.as(withId).id}`);
     });
     for (const status of statuses(replies)) expect([200, 204, 404]).toContain(status);
+  });
+
+  test.each([
+    ['is changed', (path: string) => admin.patch(path, { description: 'late' }), 200],
+    ['goes', (path: string) => admin.delete(path), 204],
+  ])('a rule that %s does not take it before its policy', async (_, change, status) => {
+    const policy = await make('/ip_policies');
+    const rule = await make('/ip_policy_rules', { ip_policy_id: policy, cidr: '192.0.2.0/24', action: 'deny' });
+    // As whoever replaces the rules takes both.
+    const other = await heldTransaction(api.databaseUrl);
+    await other.query('select 1 from ip_policies where id = $1 for update', [policy]);
+    const changed = change(`/ip_policy_rules/${rule}`);
+    await untilWaiting(api, 1);
+    await other.query('select 1 from ip_policy_rules where id = $1 for update nowait', [rule]);
+    await other.commit();
+    expect((await changed).status).toBe(status);
   });
 
   test('sources come and go, with and without a key, while their subscription changes', async () => {

@@ -172,13 +172,15 @@ describe('of the pool', () => {
     const requests = many(bot, 505);
     await until(inUse, 10);
     // Not all in one go: those whose key is being looked up have a line of their own.
-    requests.push(...many(bot, 505));
-    const refused = await bot.get('/ip_policies');
+    requests.push(...many(bot, 506));
+    // The last ones may overtake each other where their key is looked up.
+    const refused = await Promise.race(requests);
     expect(refused.error).toMatchObject({ error_code: 'RATE_LIMITED', msg: expect.stringContaining('at once') });
     expect(refused.headers['retry-after']).toBe('1');
     expect((await usual.admin.get('/reserved_domains')).status).toBe(200);
     await held.commit();
-    for (const { status } of await Promise.all(requests)) expect(status).toBe(200);
+    const answers = await Promise.all(requests);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1010);
   });
 });
 

@@ -84,6 +84,9 @@ describe('from the signal on', () => {
     const [before, other] = [await answered(api), await answered(api)];
     api.child.kill('SIGTERM');
     await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
+    // However often it is asked, the log says so once.
+    for (let n = 0; n < 5; n++) expect((await fetch(`${api.url}/readyz`)).status).toBe(503);
+    expect((await api.log()).filter(({ level }) => level >= 40)).toHaveLength(1);
     before.socket.write(request('/ip_policies'));
     expect(await before.untilEnded()).toBe('closed');
     const answer = before.received().split('HTTP/1.1 ')[2];

@@ -60,6 +60,8 @@ async function main(): Promise<void> {
   }).action(async (flags) => {
     const table = { ...operatorSettings, ...logSettings };
     const { logLevel, logFormat, ...settings } = readSettings(table, flags, process.env);
+    const { keepProcessSmall } = await import('./operator/lean-process.ts');
+    keepProcessSmall();
     const problem = await kubeconfigProblem(settings.kubeconfig);
     if (problem !== undefined) throw new BadSettings(problem);
     await runOperator(settings, createLogger({ level: logLevel, format: logFormat }));

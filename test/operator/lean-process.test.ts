@@ -1,0 +1,52 @@
+/** In a process of its own: what is loaded stays loaded. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const SRC = join(import.meta.dirname, '../../src');
+
+/** Loads the operator, and prints which of its modules are of the library's generated classes. */
+const program = (before: string) => `
+  import { registerHooks } from 'node:module';
+  import { getHeapSpaceStatistics } from 'node:v8';
+  const generated = [];
+  registerHooks({
+    load(url, context, next) {
+      if (/client-node\\/dist\\/gen\\/(models|apis)\\//.test(url)) generated.push(url);
+      return next(url, context);
+    },
+  });
+  ${before}
+  const { TunnelOperator } = await import('${SRC}/operator/operator.ts');
+  const { loadKubeConfig } = await import('${SRC}/operator/kube/kube-config.ts');
+  let kept = [];
+  for (let n = 0; n < 2_000_000; n++) kept[n % 30_000] = { n, text: 'n' + n };
+  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
+  console.log(JSON.stringify({
+    generated: generated.length,
+    isOurs: Object.getPrototypeOf(TunnelOperator).name,
+    config: loadKubeConfig(undefined).constructor.name,
+    youngMiB: Math.ceil(young / 2 ** 20),
+  }));
+`;
+
+async function load(before: string) {
+  const env = { ...process.env, KUBECONFIG: undefined, HOME: import.meta.dirname };
+  const args = ['--input-type=module', '--eval', program(before)];
+  return JSON.parse((await run(process.execPath, args, { env })).stdout);
+}
+
+test('the operator loads none of the classes that it never calls, and its young generation stays small', async () => {
+  const lean = `(await import('${SRC}/operator/lean-process.ts')).keepProcessSmall();`;
+  const found = await load(lean);
+  expect(found).toMatchObject({ isOurs: 'Operator', config: 'TokenFileConfig' });
+  // The base classes of the generated ones are part of the configuration.
+  expect(found.generated).toBeLessThan(10);
+  expect(found.youngMiB).toBeLessThanOrEqual(16);
+  // Otherwise this file shows nothing.
+  const whole = await load('');
+  expect(whole.generated).toBeGreaterThan(500);
+  expect(whole.youngMiB).toBeGreaterThan(16);
+});

@@ -60,6 +60,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/controller': ['retry', 'operator/kube', 'operator/managed'],
   'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
   'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
+  'operator/export': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/managed', 'operator/kinds'],
   operator: [
     ...FAMILIES,
     'client',
@@ -83,6 +84,7 @@ export const LOADED_BY_MAIN = [
   'api/store',
   'operator/kinds',
   'operator/crds',
+  'operator/export',
 ];
 
 /** The purpose of each room, as docs/architecture.md states it. */
@@ -115,6 +117,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/controller': 'When a reconcile runs: work queue, workers, resync, the API call budget; health and metrics.',
   'operator/kinds': 'One file per custom resource, and the CEL rules that the API server checks.',
   'operator/crds': 'Turns a kind into its CustomResourceDefinition.',
+  'operator/export': 'The command `export`: what an API holds, as manifests.',
   operator: 'Assembles the parts; the settings.',
   'main.ts': 'The command line. It loads only the program that it runs.',
 };

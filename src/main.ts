@@ -110,6 +110,23 @@ async function main(): Promise<void> {
       for (const kind of kinds) await writeFile(join(output, crdFileName(kind)), crdYaml(kind));
     });
 
+  const { apiUrl, apiKey, apiTimeoutMs } = operatorSettings;
+  const clientSettings = { apiUrl, apiKey: { ...apiKey, description: 'API key for the management API' }, apiTimeoutMs };
+  addSettings(
+    program
+      .command('export')
+      .description('print manifests that take over everything in the API, without a change there')
+      .option('--kind <kind>', 'only this kind; may be repeated', collect, [])
+      .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
+    clientSettings,
+  ).action(async ({ kind, namespace, ...flags }: { kind: string[]; namespace?: string }) => {
+    const { exportYaml } = await import('./operator/export/command.ts');
+    const settings = readSettings(clientSettings, flags, process.env);
+    const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace });
+    for (const each of refused) process.stderr.write(`${each.kind} is left out: ${each.reason}\n`);
+    if (yaml !== '') print(yaml);
+  });
+
   program
     .command('openapi')
     .description('print the OpenAPI document of the management API')
@@ -200,6 +217,8 @@ function addSettings(command: Command, settings: Settings): Command {
   if (withoutFlag.length > 0) command.addHelpText('after', `\nOnly from the environment:\n${withoutFlag.join('\n')}`);
   return command;
 }
+
+const collect = (value: string, before: readonly string[]) => [...before, value];
 
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, expect, vi } from 'vitest';
 import type { KindRow } from '../../dev/fixtures/kinds.ts';
+import { keyring } from '../../src/api/secrets/keyring.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -21,6 +22,9 @@ import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
+
+/** With which the API seals private keys and the like. */
+export const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
 export const POLICIES: ResourceType = { group: GROUP, version: VERSION, plural: 'ippolicies' };
 export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plural: 'tunnelcredentials' };
@@ -129,7 +133,10 @@ export async function startStack(
   const [logs, apiLogs]: [string[], string[]] = [[], []];
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
   const apiLog = pino({ level: 'trace' }, { write: (line: string) => void apiLogs.push(line) });
-  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10 }, apiLog);
+  const api = await startApi(
+    { databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY) },
+    apiLog,
+  );
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });

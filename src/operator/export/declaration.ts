@@ -1,0 +1,127 @@
+/** The spec that declares a resource as it is: the reverse of what a reconcile does. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { requestShape } from '../kinds/spelling.ts';
+import { camelCase } from '../managed/camel-case.ts';
+import { inputsOf, isSource, Source } from '../managed/inputs/input.ts';
+import type { SpecMember } from './spec-members.ts';
+
+/** A Secret that a declaration names, and the keys in it that it reads. */
+export interface NeededSecret {
+  readonly name: string;
+  readonly keys: readonly string[];
+}
+
+export interface Declaration {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly secrets: readonly NeededSecret[];
+}
+
+export interface DeclarationOptions {
+  /** The name of the Secret with what the API does not show. */
+  secretName: string;
+  /** The object that has the resource of this id; undefined if none will have it. */
+  objectOf(id: string): { kind: string; name: string } | undefined;
+}
+
+export function declarationOf(members: readonly SpecMember[], options: DeclarationOptions): Declaration {
+  const keys = new Set<string>();
+  const place: Place = { secretName: options.secretName, keys, isSecret: false };
+  const spec = members.flatMap((member): [string, unknown][] => {
+    const { name, schema, shown, initial, refersTo, isSecret } = member;
+    const mayBeLeftOut = schema.safeParse(undefined).success;
+    if (mayBeLeftOut && (shown === undefined || isDeepStrictEqual(shown, initial))) return [];
+    const value =
+      refersTo === 'nothing'
+        ? declared(schema, shown, name, { ...place, isSecret })
+        : referring(schema, shown, options);
+    return value === undefined ? [] : [[name, value]];
+  });
+  const { secretName: name } = options;
+  return { spec: Object.fromEntries(spec), secrets: keys.size > 0 ? [{ name, keys: [...keys] }] : [] };
+}
+
+interface Place {
+  readonly secretName: string;
+  /** Receives the keys that the Secret must have. */
+  readonly keys: Set<string>;
+  readonly isSecret: boolean;
+}
+
+function declared(schema: z.ZodType, shown: unknown, name: string, place: Place): unknown {
+  const inner = withoutDefault(schema);
+  if (takesSource(inner)) return asSource(shown, name, place);
+  if (shown === null || shown === undefined) return isRequired(schema) ? fromSecret(inner, place) : undefined;
+  const shape = requestShape(inner);
+  if (shape instanceof z.ZodObject) {
+    const members = new Map(Object.entries(shown).map(([key, value]) => [camelCase(key), value]));
+    return withoutUndefined(
+      Object.entries<z.ZodType>(shape.shape).map(([member, each]) => [
+        member,
+        declared(each, members.get(member), member, place),
+      ]),
+    );
+  }
+  if (shape instanceof z.ZodArray && Array.isArray(shown)) {
+    const element = anySchema.parse(shape.element);
+    return shown.map((each) => declared(element, each, name, place));
+  }
+  if (shape instanceof z.ZodRecord) {
+    const value = anySchema.parse(shape.valueType);
+    return withoutUndefined(Object.entries(shown).map(([key, each]) => [key, declared(value, each, key, place)]));
+  }
+  return shown;
+}
+
+/** The members of zod's schemas are typed as of its core; every schema here is of the classic API. */
+const anySchema = z.instanceof(z.ZodType);
+
+function asSource(shown: unknown, name: string, { isSecret, secretName, keys }: Place): unknown {
+  if (!isSecret) return typeof shown === 'string' ? { value: shown } : undefined;
+  // What was never given is not asked for.
+  if (shown === null) return undefined;
+  const key = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  keys.add(key);
+  return { secretKeyRef: { name: secretName, key } };
+}
+
+/** A Secret by its name alone, if the schema takes one. */
+function fromSecret(schema: z.ZodType, { secretName, keys }: Place): unknown {
+  const named = { name: secretName };
+  const inputs = inputsOf(schema.safeParse(named).data).filter(isSource);
+  for (const { input } of inputs) keys.add(input.key);
+  return inputs.length > 0 ? named : undefined;
+}
+
+const SOME = { name: 'x', key: 'x' };
+
+const takesSource = (schema: z.ZodType) => schema.safeParse({ secretKeyRef: SOME }).data instanceof Source;
+
+const isRequired = (schema: z.ZodType) => !schema.safeParse(undefined).success;
+
+const shownRef = z.object({ id: z.string() });
+
+function referring(schema: z.ZodType, shown: unknown, options: DeclarationOptions): unknown {
+  const inner = withoutDefault(schema);
+  if (inner instanceof z.ZodArray && Array.isArray(shown)) {
+    const element = anySchema.parse(inner.element);
+    return shown.map((each) => referring(element, each, options));
+  }
+  const id = shownRef.safeParse(shown).data?.id ?? shown;
+  if (typeof id !== 'string') return undefined;
+  const target = options.objectOf(id);
+  if (!target) return { id };
+  const { kind, name } = target;
+  // With several kinds to refer to, a reference says which.
+  return inner.safeParse({ kind, name }).success ? { kind, name } : { name };
+}
+
+function withoutUndefined(entries: readonly [string, unknown][]): Record<string, unknown> {
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  const isWrapped =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
+  return isWrapped ? withoutDefault(anySchema.parse(schema.unwrap())) : schema;
+}

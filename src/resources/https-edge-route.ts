@@ -40,7 +40,11 @@ export const httpsEdgeRoute = resource({
     ...described('What is served here.'),
     edge_id: livesIn(httpsEdge, 'edge'),
     match: { ...required(match), unique: { within: ['edge_id', 'match_type'] } },
-    match_type: required(z.enum(['exact_path', 'path_prefix'])),
+    match_type: required(
+      z
+        .enum(['exact_path', 'path_prefix'])
+        .meta({ description: 'Whether only the path itself matches, or every path that begins with it.' }),
+    ),
     backend_id: optionalReference([tunnelGroupBackend, httpResponseBackend], 'backend'),
     modules: moduleNames,
   },

@@ -56,9 +56,13 @@ export const certificateJob = z
       description:
         'INTERNAL_ERROR is temporary; DNS_ERROR remains until its cause is fixed. Null if there was no error.',
     }),
-    msg: z.string().meta({ examples: ['waiting to be started'] }),
+    msg: z
+      .string()
+      .meta({ description: 'What the job waits for, or what went wrong.', examples: ['waiting to be started'] }),
     started_at: timestamp().nullable().meta({ description: 'Null until the job has started.' }),
-    retries_at: timestamp().nullable(),
+    retries_at: timestamp()
+      .nullable()
+      .meta({ description: 'When the job tries again; null if it is not waiting for that.' }),
   })
   .meta({ id: 'ReservedDomainCertJob' });
 
@@ -67,7 +71,7 @@ export const certificateStatus = z
     renews_at: timestamp().nullable().meta({ description: 'Null until a certificate has been issued.' }),
     provisioning_job: certificateJob.nullable().meta({ description: 'Null when nothing is being issued or renewed.' }),
   })
-  .meta({ id: 'ReservedDomainCertStatus' });
+  .meta({ id: 'ReservedDomainCertStatus', description: 'How far the automatic certificate is.' });
 
 /** What a domain's status is when its policy is new: nobody has started on it. */
 export const NOT_STARTED: z.output<typeof certificateStatus> = {

@@ -13,8 +13,10 @@ export const tlsKeyType = z.enum(['rsa', 'ecdsa', 'ed25519']);
 
 const alternativeNames = z
   .object({
-    dns_names: z.array(z.string()).meta({ examples: [['www.example.com', '*.example.com']] }),
-    ips: z.array(z.string()).meta({ examples: [['192.0.2.1']] }),
+    dns_names: z
+      .array(z.string())
+      .meta({ description: 'Host names, perhaps with a wildcard.', examples: [['www.example.com', '*.example.com']] }),
+    ips: z.array(z.string()).meta({ description: 'IP addresses.', examples: [['192.0.2.1']] }),
   })
   .meta({ id: 'SubjectAlternativeNames', description: 'Names and addresses that the certificate is for.' });
 
@@ -47,7 +49,7 @@ export const tlsCertificate = resource({
     ...certificateFields,
     subject_alternative_names: derived(alternativeNames, 'jsonb'),
     serial_number: derived(z.string().meta({ description: 'In lower-case hex.', examples: ['04d2f1a09b3c'] })),
-    private_key_type: derived(tlsKeyType),
+    private_key_type: derived(tlsKeyType.meta({ description: 'Type of the private key.' })),
     issued_at: derived(
       timestamp().nullable().meta({ description: 'When the service obtained it; null if it was uploaded.' }),
     ),

@@ -68,10 +68,9 @@ function sourcesOf(input: z.ZodType): z.ZodType {
   const shape = requestShape(input);
   if (!(shape instanceof z.ZodRecord)) return sourceOf(input);
   const { description, 'x-form': form } = input.meta() ?? {};
-  const { additionalProperties: _, ...rest } = z.record(z.string(), z.unknown()).catch({}).parse(form);
-  return z
-    .record(z.string(), sourceOf(z.string().max(MAX_MAP_VALUE).meta({ description: 'One value.' })))
-    .meta({ description, 'x-form': rest });
+  const { additionalProperties: values, ...rest } = z.record(z.string(), z.unknown()).catch({}).parse(form);
+  const value = z.string().max(MAX_MAP_VALUE).meta({ description: 'One value.', 'x-form': values });
+  return z.record(z.string(), sourceOf(value)).meta({ description, 'x-form': rest });
 }
 
 /** The API has tighter limits for all values together. */

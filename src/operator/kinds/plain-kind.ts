@@ -12,7 +12,7 @@ import type { External, Remote } from '../managed/external.ts';
 import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, inputOf, isDeclarable, specialty } from './family-fields.ts';
-import { immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
+import { type About, immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
 import { statusValueOf } from './spelling.ts';
 
 export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V extends Remote, R extends V> {
@@ -57,6 +57,14 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
 /** A kind with the family of its resources. */
 export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> extends Kind<Spec, R> {
   readonly family: Family;
+  /** The fields of the family that it declares itself. */
+  readonly fields: readonly FamilyField[];
+  /** Names of fields, at any depth, that are given by source. */
+  readonly sources: readonly string[];
+  /** Names of fields for which a new resource is made when they change. */
+  readonly replaced: readonly string[];
+  /** Descriptions that override the family's, by field. */
+  readonly about: About;
   calls(client: Client): FamilyCalls<Remote>;
 }
 
@@ -128,7 +136,7 @@ export function plainKind<
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
-  return { ...made, family, calls: options.calls };
+  return { ...made, family, fields, sources, replaced, about, calls: options.calls };
 }
 
 /** `ippolicies`, `apikeys`, `tlsedgemodules`. */

@@ -11,6 +11,8 @@ export type Leaf = (name: string, schema: z.ZodType) => z.ZodType | undefined;
 /** The schema of what a request carries, with members in camelCase. Checks between members are left to the API. */
 export function withCamelCase(schema: z.ZodType, leaf: Leaf = () => undefined): z.ZodType {
   const shape = requestShape(schema);
+  // What a family makes of a list may be no request any more.
+  if (shape instanceof z.ZodArray && shape !== schema) return shape.meta({ ...withoutId(schema) });
   if (shape instanceof z.ZodObject) {
     const members = Object.entries<z.ZodType>(shape.shape).map(([name, member]) => {
       const { inner, isOptional } = withoutOptional(member);
@@ -82,7 +84,8 @@ export function requestShape(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPipe ? requestShape(schema.in as z.ZodType) : schema;
 }
 
-function withoutOptional(schema: z.ZodType): { inner: z.ZodType; isOptional: boolean } {
+/** The schema of a member that is there. */
+export function withoutOptional(schema: z.ZodType): { inner: z.ZodType; isOptional: boolean } {
   if (schema instanceof z.ZodOptional)
     return { inner: withoutOptional(schema.unwrap() as z.ZodType).inner, isOptional: true };
   if (schema instanceof z.ZodNullable) return { ...withoutOptional(schema.unwrap() as z.ZodType), isOptional: true };

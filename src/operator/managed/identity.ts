@@ -13,11 +13,9 @@ import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 
 export const retiringEntry = z.object({
-  id: z.string(),
-  /** The create generation it was created under; 0 if it was adopted. */
-  generation: z.int(),
-  /** RFC 3339; it is deleted after this. */
-  after: z.string(),
+  id: z.string().meta({ description: 'Id of the resource.' }),
+  generation: z.int().meta({ description: 'The create generation it was created under; 0 if it was adopted.' }),
+  after: z.string().meta({ description: 'When it may be deleted.' }),
 });
 export type Retiring = z.output<typeof retiringEntry>;
 

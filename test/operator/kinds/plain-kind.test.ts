@@ -120,8 +120,9 @@ describe('a plain kind is refused by name when its family', () => {
     );
   });
 
-  test('unless the kind omits or declares the field', () => {
+  test('unless the kind omits or declares the field, or takes it from a source', () => {
     const given = family({ key_pem: writeOnly(z.string()) });
+    expect(() => plainKind(given, { ...options, sources: ['key_pem'] })).not.toThrow();
     expect(() => plainKind(given, { ...options, omit: ['key_pem'] })).not.toThrow();
     expect(() => plainKind(given, { ...options, spec: { keyPem: z.string() } })).not.toThrow();
   });

@@ -31,11 +31,11 @@ export interface Peer {
 
 /** What a status shows of one source. */
 export const usedSource = z.object({
-  field: z.string(),
-  kind: z.enum(['Secret', 'ConfigMap']),
-  name: z.string(),
-  resourceVersion: z.string(),
-  digest: z.string(),
+  field: z.string().meta({ description: 'The member of the spec that names it.' }),
+  kind: z.enum(['Secret', 'ConfigMap']).meta({ description: 'Secret or ConfigMap.' }),
+  name: z.string().meta({ description: 'Its name.' }),
+  resourceVersion: z.string().meta({ description: 'Its metadata.resourceVersion when it was read.' }),
+  digest: z.string().meta({ description: 'Digest of the text, which only the operator can compute.' }),
 });
 export type UsedSource = z.output<typeof usedSource>;
 

@@ -47,7 +47,7 @@ export function refTo(targets: readonly ReferenceTarget[], description: string):
 }
 
 function idSchema(targets: readonly ReferenceTarget[]): z.ZodType<string> {
-  const own = targets.find(({ id }) => id !== undefined)?.id;
+  const [own] = targets.length === 1 ? targets.map(({ id }) => id) : [];
   return own ?? idOf(...targets.map(({ prefix }) => prefix));
 }
 

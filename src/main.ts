@@ -120,10 +120,10 @@ async function main(): Promise<void> {
     program
       .command('export')
       .description('print manifests that take over everything in the API, without a change there')
-      .option('--kind <kind>', 'only this kind; may be repeated', collect, [])
+      .option('--kind <kind>', 'only this kind; may be repeated; default: all', collect)
       .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
     clientSettings,
-  ).action(async ({ kind, namespace, ...flags }: { kind: string[]; namespace?: string }) => {
+  ).action(async ({ kind = [], namespace, ...flags }: { kind?: string[]; namespace?: string }) => {
     const { exportYaml } = await import('./operator/export/command.ts');
     const settings = readSettings(clientSettings, flags, process.env);
     const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace });

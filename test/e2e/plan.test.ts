@@ -224,7 +224,7 @@ describe('plan', () => {
     expect(missing.code).toBe(1);
   });
 
-  test('says what is replaced, and why; what refers to it moves on', async () => {
+  test('says what is replaced, and why', async () => {
     const authority = (text: string) => object('CertificateAuthority', 'ca', { caPem: { value: text } });
     await given(authority(pem.ca));
     const { id } = (await stack.see(AUTHORITIES, 'ca')).status;
@@ -236,13 +236,27 @@ describe('plan', () => {
     expect(stdout).toContain('Plan: 0 to create, 0 to change, 1 to replace');
   });
 
-  test('takes a certificate from its Secret without showing it', async () => {
+  test('takes a certificate from its Secret without showing it; what refers to it moves on when it is replaced', async () => {
+    const secret = (chain: string, key: string) =>
+      core('Secret', 'tls', { stringData: { 'tls.crt': chain, 'tls.key': key } });
+    const certificate = object('TLSCertificate', 'cert', { secretRef: { name: 'tls' } });
+    const domain = object('ReservedDomain', 'shop', { domain: 'shop.example.com', certificateRef: { name: 'cert' } });
     await given();
-    const secret = core('Secret', 'tls', { stringData: { 'tls.crt': pem.leaf, 'tls.key': pem.leaf_key } });
-    const { code, stdout } = await plan([secret, object('TLSCertificate', 'cert', { secretRef: { name: 'tls' } })]);
-    expect(code).toBe(2);
-    expect(stdout).toContain('spec.secretRef.tls.crt: (secret)');
-    expect(stdout).not.toMatch(/BEGIN|MII/);
+    const created = await plan([secret(pem.leaf, pem.leaf_key), certificate]);
+    expect(created.code).toBe(2);
+    expect(created.stdout).toContain('spec.secretRef.tls.crt: (secret)');
+
+    await stack.apply(secret(pem.leaf, pem.leaf_key) as Manifest);
+    await given(certificate, domain);
+    const same = await plan([domain, certificate]);
+    expect(same.stdout).toContain(`Plan: ${nothing}, 2 without a change, 0 blocked.`);
+    const { id } = (await stack.see(type('tlscertificates'), 'cert')).status;
+    const renewed = await plan([secret(pem.rsa, pem.rsa_key), domain, certificate]);
+    expect(renewed.code).toBe(2);
+    expect(renewed.stdout).toContain(`    spec.certificateRef: "${id}" → "TLSCertificate cert"\n`);
+    expect(renewed.stdout).toContain(`-/+ replace TLSCertificate ${namespace}/cert (${id}: `);
+    expect(renewed.stdout).toContain('(secret) changed');
+    for (const { stdout } of [created, renewed]) expect(stdout).not.toMatch(/BEGIN|MII/);
   });
 
   test('adopts as the operator does', async () => {
@@ -322,6 +336,8 @@ describe('plan', () => {
     expect(await failing(['-f', '-'], { TUNNEL_API_KEY: 'wrong' }, input)).toMatch(
       /^tunnel-operator failed: the management API at http.*\n$/,
     );
-    expect(await failing(['-f', '-'], { KUBECONFIG: '/dev/null' }, input)).toContain('has no current context');
+    expect(await failing(['-f', '-'], { KUBECONFIG: '/dev/null' }, input)).toContain(
+      'KUBECONFIG is "/dev/null", which cannot be loaded',
+    );
   });
 });

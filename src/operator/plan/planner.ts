@@ -84,6 +84,7 @@ export class Planner {
     const sources = readStatus(object).sources ?? [];
     const changes = changesOf(kind, {
       ...resolved,
+      namespace: name.namespace,
       remote,
       members: changed ?? ownMembers(kind).map(([member]) => member),
       secretBefore: sources.filter((source) => source.kind === 'Secret').map(({ field }) => field),

@@ -11,6 +11,8 @@ import { differences } from './differences.ts';
 import type { PlannedChange } from './planned.ts';
 
 export interface SpecChange {
+  /** That of the object. */
+  readonly namespace: string;
   /** The spec as the file has it. */
   readonly declared: ManagedSpec;
   /** What its sources hold, by their paths. */
@@ -38,7 +40,9 @@ export function changesOf(kind: AnyPlainKind, change: SpecChange): PlannedChange
   const schemas = new Map(ownMembers(kind));
   const [before, after, secret] = [observed(kind, change), shown(change), secretPaths(kind, change)];
   const isSecret = (path: string) => secret.some((each) => isWithin(path, each) || isWithin(each, path));
-  return change.members.flatMap((name): PlannedChange[] => {
+  // Of settings within a member, the member is compared.
+  const members = new Set(change.members.map((name) => name.replace(/\..*$/, '')));
+  return [...members].flatMap((name): PlannedChange[] => {
     const path = `spec.${name}`;
     const schema = schemas.get(name);
     // Made of another member, such as the name of a Secret.
@@ -63,22 +67,22 @@ function secretPaths(kind: AnyPlainKind, { declared, secretBefore }: SpecChange)
 }
 
 /** The spec with texts, and with the names of objects where it refers to them. */
-function shown({ declared, texts }: SpecChange): Map<string, unknown> {
+function shown({ namespace, declared, texts }: SpecChange): Map<string, unknown> {
   const replaced = replaceInputs(declared, (input, path) =>
-    input instanceof Reference ? nameIn(input, input.namespace) : texts.get(path),
+    input instanceof Reference ? nameFrom(namespace, input) : texts.get(path),
   );
   return new Map(Object.entries(replaced));
 }
 
 /** The same of the resource as it is. */
-function observed(kind: AnyPlainKind, { remote, targets }: SpecChange): Map<string, unknown> {
+function observed(kind: AnyPlainKind, { namespace, remote, targets }: SpecChange): Map<string, unknown> {
   if (!remote) return new Map();
   const members = specMembers(kind, remote);
   const { spec } = declarationOf(members, { secretName: 'hidden', objectOf: () => undefined });
   const named = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(named);
     const target = typeof value === 'string' ? targets.get(value) : undefined;
-    return target ? nameIn(target, target.namespace) : value;
+    return target ? nameFrom(namespace, target) : value;
   };
   return new Map(
     members.map(({ name, schema, refersTo }) => {
@@ -88,5 +92,7 @@ function observed(kind: AnyPlainKind, { remote, targets }: SpecChange): Map<stri
   );
 }
 
-const nameIn = ({ kind, name }: Pick<ObjectName, 'kind' | 'name'>, namespace: string | undefined) =>
-  [kind, namespace === undefined ? name : `${namespace}/${name}`].join(' ');
+/** With the namespace if it is another one. */
+function nameFrom(own: string, { kind, namespace, name }: Pick<Reference, 'kind' | 'namespace' | 'name'>): string {
+  return namespace === undefined || namespace === own ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}

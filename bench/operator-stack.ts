@@ -1,7 +1,9 @@
 /** What the operator bench runs on: a control plane, PostgreSQL, the API and the operator, each in its own process. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
 import { startPostgres } from '../dev/database/postgres.ts';
@@ -9,6 +11,8 @@ import type { Child } from '../dev/processes/child-process.ts';
 import { startProgram, untilAnswering } from '../dev/processes/program.ts';
 import { KubeApi } from '../src/operator/kube/kube-api.ts';
 import { freePort } from '../src/postgres/ports.ts';
+
+const ROOT = join(import.meta.dirname, '..');
 
 export const API_KEY = 'tnl_ak_benchbenchbenchbenchbenchbenchbenchbench';
 
@@ -22,7 +26,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export async function startStack(): Promise<Stack> {
+/** @param options.isBuilt the operator runs as in the package, not from its sources, which takes more memory */
+export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
@@ -54,6 +59,7 @@ export async function startStack(): Promise<Stack> {
     const kube = new KubeApi(kubeConfig, { userAgent: 'bench', timeoutMs: 60_000 });
     undo.push(() => kube.close());
 
+    const main = isBuilt ? { main: await build(join(folder, 'package')) } : {};
     let started = 0;
     const startOperator: Stack['startOperator'] = async (namespace, more = {}) => {
       const port = await freePort();
@@ -70,7 +76,7 @@ export async function startStack(): Promise<Stack> {
         LOG_FORMAT: 'json',
         ...more,
       };
-      const child = startProgram(['operator'], { name: `operator-${started++}`, folder, env: settings });
+      const child = startProgram(['operator'], { name: `operator-${started++}`, folder, env: settings, ...main });
       undo.push(() => child.stop());
       const url = `http://127.0.0.1:${port}`;
       return { child, url };
@@ -81,4 +87,13 @@ export async function startStack(): Promise<Stack> {
     await stop();
     throw error;
   }
+}
+
+/** What `npm pack` would hold, beside the dependencies of this checkout; returns the file to run. */
+async function build(folder: string): Promise<string> {
+  await mkdir(folder);
+  await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build.ts'), join(folder, 'dist')]);
+  await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return join(folder, 'dist/main.js');
 }

@@ -5,17 +5,19 @@ import { benchMemory } from './memory/bench.ts';
 import { benchOperator } from './operator.ts';
 import type { BenchOptions } from './options.ts';
 import { benchPaging } from './paging/bench.ts';
+import { benchScale } from './scale.ts';
 
 export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   api: benchApi,
   paging: benchPaging,
   memory: benchMemory,
   operator: benchOperator,
+  scale: benchScale,
   compare: benchCompare,
 };
 
 /**
- * What is measured unless something is asked for: not the memory, which takes as long as it is watched, and not the
+ * What is measured unless something is asked for: not the memory and the scale, which take long, and not the
  * comparison, which needs another checkout.
  */
 export const BY_DEFAULT = ['api', 'paging', 'operator'];

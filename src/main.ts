@@ -207,6 +207,8 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
 
 async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
   const { TunnelOperator } = await import('./operator/operator.ts');
+  const { collectOnce } = await import('./operator/lean-process.ts');
+  collectOnce();
   const operator = new TunnelOperator(settings, log);
   const signalled = untilSignalled().then(() => 'signal' as const);
   const lost = operator.lostLead.then(() => 'lost' as const);

@@ -9,6 +9,8 @@ export interface ProgramOptions {
   readonly name: string;
   /** The folder for its log, and for the code that Node keeps compiled between starts. */
   readonly folder: string;
+  /** What to run. Default: the sources, whose types Node.js strips as it loads them. */
+  readonly main?: string;
   /** Its whole environment, besides what any program needs to run. */
   readonly env: NodeJS.ProcessEnv;
   /** Most files and sockets that it may have open. Default: as many as this process. */
@@ -19,8 +21,11 @@ export interface ProgramOptions {
 const LIMITED = 'ulimit -n "$0" && exec "$@"';
 
 /** Starts `tunnel-operator` with these arguments. */
-export function startProgram(args: readonly string[], { name, folder, env, descriptors }: ProgramOptions): Child {
-  const program = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, ...args];
+export function startProgram(
+  args: readonly string[],
+  { name, folder, env, descriptors, main = MAIN }: ProgramOptions,
+): Child {
+  const program = [process.execPath, '--disable-warning=ExperimentalWarning', main, ...args];
   const [command = '', ...rest] =
     descriptors === undefined ? program : ['/bin/sh', '-c', LIMITED, String(descriptors), ...program];
   return startChild({

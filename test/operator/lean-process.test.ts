@@ -8,9 +8,9 @@ const run = promisify(execFile);
 const SRC = join(import.meta.dirname, '../../src');
 
 /** Loads the operator, and prints which of its modules are of the library's generated classes. */
-const program = (before: string) => `
+const program = (before: string, after: string) => `
   import { registerHooks } from 'node:module';
-  import { getHeapSpaceStatistics } from 'node:v8';
+  import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
   const generated = [];
   registerHooks({
     load(url, context, next) {
@@ -21,6 +21,8 @@ const program = (before: string) => `
   ${before}
   const { TunnelOperator } = await import('${SRC}/operator/operator.ts');
   const { loadKubeConfig } = await import('${SRC}/operator/kube/kube-config.ts');
+  ${after}
+  // What outlives a collection of the young generation, and dies in the old one.
   let kept = [];
   for (let n = 0; n < 2_000_000; n++) kept[n % 30_000] = { n, text: 'n' + n };
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
@@ -29,24 +31,26 @@ const program = (before: string) => `
     isOurs: Object.getPrototypeOf(TunnelOperator).name,
     config: loadKubeConfig(undefined).constructor.name,
     youngMiB: Math.ceil(young / 2 ** 20),
+    heapMiB: Math.ceil(getHeapStatistics().total_heap_size / 2 ** 20),
   }));
 `;
 
-async function load(before: string) {
+async function load(before = '', after = '') {
   const env = { ...process.env, KUBECONFIG: undefined, HOME: import.meta.dirname };
-  const args = ['--input-type=module', '--eval', program(before)];
+  const args = ['--input-type=module', '--eval', program(before, after)];
   return JSON.parse((await run(process.execPath, args, { env })).stdout);
 }
 
-test('the operator loads none of the classes that it never calls, and its young generation stays small', async () => {
-  const lean = `(await import('${SRC}/operator/lean-process.ts')).keepProcessSmall();`;
-  const found = await load(lean);
+test('the operator loads none of the classes that it never calls, and its heap stays small', async () => {
+  const lean = `const { keepProcessSmall, collectOnce } = await import('${SRC}/operator/lean-process.ts');`;
+  const found = await load(`${lean} keepProcessSmall();`, 'collectOnce();');
   expect(found).toMatchObject({ isOurs: 'Operator', config: 'TokenFileConfig' });
   // The base classes of the generated ones are part of the configuration.
   expect(found.generated).toBeLessThan(10);
   expect(found.youngMiB).toBeLessThanOrEqual(16);
   // Otherwise this file shows nothing.
-  const whole = await load('');
+  const whole = await load();
   expect(whole.generated).toBeGreaterThan(500);
   expect(whole.youngMiB).toBeGreaterThan(16);
+  expect(found.heapMiB).toBeLessThan(whole.heapMiB * 0.8);
 });

@@ -61,6 +61,16 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
   'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
   'operator/export': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/managed', 'operator/kinds'],
+  'operator/plan': [
+    ...FAMILIES,
+    'client',
+    'settings',
+    'operator/contract',
+    'operator/kube',
+    'operator/managed',
+    'operator/kinds',
+    'operator/export',
+  ],
   operator: [
     ...FAMILIES,
     'client',
@@ -85,6 +95,7 @@ export const LOADED_BY_MAIN = [
   'operator/kinds',
   'operator/crds',
   'operator/export',
+  'operator/plan',
 ];
 
 /** The purpose of each room, as docs/architecture.md states it. */
@@ -118,6 +129,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/kinds': 'One file per custom resource, and the CEL rules that the API server checks.',
   'operator/crds': 'Turns a kind into its CustomResourceDefinition.',
   'operator/export': 'The command `export`: what an API holds, as manifests.',
+  'operator/plan': 'The command `plan`: what applying manifests would change at the API.',
   operator: 'Assembles the parts; the settings.',
   'main.ts': 'The command line. It loads only the program that it runs.',
 };

@@ -116,15 +116,35 @@ async function main(): Promise<void> {
     program
       .command('export')
       .description('print manifests that take over everything in the API, without a change there')
-      .option('--kind <kind>', 'only this kind; may be repeated', collect, [])
+      .option('--kind <kind>', 'only this kind; may be repeated; default: all', collect)
       .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
     clientSettings,
-  ).action(async ({ kind, namespace, ...flags }: { kind: string[]; namespace?: string }) => {
+  ).action(async ({ kind = [], namespace, ...flags }: { kind?: string[]; namespace?: string }) => {
     const { exportYaml } = await import('./operator/export/command.ts');
     const settings = readSettings(clientSettings, flags, process.env);
     const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace });
     for (const each of refused) process.stderr.write(`${each.kind} is left out: ${each.reason}\n`);
     if (yaml !== '') print(yaml);
+  });
+
+  const { kubeconfig, kubeTimeoutMs } = operatorSettings;
+  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs };
+  addSettings(
+    program
+      .command('plan')
+      .description('print what applying files would change at the API; exits with 2 if there is something to do')
+      .requiredOption('-f, --filename <path>', 'file, folder, or - for standard input; may be repeated', collect)
+      .option('-n, --namespace <name>', "namespace of objects that name none; default: the kubeconfig's")
+      .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')),
+    planSettings,
+  ).action(async ({ filename, namespace, output, ...flags }: PlanFlags) => {
+    const settings = readSettings(planSettings, flags, process.env);
+    const problem = await kubeconfigProblem(settings.kubeconfig);
+    if (problem !== undefined) throw new BadSettings(problem);
+    const { plan } = await import('./operator/plan/command.ts');
+    const planned = await plan({ ...settings, files: filename, namespace, output });
+    print(planned.output);
+    process.exitCode = planned.exitCode;
   });
 
   program
@@ -136,6 +156,12 @@ async function main(): Promise<void> {
     });
 
   await program.parseAsync();
+}
+
+interface PlanFlags {
+  filename: string[];
+  namespace?: string;
+  output: 'text' | 'json';
 }
 
 type Log = ReturnType<typeof createLogger>;
@@ -218,7 +244,7 @@ function addSettings(command: Command, settings: Settings): Command {
   return command;
 }
 
-const collect = (value: string, before: readonly string[]) => [...before, value];
+const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);

@@ -1,5 +1,4 @@
 /** The command `export`: what it prints takes everything over, and changes nothing in the API. */
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,8 @@ import { createSample } from '../../dev/fixtures/samples.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { kinds } from '../../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
-import { API_KEY, eventually, ROOT, startStack } from './stack.ts';
+import { runCommand } from './command.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'export', operators: 0 });
 const values = await sampleValues();
@@ -40,20 +40,8 @@ async function post(path: string, body: unknown): Promise<Record<string, unknown
   return answer;
 }
 
-/** The command in a process of its own, as users run it. */
-function run(args: readonly string[], env: Record<string, string> = {}) {
-  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [join(ROOT, 'src/main.ts'), 'export', ...args],
-      {
-        env: { PATH: process.env.PATH, TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY, ...env },
-        maxBuffer: 1 << 26,
-      },
-      (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
-    );
-  });
-}
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCommand(['export', ...args], { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY, ...env });
 
 const documentsOf = (yaml: string) => parseAllDocuments(yaml).map((each) => manifests.parse(each.toJS()));
 

@@ -89,7 +89,7 @@ function bare({ metadata }: KubeObject): KubeObject {
 
 const texts = z.record(z.string(), z.string());
 
-function textIn({ data, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
+export function textIn({ data, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
   const value = texts.safeParse(data ?? {}).data?.[key];
   const where = `${kind} ${metadata.namespace}/${name}`;
   if (value === undefined) throw unresolved(REASON.sourceNotFound, path, `${where} has no key ${JSON.stringify(key)}`);

@@ -1,0 +1,68 @@
+/** `tunnel-operator plan`: what applying files would change at the API. */
+import { createClient } from '../../client/client.ts';
+import { CannotStart } from '../../settings/cannot-start.ts';
+import { GROUP } from '../contract/names.ts';
+import { cannotUseApi } from '../export/failure.ts';
+import { kinds } from '../kinds/kinds.ts';
+import { KubeApi } from '../kube/kube-api.ts';
+import { loadKubeConfig } from '../kube/kube-config.ts';
+import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
+import { DesiredCluster } from './desired-cluster.ts';
+import { readManifests } from './manifest-files.ts';
+import type { Planned } from './planned.ts';
+import { Planner } from './planner.ts';
+import { asJson, asText } from './render.ts';
+
+export interface PlanConfig {
+  apiUrl: string;
+  apiKey: string;
+  apiTimeoutMs: number;
+  kubeconfig: string | undefined;
+  kubeTimeoutMs: number;
+  /** Files, folders, or `-`. */
+  files: readonly string[];
+  /** Of objects that name none. Default: that of the kubeconfig's context. */
+  namespace: string | undefined;
+  output: 'text' | 'json';
+}
+
+/** 0: nothing to do. 1: something is wrong. 2: there is something to do. */
+export type ExitCode = 0 | 1 | 2;
+
+const USER_AGENT = 'tunnel-operator plan';
+
+/** @throws CannotStart when a file, the cluster or the API cannot be read */
+export async function plan(config: PlanConfig): Promise<{ output: string; exitCode: ExitCode }> {
+  const documents = await readManifests(config.files);
+  const kubeConfig = loadKubeConfig(config.kubeconfig);
+  const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
+  const namespace = config.namespace ?? context?.namespace ?? 'default';
+  const kube = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
+  const { apiUrl: baseUrl, apiKey, apiTimeoutMs: timeoutMs } = config;
+  const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: USER_AGENT });
+  const cluster = new DesiredCluster(kube, documents, namespace);
+  const planner = new Planner({ kinds, client, cluster });
+  try {
+    const plans: Planned[] = [];
+    for (const document of documents.filter(isOurs)) plans.push(await planner.plan(document));
+    const output = config.output === 'json' ? asJson(plans) : asText(plans);
+    return { output, exitCode: exitCodeOf(plans) };
+  } catch (error) {
+    throw cannotUseCluster(cannotUseApi(error, baseUrl));
+  } finally {
+    await Promise.all([client.close(), kube.close()]);
+  }
+}
+
+export function exitCodeOf(plans: readonly Planned[]): ExitCode {
+  if (plans.some(({ action }) => action === 'blocked')) return 1;
+  return plans.some(({ action }) => action !== 'none') ? 2 : 0;
+}
+
+/** The others may be what ours refer to. */
+const isOurs = ({ apiVersion }: { apiVersion: string }) => apiVersion.startsWith(`${GROUP}/`);
+
+function cannotUseCluster(error: unknown): unknown {
+  if (!(error instanceof KubeError || error instanceof KubeUnreachableError)) return error;
+  return new CannotStart(`the cluster: ${error.message}`, { cause: error });
+}

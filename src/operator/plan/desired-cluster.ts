@@ -1,0 +1,124 @@
+/** The cluster as it would be with the files applied. It is only read. */
+import { GROUP, VERSION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
+import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
+import { REFERENCE_GRANTS } from '../managed/inputs/grants.ts';
+import type { Source } from '../managed/inputs/input.ts';
+import { textIn } from '../managed/inputs/source-cache.ts';
+import { unresolved } from '../managed/inputs/unresolved.ts';
+import type { AnyKind } from '../managed/kind.ts';
+import type { ManifestDocument } from './manifest-files.ts';
+
+const CORE: Readonly<Record<Source['kind'], ResourceType>> = {
+  Secret: { group: '', version: 'v1', plural: 'secrets' },
+  ConfigMap: { group: '', version: 'v1', plural: 'configmaps' },
+};
+
+export interface ObjectName {
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+export class DesiredCluster {
+  readonly #kube: Pick<KubeApi, 'find' | 'list'>;
+  readonly #documents: ReadonlyMap<string, ManifestDocument>;
+  readonly #namespace: string;
+  #grants: Promise<readonly KubeObject[]> | undefined;
+
+  /** @param namespace of the documents that name none */
+  constructor(kube: Pick<KubeApi, 'find' | 'list'>, documents: readonly ManifestDocument[], namespace: string) {
+    this.#kube = kube;
+    this.#namespace = namespace;
+    this.#documents = new Map(documents.map((each) => [this.#keyOf(this.nameOf(each)), each]));
+  }
+
+  nameOf({ kind, metadata }: ManifestDocument): ObjectName {
+    return { kind, namespace: metadata.namespace ?? this.#namespace, name: metadata.name };
+  }
+
+  /** What a file says about the object; undefined if none does. */
+  document(name: ObjectName): ManifestDocument | undefined {
+    return this.#documents.get(this.#keyOf(name));
+  }
+
+  /** The object as it is. @throws KubeError, KubeUnreachableError */
+  find({ plural }: Pick<AnyKind, 'plural'>, { name, namespace }: ObjectName): Promise<KubeObject | undefined> {
+    return this.#kube.find({ group: GROUP, version: VERSION, plural }, name, namespace);
+  }
+
+  /** With the annotations that the file does not name, as `kubectl apply` leaves them, and with status. */
+  async applied(declared: Pick<AnyKind, 'plural'>, document: ManifestDocument): Promise<KubeObject> {
+    const existing = await this.find(declared, this.nameOf(document));
+    return merged(document, existing, this.nameOf(document).namespace);
+  }
+
+  /** Reads Secrets and ConfigMaps of the namespace. @throws (the function) Blocked if there is no such text */
+  reader(namespace: string) {
+    return async (source: Source, path: string) => {
+      const { kind, name } = source;
+      const document = this.document({ kind, namespace, name });
+      const existing = document ? undefined : await this.#kube.find(CORE[kind], name, namespace);
+      const object = document ? merged(withData(document), undefined, namespace) : existing;
+      if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
+      return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
+    };
+  }
+
+  /** The ReferenceGrants of files and cluster. */
+  grants(): Promise<readonly KubeObject[]> {
+    this.#grants ??= this.#readGrants();
+    return this.#grants;
+  }
+
+  async #readGrants(): Promise<readonly KubeObject[]> {
+    const own = [...this.#documents.values()]
+      .filter(({ kind }) => kind === 'ReferenceGrant')
+      .map((each) => merged(each, undefined, this.nameOf(each).namespace));
+    try {
+      const { items } = await this.#kube.list(REFERENCE_GRANTS);
+      const isReplaced = ({ metadata: { namespace = '', name } }: KubeObject) =>
+        this.document({ kind: 'ReferenceGrant', namespace, name }) !== undefined;
+      return [...own, ...items.filter((each) => !isReplaced(each))];
+    } catch (error) {
+      // A cluster without the Gateway API.
+      if (error instanceof KubeError && error.isNotFound) return own;
+      throw error;
+    }
+  }
+
+  #keyOf({ kind, namespace, name }: ObjectName): string {
+    return `${kind}/${namespace}/${name}`;
+  }
+}
+
+/** Kubernetes gives these when it creates an object. */
+const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };
+
+function merged(document: ManifestDocument, existing: KubeObject | undefined, namespace: string): KubeObject {
+  const { metadata, ...content } = document;
+  const { annotations, name } = metadata;
+  return {
+    ...content,
+    status: existing?.status,
+    metadata: {
+      ...(existing?.metadata ?? NOT_CREATED),
+      name,
+      namespace,
+      annotations: { ...existing?.metadata.annotations, ...annotations },
+    },
+  };
+}
+
+/** `stringData` as the API server stores it. */
+function withData(document: ManifestDocument): ManifestDocument {
+  const { data, stringData } = document;
+  if (typeof stringData !== 'object' || stringData === null) return document;
+  const encoded = Object.entries(stringData).map(([key, value]) => [
+    key,
+    Buffer.from(String(value)).toString('base64'),
+  ]);
+  return { ...document, data: { ...(typeof data === 'object' ? data : {}), ...Object.fromEntries(encoded) } };
+}

@@ -1,0 +1,70 @@
+/** The documents of manifest files, as `kubectl apply -f` takes them. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { CannotStart, codeOf } from '../../settings/cannot-start.ts';
+
+const document = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string().min(1),
+    namespace: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).nullish(),
+  }),
+});
+export type ManifestDocument = z.output<typeof document>;
+
+const list = z.looseObject({ kind: z.string().endsWith('List'), items: z.array(z.unknown()) });
+
+const EXTENSION = /\.(?:ya?ml|json)$/;
+
+/** @param paths files, folders (what is right in them), or `-` for standard input @throws CannotStart naming the file */
+export async function readManifests(paths: readonly string[]): Promise<ManifestDocument[]> {
+  const found: ManifestDocument[] = [];
+  for (const path of paths) for (const file of await filesAt(path)) found.push(...(await documentsIn(file)));
+  return found;
+}
+
+async function filesAt(path: string): Promise<string[]> {
+  if (path === '-') return [path];
+  try {
+    if (!(await stat(path)).isDirectory()) return [path];
+    const names = await readdir(path);
+    return names
+      .filter((name) => EXTENSION.test(name))
+      .sort()
+      .map((name) => join(path, name));
+  } catch (error) {
+    throw cannotRead(path, error);
+  }
+}
+
+async function documentsIn(file: string): Promise<ManifestDocument[]> {
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
+    throw cannotRead(file, error);
+  });
+  return parseAllDocuments(content).flatMap((parsed, index) => {
+    const [problem] = parsed.errors;
+    if (problem) throw new CannotStart(`${file}: ${problem.message.split('\n')[0]}`);
+    return flattened(parsed.toJS(), `${file}, document ${index + 1}`);
+  });
+}
+
+/** Nothing for an empty document, and the items of a List. */
+function flattened(value: unknown, where: string): ManifestDocument[] {
+  if (value === null || value === undefined) return [];
+  const items = list.safeParse(value).data?.items;
+  if (items) return items.flatMap((item, index) => flattened(item, `${where}, item ${index + 1}`));
+  const read = document.safeParse(value);
+  if (read.success) return [read.data];
+  const [issue] = read.error.issues;
+  throw new CannotStart(`${where} is no Kubernetes object: ${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+function cannotRead(path: string, error: unknown): CannotStart {
+  const reason = codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${codeOf(error) ?? String(error)})`;
+  return new CannotStart(`${path} ${reason}`, { cause: error });
+}

@@ -1,0 +1,18 @@
+/** What applying an object would do at the API. */
+
+import type { ObjectName } from './desired-cluster.ts';
+import type { Difference } from './differences.ts';
+
+export type Action = 'create' | 'change' | 'replace' | 'none' | 'blocked';
+
+/** Of a secret, only that it changes. */
+export type PlannedChange = Difference | { readonly path: string; readonly isSecret: true };
+
+export interface Planned extends ObjectName {
+  readonly action: Action;
+  /** Of the resource as it is; undefined if there is none. */
+  readonly id?: string | undefined;
+  /** Why it is replaced or blocked, or what else to know. */
+  readonly reason?: string | undefined;
+  readonly changes: readonly PlannedChange[];
+}

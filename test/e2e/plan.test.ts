@@ -1,0 +1,343 @@
+/** The command `plan`: what applying files would change at the API, without a write to it or to the cluster. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { certificates } from '../../dev/conformance/certificates.ts';
+import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { kinds } from '../../src/operator/kinds/kinds.ts';
+import { cluster } from '../harness.ts';
+import { runCommand } from './command.ts';
+import { API_KEY, type Manifest, manifest, POLICIES, policy, SECRETS, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'plan' });
+const { kubeconfigPath } = await cluster();
+const pem = await certificates();
+const folder = await mkdtemp(join(tmpdir(), 'plan-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const { namespace } = stack;
+const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
+const AUTHORITIES = type('certificateauthorities');
+const CONFIGURATIONS = type('endpointconfigurations');
+const BACKENDS = type('httpresponsebackends');
+
+const object = (kind: string, name: string, spec: object, annotations = {}) =>
+  manifest({ name: kind }, name, spec, annotations);
+const core = (kind: 'Secret' | 'ConfigMap', name: string, content: object) => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name },
+  ...content,
+});
+
+const ENV = {
+  TUNNEL_API_URL: stack.api.url,
+  TUNNEL_API_KEY: API_KEY,
+  KUBECONFIG: kubeconfigPath,
+  HOME: folder,
+};
+
+/** The plan for these objects, given on standard input. */
+function plan(objects: readonly object[], ...args: string[]) {
+  const input = objects.map((each) => JSON.stringify(each)).join('\n---\n');
+  return runCommand(['plan', '-f', '-', '-n', namespace, ...args], ENV, input);
+}
+
+/** Everything that a write would change. */
+async function state() {
+  const types = [
+    ...kinds.map(({ plural }) => type(plural)),
+    SECRETS,
+    { group: '', version: 'v1', plural: 'configmaps' },
+  ];
+  const lists = await Promise.all(types.map((each) => stack.kube.list(each, { namespace })));
+  const versions = lists.flatMap(({ items }) =>
+    items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
+  );
+  return { versions, events: await stack.sql('select count(*) as n from events') };
+}
+
+const nothing = '0 to create, 0 to change, 0 to replace';
+
+let before = await state();
+
+describe('plan', () => {
+  let apiLines = 0;
+  /** Applies what the test needs; what comes after this must write nothing. */
+  async function given(...manifests: Manifest[]) {
+    if (manifests.length > 0) await stack.apply(...manifests);
+    for (const { kind, metadata } of manifests) {
+      const declared = kinds.find((each) => each.kind === kind);
+      if (declared) await stack.ready(type(declared.plural), metadata.name);
+    }
+    before = await state();
+    apiLines = stack.apiLogs.length;
+  }
+  afterEach(async () => {
+    expect(await state()).toEqual(before);
+    const writes = stack.apiLogs.slice(apiLines).filter((line) => /"method":"(?:POST|PUT|PATCH|DELETE)"/.test(line));
+    expect(writes).toEqual([]);
+  });
+
+  test('shows each field of what would be created', async () => {
+    await given();
+    const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }];
+    const { code, stdout, stderr } = await plan([policy('new', { description: 'office', rules })]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(stdout).toBe(
+      [
+        `+ create IPPolicy ${namespace}/new`,
+        '    spec.description: "office"',
+        '    spec.rules[192.0.2.0/24].cidr: "192.0.2.0/24"',
+        '    spec.rules[192.0.2.0/24].action: "allow"',
+        '',
+        'Plan: 1 to create, 0 to change, 0 to replace, 0 without a change, 0 blocked.',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('says when there is nothing to do, and what differs otherwise, to the member', async () => {
+    const rule = { cidr: '192.0.2.0/24', action: 'allow' };
+    await given(policy('known', { description: 'a', rules: [rule, { cidr: '10.0.0.0/8', action: 'deny' }] }));
+    const { id } = (await stack.see(POLICIES, 'known')).status;
+    const same = await plan([
+      policy('known', { description: 'a', rules: [{ cidr: '10.0.0.0/8', action: 'deny' }, rule] }),
+    ]);
+    expect(same.stdout).toContain(`= no change IPPolicy ${namespace}/known (${id})\n`);
+    expect(same.stdout).toContain(`Plan: ${nothing}, 1 without a change, 0 blocked.`);
+    expect(same.code).toBe(0);
+
+    const rules = [rule, { cidr: '10.0.0.0/8', action: 'allow' }];
+    const changed = await plan([policy('known', { rules })]);
+    expect(changed).toMatchObject({ code: 2, stderr: '' });
+    expect(changed.stdout.split('\n').slice(0, 3)).toEqual([
+      `~ change IPPolicy ${namespace}/known (${id})`,
+      '    spec.description: "a" → (none)',
+      '    spec.rules[10.0.0.0/8].action: "deny" → "allow"',
+    ]);
+    const { stdout, code } = await plan([policy('known', { rules })], '--output', 'json');
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toEqual({
+      summary: { create: 0, change: 1, replace: 0, none: 0, blocked: 0 },
+      objects: [
+        {
+          kind: 'IPPolicy',
+          namespace,
+          name: 'known',
+          action: 'change',
+          id,
+          changes: [
+            { path: 'spec.description', before: 'a', after: null },
+            { path: 'spec.rules[10.0.0.0/8].action', before: 'deny', after: 'allow' },
+          ],
+        },
+      ],
+    });
+  });
+
+  test('finds what objects refer to in the files and in the cluster, in any order', async () => {
+    await given(
+      policy('in-cluster'),
+      object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: [{ name: 'in-cluster' }] }),
+    );
+    const { id } = (await stack.see(CONFIGURATIONS, 'ec')).status;
+    const ec = (...names: string[]) =>
+      object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: names.map((name) => ({ name })) });
+    expect(await plan([ec('in-cluster')])).toMatchObject({ code: 0 });
+    const { code, stdout } = await plan([ec('in-cluster', 'in-file'), policy('in-file')]);
+    expect(code).toBe(2);
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      `~ change EndpointConfiguration ${namespace}/ec (${id})`,
+      `    spec.ipPolicyRefs: ["IPPolicy in-cluster"] → ["IPPolicy in-cluster","IPPolicy in-file"]`,
+      `+ create IPPolicy ${namespace}/in-file`,
+    ]);
+    const missing = await plan([ec('in-cluster', 'nowhere')]);
+    expect(missing.code).toBe(1);
+    expect(missing.stdout).toContain(
+      `! blocked EndpointConfiguration ${namespace}/ec (spec.ipPolicyRefs[1]: IPPolicy ${namespace}/nowhere does not exist)`,
+    );
+  });
+
+  test('asks for the grant of another namespace, which a file may hold', async () => {
+    await given();
+    const spec = { type: 'http', ipPolicyRefs: [{ name: 'far', namespace: 'elsewhere' }] };
+    const objects = [
+      object('EndpointConfiguration', 'near', spec),
+      { ...policy('far'), metadata: { name: 'far', namespace: 'elsewhere' } },
+    ];
+    const refused = await plan(objects);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toContain('no ReferenceGrant in namespace elsewhere permits references');
+    const grant = {
+      apiVersion: 'gateway.networking.k8s.io/v1beta1',
+      kind: 'ReferenceGrant',
+      metadata: { name: 'near', namespace: 'elsewhere' },
+      spec: {
+        from: [{ group: GROUP, kind: 'EndpointConfiguration', namespace }],
+        to: [{ group: GROUP, kind: 'IPPolicy' }],
+      },
+    };
+    const granted = await plan([...objects, grant]);
+    expect(granted.stdout).toContain('spec.ipPolicyRefs: ["IPPolicy elsewhere/far"]');
+    expect(granted.code).toBe(2);
+  });
+
+  test('reads sources from files and cluster, and of Secrets shows only that they change', async () => {
+    const spec = {
+      body: { secretKeyRef: { name: 'page', key: 'html' } },
+      headers: { 'x-note': { configMapKeyRef: { name: 'page', key: 'note' } } },
+    };
+    await stack.apply(
+      core('Secret', 'page', { stringData: { html: 'hidden one' } }) as Manifest,
+      core('ConfigMap', 'page', { data: { note: 'seen one' } }) as Manifest,
+    );
+    await given(object('HTTPResponseBackend', 'page', spec));
+    const { id } = (await stack.see(BACKENDS, 'page')).status;
+    const backend = object('HTTPResponseBackend', 'page', spec);
+    expect(await plan([backend])).toMatchObject({ code: 0 });
+
+    const secret = core('Secret', 'page', { stringData: { html: 'hidden two' } });
+    const map = core('ConfigMap', 'page', { data: { note: 'seen two' } });
+    const changed = await plan([secret, map, backend]);
+    expect(changed.code).toBe(2);
+    expect(changed.stdout.split('\n').slice(0, 3)).toEqual([
+      `~ change HTTPResponseBackend ${namespace}/page (${id})`,
+      '    spec.body: (secret) changed',
+      '    spec.headers.x-note: "seen one" → "seen two"',
+    ]);
+    // What is no secret any more was one until now.
+    const inline = await plan(
+      [object('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })],
+      '-o',
+      'json',
+    );
+    expect(JSON.parse(inline.stdout).objects[0].changes).toEqual([{ path: 'spec.body', secret: 'changed' }]);
+    const created = await plan([secret, object('HTTPResponseBackend', 'other', spec)]);
+    expect(created.stdout).toContain('    spec.body: (secret)\n');
+    for (const { stdout } of [changed, inline, created]) expect(stdout).not.toContain('hidden');
+    const missing = await plan([
+      object('HTTPResponseBackend', 'page', { body: { secretKeyRef: { name: 'no', key: 'x' } } }),
+    ]);
+    expect(missing.stdout).toContain(`(spec.body: Secret ${namespace}/no does not exist)`);
+    expect(missing.code).toBe(1);
+  });
+
+  test('says what is replaced, and why', async () => {
+    const authority = (text: string) => object('CertificateAuthority', 'ca', { caPem: { value: text } });
+    await given(authority(pem.ca));
+    const { id } = (await stack.see(AUTHORITIES, 'ca')).status;
+    const { code, stdout } = await plan([authority(pem.ca_expired)]);
+    expect(code).toBe(2);
+    expect(stdout).toContain(
+      `-/+ replace CertificateAuthority ${namespace}/ca (${id}: spec.caPem changed, which ${id} cannot take)\n    spec.caPem: "-----BEGIN`,
+    );
+    expect(stdout).toContain('Plan: 0 to create, 0 to change, 1 to replace');
+  });
+
+  test('takes a certificate from its Secret without showing it; what refers to it moves on when it is replaced', async () => {
+    const secret = (chain: string, key: string) =>
+      core('Secret', 'tls', { stringData: { 'tls.crt': chain, 'tls.key': key } });
+    const certificate = object('TLSCertificate', 'cert', { secretRef: { name: 'tls' } });
+    const domain = object('ReservedDomain', 'shop', { domain: 'shop.example.com', certificateRef: { name: 'cert' } });
+    await given();
+    const created = await plan([secret(pem.leaf, pem.leaf_key), certificate]);
+    expect(created.code).toBe(2);
+    expect(created.stdout).toContain('spec.secretRef.tls.crt: (secret)');
+
+    await stack.apply(secret(pem.leaf, pem.leaf_key) as Manifest);
+    await given(certificate, domain);
+    const same = await plan([domain, certificate]);
+    expect(same.stdout).toContain(`Plan: ${nothing}, 2 without a change, 0 blocked.`);
+    const { id } = (await stack.see(type('tlscertificates'), 'cert')).status;
+    const renewed = await plan([secret(pem.rsa, pem.rsa_key), domain, certificate]);
+    expect(renewed.code).toBe(2);
+    expect(renewed.stdout).toContain(`    spec.certificateRef: "${id}" → "TLSCertificate cert"\n`);
+    expect(renewed.stdout).toContain(`-/+ replace TLSCertificate ${namespace}/cert (${id}: `);
+    expect(renewed.stdout).toContain('(secret) changed');
+    for (const { stdout } of [created, renewed]) expect(stdout).not.toMatch(/BEGIN|MII/);
+  });
+
+  test('adopts as the operator does', async () => {
+    const theirs = await stack.client.ipPolicies.create({ description: 'theirs' });
+    await given();
+    const adopting = (spec: object, id: string) => plan([policy('adopting', spec, { [`${GROUP}/adopt`]: id })]);
+    const same = await adopting({ description: 'theirs' }, theirs.id);
+    expect(same.stdout).toContain(`= no change IPPolicy ${namespace}/adopting (${theirs.id}: adopted)`);
+    expect(same.code).toBe(0);
+    const changed = await adopting({ description: 'ours' }, theirs.id);
+    expect(changed.stdout).toContain('spec.description: "theirs" → "ours"');
+    expect(changed.code).toBe(2);
+    const gone = await adopting({}, 'ipp_01jd0000000000000000000000');
+    expect(gone.stdout).toContain('ipp_01jd0000000000000000000000, which is to be adopted, does not exist');
+    expect(gone.code).toBe(1);
+    expect((await adopting({}, 'cr_01jd0000000000000000000000')).stdout).toContain('is no id of this kind');
+  });
+
+  test('shows what was changed at the API behind the back of the operator, or is gone there', async () => {
+    await given(policy('drifting', { description: 'ours' }));
+    const id = String((await stack.see(POLICIES, 'drifting')).status.id);
+    await stack.client.ipPolicies.update(id, { description: 'theirs' });
+    await given();
+    const drifted = await plan([policy('drifting', { description: 'ours' })]);
+    expect(drifted.stdout).toContain('spec.description: "theirs" → "ours"');
+    await stack.client.ipPolicies.delete(id);
+    await given();
+    const gone = await plan([policy('drifting', { description: 'ours' })]);
+    expect(gone.stdout).toContain(`+ create IPPolicy ${namespace}/drifting (${id} no longer exists)`);
+    expect(gone.code).toBe(2);
+  });
+
+  test('does not plan for what is paused, only observed, wrong, or cannot change', async () => {
+    await given(object('EndpointConfiguration', 'fixed', { type: 'http' }));
+    const objects = [
+      policy('paused', {}, { [`${GROUP}/paused`]: 'true' }),
+      policy('observed', { managementPolicy: 'Observe' }),
+      policy('typo', { descripton: 'x' }),
+      policy('wrong', { rules: [{ cidr: 'x', action: 'maybe' }] }),
+      object('EndpointConfiguration', 'fixed', { type: 'https' }),
+      object('Tunnel', 'unknown', {}),
+    ];
+    const { code, stdout } = await plan(objects);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`= no change IPPolicy ${namespace}/paused (paused)`);
+    expect(stdout).toContain(`= no change IPPolicy ${namespace}/observed (only observed)`);
+    expect(stdout).toContain(`! blocked IPPolicy ${namespace}/typo (spec.descripton: unknown field)`);
+    expect(stdout).toMatch(new RegExp(`! blocked IPPolicy ${namespace}/wrong \\(spec\\.rules\\[0\\]\\.`));
+    expect(stdout).toMatch(/! blocked EndpointConfiguration .*differs in spec\.type, which cannot be changed/);
+    expect(stdout).toContain(`the operator has no kind Tunnel of ${API_VERSION}`);
+    expect(stdout).toContain(`Plan: ${nothing}, 2 without a change, 4 blocked.`);
+  });
+
+  test('reads files, folders with several documents, and lists', async () => {
+    await given();
+    const yaml = ['one', 'two'].map((name) => JSON.stringify(policy(name))).join('\n---\n');
+    await writeFile(join(folder, 'b.yaml'), `# comment\n---\n${yaml}\n---\n`);
+    const list = { apiVersion: 'v1', kind: 'List', items: [policy('three')] };
+    await writeFile(join(folder, 'a.json'), JSON.stringify(list));
+    await writeFile(join(folder, 'notes.txt'), 'not: [yaml');
+    const { stdout } = await runCommand(['plan', '-f', folder, '--namespace', namespace], ENV);
+    const names = [...stdout.matchAll(/^\+ create IPPolicy \S+\/(\w+)/gm)].map(([, name]) => name);
+    expect(names).toEqual(['three', 'one', 'two']);
+    const alone = await runCommand(['plan', '-f', join(folder, 'notes.txt')], ENV);
+    expect(alone).toMatchObject({ code: 1, stdout: '' });
+    expect(alone.stderr).toMatch(/^tunnel-operator failed: .*notes\.txt: .*\n$/);
+  });
+
+  test('says in one line what it cannot read', async () => {
+    await given();
+    const failing = async (args: string[], env = {}, input = '') =>
+      (await runCommand(['plan', ...args], { ...ENV, ...env }, input)).stderr;
+    expect(await failing(['-f', join(folder, 'none')])).toMatch(/^tunnel-operator failed: .*none does not exist\n$/);
+    expect(await failing(['-f', '-'], {}, '{"kind": "IPPolicy"}')).toContain('-, document 1 is no Kubernetes object: ');
+    expect(await failing([])).toContain("required option '-f, --filename <path>' not specified");
+    const input = JSON.stringify(policy('x', {}, { [`${GROUP}/adopt`]: 'ipp_01jd0000000000000000000000' }));
+    expect(await failing(['-f', '-'], { TUNNEL_API_KEY: 'wrong' }, input)).toMatch(
+      /^tunnel-operator failed: the management API at http.*\n$/,
+    );
+    expect(await failing(['-f', '-'], { KUBECONFIG: '/dev/null' }, input)).toContain(
+      'KUBECONFIG is "/dev/null", which cannot be loaded',
+    );
+  });
+});

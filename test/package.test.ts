@@ -63,6 +63,7 @@ test('it has what is needed to run it and to use it, and nothing from the worksh
   expect(await readdir(join(installed, 'crds'))).toEqual(crds);
   expect((await readdir(join(installed, 'docs'))).sort()).toEqual([
     'api.md',
+    'commands.md',
     'normalisation.md',
     'operator.md',
     'permissions.md',

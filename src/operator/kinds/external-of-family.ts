@@ -30,11 +30,13 @@ export interface FamilyCalls<R extends Remote> {
 /** Whether the values of one field mean the same; the observed one as the API shows it. */
 export type Comparison = (desired: unknown, observed: unknown) => boolean;
 
-export interface ExternalOptions {
+export interface ExternalOptions<Spec, R> {
   /** Fields for which a new resource is made when they change. */
   replaced?: readonly string[];
   /** For fields whose equal values may look different. */
   same?: Readonly<Record<string, Comparison>>;
+  /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
+  setByService?: ((spec: Spec, remote: R) => readonly string[]) | undefined;
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
@@ -42,16 +44,20 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
-  { replaced = [], same = {} }: ExternalOptions = {},
+  { replaced = [], same = {}, setByService = () => [] }: ExternalOptions<Spec, R> = {},
 ): External<Spec, R> {
   const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
   const later = fields.filter(({ field }) => field.onCreate === 'derived');
   const updatable = fields.filter(({ field }) => field.onUpdate);
   const immutable = fields.filter(({ field }) => !field.onUpdate);
   const replacing = immutable.filter(({ name }) => replaced.includes(name));
+  const ours = (some: readonly FamilyField[], spec: Spec, remote: R) => {
+    const theirs = setByService(spec, remote);
+    return some.filter(({ name }) => !theirs.includes(name));
+  };
   // Only at the revision that was compared: an update that arrives late must not undo a newer one.
   const update = async (remote: R, spec: Spec) =>
-    tagged(await calls.update(remote.id, bodyOf(updatable, spec), { ifMatch: remote.etag }));
+    tagged(await calls.update(remote.id, bodyOf(ours(updatable, spec, remote), spec), { ifMatch: remote.etag }));
   const ids = idOf(prefix);
   return {
     idPrefix: `${prefix}_`,
@@ -63,7 +69,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
       if (created.isReplay || differing(later, spec, created, same).length === 0) return created;
       return { ...created, ...(await update(created, spec)) };
     },
-    changes: (spec, remote) => differing(fields, spec, remote, same),
+    changes: (spec, remote) => differing(ours(fields, spec, remote), spec, remote, same),
     immutableChanges: (spec, remote) => differing(immutable, spec, remote, same),
     replacingChanges: (spec, remote) => differing(replacing, spec, remote, same),
     update,

@@ -32,6 +32,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   sources?: readonly string[];
   /** Immutable fields for which a new resource is made when they change, in place of being refused. */
   replaced?: readonly ((keyof F & string) | 'edge_id')[];
+  /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
+  setByService?: (spec: SpecOf<Own>, remote: V) => readonly (keyof F & string)[];
   /** For fields whose equal values may look different. */
   same?: { readonly [Name in keyof F]?: Comparison };
   /** Fields that `expand` takes from other members of the spec. */
@@ -120,6 +122,7 @@ export function plainKind<
       const direct = externalOfFamily<SpecOf<Own>, V>(family, fields, options.calls(client), client, {
         replaced,
         same,
+        setByService: options.setByService,
       });
       const plain = expand ? expanded(direct, expand) : direct;
       // Without `external`, R is V.

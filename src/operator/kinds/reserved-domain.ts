@@ -10,6 +10,8 @@ type Domain = View<typeof reservedDomain>;
 /** While a certificate is being issued, its job is looked at this often; otherwise the resync does. */
 const JOB_POLL_MS = 10_000;
 
+const isAutomatic = z.object({ certificateManagementPolicy: z.object({}) });
+
 const RECORDS = 'The CNAME records that the domain needs.';
 
 const spec = {
@@ -33,6 +35,9 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     certificate_management_policy: 'Automatic certificates: who issues them, and for which type of key.',
     cname_target: 'Target of the CNAME record that the domain needs.',
   },
+  // A policy brings its own certificates.
+  setByService: (declared, domain: Domain) =>
+    isAutomatic.safeParse(declared).success && domain.certificate_management_policy ? ['certificate_id'] : [],
   rules: [
     {
       rule: '!(has(self.certificateRef) && has(self.certificateManagementPolicy))',

@@ -7,13 +7,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { kindRow } from '../dev/fixtures/kinds.ts';
+import { postTo } from '../dev/fixtures/post.ts';
 import type { Child } from '../dev/processes/child-process.ts';
 import { untilAnswering } from '../dev/processes/program.ts';
 import { waitFor } from '../dev/processes/wait.ts';
 import { API_VERSION } from '../src/operator/contract/names.ts';
 import type { ResourceType } from '../src/operator/kube/kube-api.ts';
 import { type Sample, scrape, total } from './metrics.ts';
-import { type Stack, startStack } from './operator-stack.ts';
+import { API_KEY, type Stack, startStack } from './operator-stack.ts';
 import type { BenchOptions } from './options.ts';
 
 const run = promisify(execFile);
@@ -149,7 +150,8 @@ async function make(stack: Stack, from: number, to: number): Promise<void> {
   await inBatches(numbers, async (number) => {
     const row = KINDS[number % KINDS.length];
     if (!row) return;
-    const body = { ...named(row.name, `object-${number}`, API_VERSION), spec: row.another(number).spec };
+    const { another } = await row.declare(postTo(stack.apiUrl, API_KEY), number);
+    const body = { ...named(row.name, `object-${number}`, API_VERSION), spec: another.spec };
     await stack.kube.create(row.type, body, NAMESPACE);
   });
 }

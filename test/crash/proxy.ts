@@ -139,7 +139,8 @@ export class FaultProxy {
     if (url.searchParams.get('watch') === 'true') return this.watches.relay(url, open, response);
     const body = await read(request);
     const forward = async () => toAnswer(await send(open(), body));
-    if (url.pathname.includes('/leases')) return reply(response, await forward());
+    // Leader election, and what this cluster has not, which is looked for again and again.
+    if (/\/(leases|referencegrants)/.test(url.pathname)) return reply(response, await forward());
 
     const { method = 'GET' } = request;
     this.#counted++;

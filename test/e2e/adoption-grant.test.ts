@@ -49,6 +49,32 @@ test('what the annotation retiring names is not deleted', async () => {
   expect(await client.ipPolicies.get(id)).toMatchObject({ description: 'theirs' });
 });
 
+test('a denied object keeps nobody else from adopting what it names', async () => {
+  const id = await theirs();
+  await stack.apply(policy('denied', {}, { [`${GROUP}/external-id`]: id }));
+  await stack.reason(POLICIES, 'denied', 'Ready', 'AccessDenied');
+  // The same operator, for lack of another namespace: what counts is that no claim is said to stand in the way.
+  await stack.apply(policy('later', {}, { [`${GROUP}/adopt`]: id }));
+  await stack.reason(POLICIES, 'later', 'Ready', 'AccessDenied');
+  await stack.remove(POLICIES, 'denied', 'later');
+  expect(await client.ipPolicies.get(id)).toMatchObject({ description: 'theirs' });
+});
+
+test('modules of an edge that is named by its id are neither read nor changed', async () => {
+  const edges = { group: GROUP, version: 'v1alpha1', plural: 'tlsedgemodules' };
+  const [{ id }, allowed] = [await client.tlsEdges.create({}), await theirs()];
+  await client.tlsEdgeModules(id).ipRestriction.put({ ip_policy_ids: [allowed] });
+  for (const managementPolicy of ['Manage', 'Observe']) {
+    const spec = { tlsEdgeRef: { id }, managementPolicy };
+    const manifest = { apiVersion: `${GROUP}/v1alpha1`, kind: 'TLSEdgeModules', metadata: { name: 'it' }, spec };
+    await stack.apply(manifest);
+    await stack.reason(edges, 'it', 'Ready', 'AccessDenied');
+    expect(JSON.stringify((await stack.see(edges, 'it')).object)).not.toContain('ip_restriction');
+    await stack.remove(edges, 'it');
+  }
+  expect((await client.tlsEdges.get(id)).modules).toEqual(['ip_restriction']);
+});
+
 test('objects without these annotations work as ever, also once their annotations are lost', async () => {
   await stack.apply(policy('own', { description: 'mine' }));
   const { status } = await stack.ready(POLICIES, 'own');

@@ -74,7 +74,7 @@ export class Controller {
       isNeeded: (key) => this.#needsWork(key),
       observer: queueObserver(metrics, kind.name),
     });
-    const claims = new Claims(kind, store);
+    const claims = new Claims(kind, store, options.mayAdopt);
     const access = {
       kind,
       claims,

@@ -39,10 +39,16 @@ export async function manifestsOf(
 ): Promise<Export> {
   const found: Found[] = [];
   const refused: { kind: string; reason: string }[] = [];
+  const { api_key: ownKey } = await client.whoami();
   for (const kind of kinds) {
     try {
-      const resources: Remote[] = await Array.fromAsync(kind.external(client).all());
+      const all: Remote[] = await Array.fromAsync(kind.external(client).all());
+      const resources = all.filter(({ id }) => id !== ownKey.id);
       found.push({ kind, resources: resources.sort(byAge) });
+      if (resources.length < all.length) {
+        const reason = `${ownKey.id} is the key that this was read with; an object could rotate or delete it`;
+        refused.push({ kind: `${kind.kind} ${ownKey.id}`, reason });
+      }
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 403)) throw error;
       refused.push({ kind: kind.kind, reason: error.message });

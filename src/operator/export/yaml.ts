@@ -8,7 +8,8 @@ export function yamlOf({ objects, refused }: Export): string {
 }
 
 function documentOf({ manifest, remarks }: Exported): string {
-  const text = new Document(manifest, { aliasDuplicateObjects: false }).toString({ lineWidth: 0 });
+  // kubectl reads YAML 1.1, in which `yes` and `1_000` are no strings.
+  const text = new Document(manifest, { aliasDuplicateObjects: false, compat: 'yaml-1.1' }).toString({ lineWidth: 0 });
   return `---\n${remarks.map(comment).join('')}${text}`;
 }
 

@@ -3,7 +3,6 @@ import { ANNOTATION } from '../contract/names.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { observeSurely } from './absence.ts';
-import { mustMayAdopt } from './adoption-grant.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { type Identity, isBegun, mayAdopt, readIdentity } from './identity.ts';
 import { mustBeChangeable } from './immutable.ts';
@@ -17,7 +16,6 @@ const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new on
 export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   const id = idToAdopt(managed.object);
   if (id === undefined) return;
-  mustMayAdopt(managed);
   mustBeId(managed, id);
   const { external } = managed.kind;
   const remote = await observeSurely(managed, { id, generation: 0 });

@@ -19,11 +19,18 @@ export interface Claim {
 export class Claims implements ChangeHandler {
   readonly #kind: Pick<ConnectedKind, 'specIfValid'>;
   readonly #store: ObjectStore;
+  readonly #mayAdopt: (namespace: string) => boolean;
   readonly #claimants = new Map<string, Set<string>>();
 
-  constructor(kind: Pick<ConnectedKind, 'specIfValid'>, store: ObjectStore) {
+  /** @param mayAdopt where a claim counts that no reconcile has confirmed */
+  constructor(
+    kind: Pick<ConnectedKind, 'specIfValid'>,
+    store: ObjectStore,
+    mayAdopt: (namespace: string) => boolean = () => true,
+  ) {
     this.#kind = kind;
     this.#store = store;
+    this.#mayAdopt = mayAdopt;
   }
 
   /** The object that goes before `object` in claiming the same id. */
@@ -56,9 +63,13 @@ export class Claims implements ChangeHandler {
     }
   }
 
+  #counts(object: KubeObject): boolean {
+    return (claimIn(object)?.isConfirmed ?? false) || this.#mayAdopt(object.metadata.namespace ?? '');
+  }
+
   #managingClaimants(id: string): KubeObject[] {
     const claimants = this.claimantsOf(id).flatMap((key) => this.#store.get(key) ?? []);
-    return claimants.filter((other) => isManaging(this.#kind.specIfValid(other)));
+    return claimants.filter((other) => this.#counts(other) && isManaging(this.#kind.specIfValid(other)));
   }
 }
 

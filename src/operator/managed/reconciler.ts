@@ -12,7 +12,8 @@
  *   6. annotations that were lost or edited are restored from what the API knows under that UID (recovery.ts).
  */
 import type { KubeObject } from '../kube/kube-object.ts';
-import { ensureAdopted } from './adoption.ts';
+import { ensureAdopted, idToAdopt } from './adoption.ts';
+import { mustMayAdopt } from './adoption-grant.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
@@ -44,6 +45,8 @@ export class ManagedReconciler {
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
+    // Before anything is said about what it names.
+    if (idToAdopt(managed.object) !== undefined) mustMayAdopt(managed);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);

@@ -55,9 +55,14 @@ export function changesOf(kind: AnyPlainKind, change: SpecChange): PlannedChange
   });
 }
 
-/** Whether the path is the other one or leads to something in it. */
-const isWithin = (path: string, whole: string) =>
-  path === whole || path.startsWith(`${whole}.`) || path.startsWith(`${whole}[`);
+/** Whether the path is the other one or leads to something in it, however its members are written. */
+function isWithin(path: string, whole: string): boolean {
+  const [one, other] = [plain(path), plain(whole)];
+  return one === other || one.startsWith(`${other}.`) || one.startsWith(`${other}[`);
+}
+
+/** `spec.headers["X-Auth"]` and `spec.headers.x-auth` are the same: the API may show keys in lower case. */
+const plain = (path: string) => path.replace(/\["([^"]*)"\]/g, '.$1').toLowerCase();
 
 function secretPaths(kind: AnyPlainKind, { declared, secretBefore }: SpecChange): string[] {
   const sources = inputsOf(declared).filter(isSource);

@@ -111,6 +111,9 @@ const statusShape = {
     description:
       'What was read of the Secrets and ConfigMaps that the spec names; digests only the operator can compute.',
   }),
+  references: managedStatus.shape.references.meta({
+    description: 'The ids that the objects named in the spec stood for.',
+  }),
   observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status describes.' }),
   lastHandledRotateAt: managedStatus.shape.lastHandledRotateAt.meta({
     description: 'Copy of the annotation rotate-handled-at, in case the annotations are lost.',

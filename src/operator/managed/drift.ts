@@ -6,7 +6,7 @@ import type { ConnectedKind } from './connected-kind.ts';
 import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
-import type { UsedSource } from './inputs/inputs.ts';
+import type { UsedInputs, UsedReference, UsedSource } from './inputs/inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
@@ -42,10 +42,13 @@ export function isDrift(object: KubeObject, id: string): boolean {
   return status.id === id && wasInSync(status, object);
 }
 
-/** Whether a source has another text than when the object was last in sync: what differs then is no drift. */
-export function hasNewText(object: KubeObject, used: readonly UsedSource[]): boolean {
-  const before = readStatus(object).sources ?? [];
-  return used.some(({ field, digest }) => !before.some((each) => each.field === field && each.digest === digest));
+/** Whether the spec takes another text or another id from elsewhere than at the last reconcile that succeeded. */
+export function hasNewInputs(object: KubeObject, used: UsedInputs | undefined): boolean {
+  const { sources = [], references = [] } = readStatus(object);
+  const isNewText = ({ field, digest }: UsedSource) =>
+    !sources.some((each) => each.field === field && each.digest === digest);
+  const isNewId = ({ field, id }: UsedReference) => !references.some((each) => each.field === field && each.id === id);
+  return used !== undefined && (used.sources.some(isNewText) || used.references.some(isNewId));
 }
 
 /** Whether the status of an object that only observes is out of date, including when the resource is gone. */

@@ -12,7 +12,7 @@ import { ensureCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { type Remote, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
-import type { UsedSource } from './inputs/inputs.ts';
+import type { UsedInputs } from './inputs/inputs.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
 
@@ -46,7 +46,7 @@ export class ManagedObject {
   readonly claims: Claims;
   readonly metrics: ManagedMetrics;
   /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
-  inputs: { sources: UsedSource[] } | undefined;
+  inputs: UsedInputs | undefined;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;

@@ -7,7 +7,7 @@ import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
 import { claimOf, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
-import { usedSource } from './inputs/inputs.ts';
+import { usedReference, usedSource } from './inputs/inputs.ts';
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
@@ -35,6 +35,7 @@ export const managedStatus = z.looseObject({
   retiring: z.array(retiringEntry).optional(),
   observedGeneration: z.number().optional(),
   sources: z.array(usedSource).optional(),
+  references: z.array(usedReference).optional(),
   lastHandledRotateAt: z.string().optional(),
   lastHandledReconcileAt: z.string().optional(),
   conditions: z.array(condition).optional(),

@@ -48,7 +48,8 @@ export async function writeStatus(
       uri: remote.uri,
       ...(annotation(object, ANNOTATION.adopt) === identity.externalId && { adopted: identity.externalId }),
       ...identityInStatus(identity),
-      sources: managed.inputs && managed.inputs.sources.length > 0 ? managed.inputs.sources : undefined,
+      sources: someOf(managed.inputs?.sources),
+      references: someOf(managed.inputs?.references),
       lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
       ...kind.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
@@ -56,6 +57,8 @@ export async function writeStatus(
   );
   if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
 }
+
+const someOf = <T>(list: readonly T[] = []) => (list.length > 0 ? list : undefined);
 
 export async function showPaused(managed: ManagedObject): Promise<Outcome> {
   const superseded = readIdentity(managed.object).retiring.map(({ id }) => id);

@@ -1,6 +1,6 @@
 /** Making the remote resource match the spec. */
 import { EVENT_REASON } from '../contract/reasons.ts';
-import { hasNewText, isDrift } from './drift.ts';
+import { hasNewInputs, isDrift } from './drift.ts';
 import type { Remote } from './external.ts';
 import { available, driftCorrected, specPaths, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
 import { mustBeChangeable } from './immutable.ts';
@@ -28,7 +28,7 @@ export async function ensureUpToDate(
 /** Reports an update as drift if the last reconcile had left the resource in sync. */
 function reportUpdate(managed: ManagedObject, remote: Remote, fields: string) {
   const { object, inputs } = managed;
-  if (!isDrift(object, remote.id) || hasNewText(object, inputs?.sources ?? [])) {
+  if (!isDrift(object, remote.id) || hasNewInputs(object, inputs)) {
     managed.recordEvent('Normal', EVENT_REASON.updated, `Updated ${fields} of ${remote.id}`);
     return UP_TO_DATE;
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { type ComparableKind, differs, hasNewText, isDrift } from '../../../src/operator/managed/drift.ts';
+import { type ComparableKind, differs, hasNewInputs, isDrift } from '../../../src/operator/managed/drift.ts';
 import { observedSynced } from '../../../src/operator/managed/findings.ts';
 import type { ManagedSpec } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
@@ -102,5 +102,20 @@ test.each([
   ['the same text in another place', [source('spec.b', 'x')], true],
   ['more text', [source('spec.a', 'x'), source('spec.b', 'x')], true],
 ])('an object that now takes %s from its sources', (_, used, expected) => {
-  expect(hasNewText(object(inSync({ sources: [source('spec.a', 'x')] })), used)).toBe(expected);
+  const of = object(inSync({ sources: [source('spec.a', 'x')] }));
+  expect(hasNewInputs(of, { sources: used, references: [] })).toBe(expected);
+});
+
+test.each([
+  ['the same id', [{ field: 'spec.a', id: 'x' }], false],
+  ['no id', [], false],
+  ['another id', [{ field: 'spec.a', id: 'y' }], true],
+  ['the same id in another place', [{ field: 'spec.b', id: 'x' }], true],
+])('an object that now refers to %s', (_, references, expected) => {
+  const of = object(inSync({ references: [{ field: 'spec.a', id: 'x' }] }));
+  expect(hasNewInputs(of, { sources: [], references })).toBe(expected);
+});
+
+test('an object that takes nothing from elsewhere has nothing new from there', () => {
+  expect(hasNewInputs(object(inSync({})), undefined)).toBe(false);
 });

@@ -39,10 +39,23 @@ export const usedSource = z.object({
 });
 export type UsedSource = z.output<typeof usedSource>;
 
+/** What a status shows of one reference: the id that it stood for. */
+export const usedReference = z.object({
+  field: z.string().meta({ description: 'Path of the reference in the spec.' }),
+  id: z.string().meta({ description: 'Id in the management API of what it refers to.' }),
+});
+export type UsedReference = z.output<typeof usedReference>;
+
+/** What a spec took from elsewhere. */
+export interface UsedInputs {
+  sources: UsedSource[];
+  references: UsedReference[];
+}
+
 export interface Resolved<Spec> {
   spec: Spec;
   /** Undefined if the spec takes nothing from elsewhere. */
-  inputs: { sources: UsedSource[] } | undefined;
+  inputs: UsedInputs | undefined;
 }
 
 export interface InputsOptions {
@@ -76,7 +89,11 @@ export class Inputs {
     const placed = inputsOf(spec);
     if (placed.length === 0) return { spec, inputs: undefined };
     const values = new Map<Input, unknown>();
-    for (const each of placed.filter(isReference)) values.set(each.input, this.#idOf(kind, object, each));
+    const references = placed.filter(isReference).map((each) => {
+      const id = this.#idOf(kind, object, each);
+      values.set(each.input, id);
+      return { field: each.path, id };
+    });
     const read = this.#options.sources.reader(object.metadata.namespace ?? '');
     const sources: UsedSource[] = [];
     for (const { input, path } of placed.filter(isSource)) {
@@ -85,7 +102,7 @@ export class Inputs {
       const digest = this.#options.digest(object.metadata.uid, path, text);
       sources.push({ field: path, kind: input.kind, name: input.name, resourceVersion, digest });
     }
-    return { spec: replaceInputs(spec, (input) => values.get(input)), inputs: { sources } };
+    return { spec: replaceInputs(spec, (input) => values.get(input)), inputs: { sources, references } };
   }
 
   /**

@@ -125,6 +125,34 @@ test('a CertificateAuthority that adopts another certificate is not replaced, bu
   await client.certificateAuthorities.delete(id);
 });
 
+test('a route that moves keeps its old place until its modules have moved, too', async () => {
+  const MODULES = type('httpsedgeroutemodules');
+  const route = (edge: string) =>
+    object('HTTPSEdgeRoute', 'safe', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });
+  const oidc = { issuer: 'https://id.example.com', clientId: { value: 'a' }, clientSecret: { value: 'b' } };
+  await stack.apply(
+    object('HTTPSEdge', 'from', {}),
+    object('HTTPSEdge', 'to', {}),
+    route('from'),
+    object('HTTPSEdgeRouteModules', 'safe', { routeRef: { name: 'safe' }, oidc }),
+  );
+  const { status: before } = await stack.ready(MODULES, 'safe');
+  const from = await stack.ready(EDGES, 'from');
+  const oldRoutes = async () => Array.fromAsync(client.httpsEdgeRoutes(String(from.status.id)).list());
+  await stack.annotate(MODULES, 'safe', { [`${GROUP}/paused`]: 'true' });
+  await stack.reason(MODULES, 'safe', 'Synced', 'Paused');
+  await stack.apply(route('to'));
+  await eventually(async () => expect((await stack.ready(ROUTES, 'safe')).status.id).not.toBe(before.id));
+  await stack.reconciled(ROUTES, 'safe');
+  expect(await oldRoutes()).toMatchObject([{ modules: ['oidc'] }]);
+
+  await stack.annotate(MODULES, 'safe', { [`${GROUP}/paused`]: null });
+  await eventually(async () => expect(await oldRoutes()).toEqual([]));
+  expect((await stack.ready(MODULES, 'safe')).status.id).toBe((await stack.ready(ROUTES, 'safe')).status.id);
+  await stack.run('delete', `${MODULES.plural},${ROUTES.plural},${EDGES.plural}`, '--all', '--timeout=30s');
+  expect(await stack.remoteIds()).toEqual([]);
+});
+
 test('a route moves to another edge', async () => {
   const route = (edge: string) =>
     object('HTTPSEdgeRoute', 'moving', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });

@@ -45,10 +45,14 @@ async function claimedByAnother({ object, kind, claims, mayAdopt }: ManagedObjec
   return inQuestion.filter(({ id }) => !isCreatedIn(scope, id) && !(shown && knows(shown, id)));
 }
 
-/** What must not go before its successor is there: the one that is being replaced, and those whose tokens are in use. */
+/**
+ * What must not go before its successor is in its place: the one that is being replaced, those to which other objects have
+ * yet to stop referring, and those whose tokens are in use.
+ */
 async function neededStill({ object, kind }: ManagedObject, { externalId, retiring }: Identity): Promise<string[]> {
   const replaced = externalId === undefined ? idsOf(retiring.slice(-1)) : [];
-  return [...replaced, ...((await kind.delivery?.stored(object)) ?? [])];
+  const followed = kind.isDeletableWhileReferenced ? [] : kind.inputs.idsInUseBy(kind.name, object);
+  return [...replaced, ...followed, ...((await kind.delivery?.stored(object)) ?? [])];
 }
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */

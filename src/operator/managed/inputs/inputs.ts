@@ -141,6 +141,17 @@ export class Inputs {
     });
   }
 
+  /** The ids that the objects that refer to this one used at their last reconcile: they may have yet to move on. */
+  idsInUseBy(kind: string, { metadata }: KubeObject): string[] {
+    const { namespace = '', name } = metadata;
+    return [...this.index.referrersOf(objectKey(kind, namespace, name))].flatMap((key) => {
+      const referrer = partsOf(key);
+      const status = this.peer(referrer.kind)?.store.get(`${referrer.namespace}/${referrer.name}`)?.status;
+      const { id, references = [] } = usedIds.safeParse(status).data ?? {};
+      return [...references.map((reference) => reference.id), ...(id === undefined ? [] : [id])];
+    });
+  }
+
   #idOf(kind: string, { metadata }: KubeObject, { input, path }: PlacedInput<Reference>): string {
     const from = { kind, namespace: metadata.namespace ?? '' };
     const to = { kind: input.kind, namespace: input.namespace ?? from.namespace, name: input.name };
@@ -167,6 +178,9 @@ export class Inputs {
     return [...this.#options.grants.values()].some((grant) => permits(grant, { from, to }));
   }
 }
+
+/** What settings of another resource belong to is their own id, too. */
+const usedIds = z.object({ id: z.string().optional(), references: z.array(usedReference).optional() });
 
 const shownId = z.object({ id: z.string() });
 

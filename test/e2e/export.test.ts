@@ -56,7 +56,15 @@ await stack.client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', act
 describe('export', () => {
   test('has one object for each resource, which adopts it and refers to the others by name', async () => {
     const { code, stdout, stderr } = await run([]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stderr.trimEnd().split('\n');
+    expect({ code, lines }).toEqual({
+      code: 0,
+      lines: [
+        expect.stringMatching(/^APIKey ak_\w+ is left out: .* is the key that this was read with/),
+        'HTTPSEdgeRouteModules is left out: modules are not exported yet',
+        'TLSEdgeModules is left out: modules are not exported yet',
+      ],
+    });
     const documents = documentsOf(stdout);
     const adopted = documents.map(({ metadata }) => metadata.annotations[`${GROUP}/adopt`]);
     expect(adopted.toSorted()).toEqual((await stack.remoteIds()).toSorted());
@@ -133,7 +141,8 @@ describe('export', () => {
       const type = { group: GROUP, version: VERSION, plural: row?.type.plural ?? '' };
       await eventually(async () => {
         const { ready, synced, status } = await stack.see(type, metadata.name);
-        const hasToken = row?.kind.delivery !== undefined;
+        // A certificate can be read again and again.
+        const hasToken = row?.kind.delivery !== undefined && kind !== 'SSHHostCertificate';
         const state = {
           kind,
           name: metadata.name,

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { kindRow } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { createClient } from '../../src/client/client.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
@@ -75,7 +76,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
       secretsOf.add(name);
       const secret = secrets.find(({ metadata }) => metadata.name === name);
       if (secret) {
-        await checkSecret(stage, where?.key ?? 'token', secret, object, id, say);
+        await checkSecret(stage, { kind: declared.kind, key: where?.key }, secret, object, id, say);
         Object.assign(described, { secret: sketchSecret(secret) });
       } else say(`has no Secret ${name}`);
     }
@@ -190,20 +191,64 @@ function checkRules(spec: PolicySpec, rules: Rule[], say: Say): void {
   if (!isDeepStrictEqual(sorted(wanted), sorted(actual))) say(`has the rules ${JSON.stringify(actual)}`);
 }
 
-async function checkSecret(stage: Stage, key: string, secret: KubeObject, owner: KubeObject, id: string, say: Say) {
+/** What is handed out, by kind: under which keys, and whether the value is the resource's. */
+const HANDED_OUT: Readonly<
+  Record<string, { key: string; idKey: string; isOf: (stage: Stage, value: string, id: string) => Promise<boolean> }>
+> = {
+  TunnelCredential: {
+    key: 'token',
+    idKey: 'credential-id',
+    async isOf({ client }, token, id) {
+      const decision = await client.authenticate({ token });
+      return decision.allowed && decision.credential_id === id;
+    },
+  },
+  APIKey: {
+    key: 'token',
+    idKey: 'api-key-id',
+    async isOf({ apiUrl: baseUrl }, apiKey, id) {
+      const client = createClient({ baseUrl, apiKey, retries: 0 });
+      const caller = await client.whoami().catch(() => undefined);
+      await client.close();
+      return caller?.api_key.id === id;
+    },
+  },
+  // Only a delivery would tell: what it is signed with is shown to nobody.
+  EventDestination: {
+    key: 'signing-secret',
+    idKey: 'event-destination-id',
+    isOf: async (_, secret) => /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret),
+  },
+  SSHHostCertificate: {
+    key: 'ssh_host_key-cert.pub',
+    idKey: 'ssh-host-certificate-id',
+    isOf: async ({ client }, text, id) => (await client.sshHostCertificates.get(id)).certificate === text,
+  },
+};
+
+async function checkSecret(
+  stage: Stage,
+  given: { kind: string; key: string | undefined },
+  secret: KubeObject,
+  owner: KubeObject,
+  id: string,
+  say: Say,
+) {
   const { metadata } = secret;
+  const handedOut = HANDED_OUT[given.kind];
+  if (!handedOut) throw new Error(`nobody has said what ${given.kind} hands out`);
+  const { idKey, isOf } = handedOut;
+  const key = given.key ?? handedOut.key;
   const data = secretData.parse(secret.data ?? {});
   const decode = (value = '') => Buffer.from(value, 'base64').toString();
   const keys = Object.keys(data).toSorted();
-  if (!isDeepStrictEqual(keys, ['credential-id', key].toSorted())) say(`has the keys ${keys} in its Secret`);
-  if (decode(data['credential-id']) !== id) say(`has ${decode(data['credential-id'])} in its Secret instead of ${id}`);
+  if (!isDeepStrictEqual(keys, [idKey, key].toSorted())) say(`has the keys ${keys} in its Secret`);
+  if (decode(data[idKey]) !== id) say(`has ${decode(data[idKey])} in its Secret instead of ${id}`);
   const owners = metadata.ownerReferences?.map(({ uid }) => uid) ?? [];
   if (!isDeepStrictEqual(owners, [owner.metadata.uid])) say('does not own its Secret alone');
   if (metadata.deletionTimestamp) say('has a Secret that is being deleted');
-  const decision = await stage.client.authenticate({ token: decode(data[key]) || 'none' });
-  if (!decision.allowed || decision.credential_id !== id) {
-    say(`has a token that ${decision.credential_id === null ? 'does not work' : `is ${decision.credential_id}'s`}`);
-  }
+  if (!(await isOf(stage, decode(data[key]) || 'none', id)))
+    say(`has something in its Secret that is not that of ${id}`);
 }
 
 function rulesOf(rules: readonly Rule[], id: string): Rule[] {

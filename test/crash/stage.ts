@@ -190,11 +190,12 @@ export class Stage {
 
   /** Operators that are started from now on call the API with another key, of the same owner or of this one. */
   async exchangeApiKey(owner?: string): Promise<void> {
-    const { token } = await this.client.apiKeys.create({
+    const { id, token } = await this.client.apiKeys.create({
       description: 'another key',
       ...(owner !== undefined && { owner_id: owner }),
     });
     if (token === null) throw new Error('a new API key came without its token');
+    this.#others.add(id);
     this.#apiKey = token;
   }
 
@@ -248,7 +249,12 @@ export class Stage {
     return made;
   }
 
-  /** Whether it was made for others to refer to. */
+  /** The keys with which everybody here works are nobody's orphans. */
+  async keepOwnKeys(): Promise<void> {
+    for await (const { id } of this.client.apiKeys.list()) this.#others.add(id);
+  }
+
+  /** Whether it was made for others to refer to, or to work with. */
   isOther(id: string): boolean {
     return this.#others.has(id);
   }
@@ -388,11 +394,16 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
   const common = { databaseUrl, api, folder, compileCache: await compileCache, flags };
-  if (!cluster)
-    return new Stage({ ...common, namespace: await createNamespace('crash'), kubeconfig: await kubeconfig() });
+  const stage = new Stage({ ...common, ...(await whereOf(cluster)) });
+  await stage.keepOwnKeys();
+  return stage;
+}
+
+async function whereOf(cluster: ControlPlane | undefined) {
+  if (!cluster) return { namespace: await createNamespace('crash'), kubeconfig: await kubeconfig() };
   const config = new KubeConfig();
   config.loadFromString(cluster.kubeconfig);
-  return new Stage({ ...common, namespace: 'default', kubeconfig: config });
+  return { namespace: 'default', kubeconfig: config };
 }
 
 type Kubectl = (...args: string[]) => Promise<{ code: number; stderr: string }>;

@@ -1,14 +1,14 @@
 /** What can happen to the operator's watches, and what the operator must not miss or misunderstand because of it. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { WatchFault } from './watch-relay.ts';
 
 /** Custom resources, the Secrets that the operator writes, and the Secrets and ConfigMaps that specs name. */
-const WATCHES = kindRows.length + 3;
+const WATCHES = allKinds.length + 3;
 /** Both watches of Secrets have the same. */
 const PATHS = WATCHES - 1;
 const policy = { kind: 'IPPolicy', name: 'policy' } as const;

@@ -117,7 +117,7 @@ describe('what is no certificate is refused with the reason', async () => {
     [
       'a notAfter of the year 1',
       wrong('20991231235959Z', '00010101000000Z'),
-      /^has a notAfter .*: 0001-01-01T00:00:00.000Z and 1901-01-01T00:00:00.000Z$/,
+      /^has a notAfter .*: 0001-01-01T00:00:00Z and 1901-01-01T00:00:00Z$/,
     ],
     [
       'a signature of its own that is wrong',

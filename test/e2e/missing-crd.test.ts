@@ -31,7 +31,7 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     const said = stack.logs.splice(0).map((line) => JSON.parse(line));
     return said.filter(({ level }) => level > 30).map(({ time: _, pid: __, hostname: ___, ...line }) => line);
   };
-  const saidOnce = [{ level: 40, resource: 'ippolicies', msg: MESSAGE }];
+  const saidOnce = [{ level: 40, resource: 'ippolicies', namespace: 'default', msg: MESSAGE }];
 
   test('the others are served, it is said, and the kind starts when it comes', async () => {
     await run(['apply', '--server-side', '-f', `${ROOT}crds`]);

@@ -222,7 +222,10 @@ const HANDED_OUT: Readonly<
   SSHHostCertificate: {
     key: 'ssh_host_key-cert.pub',
     idKey: 'ssh-host-certificate-id',
-    isOf: async ({ client }, text, id) => (await client.sshHostCertificates.get(id)).certificate === text,
+    async isOf({ client }, text, id) {
+      const made = await client.sshHostCertificates.get(id).catch(() => undefined);
+      return made?.certificate === text;
+    },
   },
 };
 

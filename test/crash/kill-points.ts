@@ -75,7 +75,7 @@ function castFor(stage: Stage): Cast {
     stage,
     policy: { kind: 'IPPolicy', name: `policy-${n}` },
     agent: { kind: 'TunnelCredential', name: `agent-${n}` },
-    each: kindRows.map((row) => ({ kind: row.name, name: `one-${n}`, row, n })),
+    each: kindRows.map((row) => ({ kind: row.name, name: `${row.type.plural}-${n}`, row, n })),
   };
 }
 

@@ -25,7 +25,7 @@ async function createMany(stage: Stage, description: string): Promise<void> {
   round++;
   for (const row of kindRows) {
     const { another, changed } = await stage.declare(row, 0);
-    await stage.apply({ kind: row.name, name: 'one', ...(round % 2 === 0 ? another : changed) });
+    await stage.apply({ kind: row.name, name: `one-${row.type.plural}`, ...(round % 2 === 0 ? another : changed) });
   }
 }
 

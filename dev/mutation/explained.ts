@@ -60,7 +60,7 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/kube/kube-object.ts': {
     '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
   },
-  'src/operator/kube/watch-cache.ts': {
+  'src/operator/kube/list-watch.ts': {
     'await this.#running; → *': 'what is waited for ends in the same moment by itself',
     'const PAGE_SIZE = * → *': 'any size of about this will do',
     'const WATCH_SECONDS = * → *': 'how long to wait; no test asserts a time',

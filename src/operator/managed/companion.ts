@@ -22,6 +22,7 @@ export interface Companion<Spec, R> {
 
 /**
  * Writes or deletes the companion of the object, which has its name. What belongs to something else is left alone.
+ * @param mayExist whether one may be left from before
  * @returns undefined if there is none and is to be none
  */
 export async function ensureCompanion(
@@ -29,9 +30,9 @@ export async function ensureCompanion(
   object: KubeObject,
   { type, kind }: Pick<Companion<never, never>, 'type' | 'kind'>,
   wanted: Record<string, unknown> | undefined,
-  wasWritten: boolean,
+  mayExist: boolean,
 ): Promise<Finding | undefined> {
-  if (!wanted && !wasWritten) return undefined;
+  if (!wanted && !mayExist) return undefined;
   const { name, namespace } = object.metadata;
   const existing = await kube.find(type, name, namespace);
   if (!wanted) {

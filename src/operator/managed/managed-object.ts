@@ -122,11 +122,13 @@ export class ManagedObject {
   async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding>> {
     const { companion } = this.kind;
     if (!companion) return {};
-    const wasWritten = findCondition(readStatus(this.object).conditions ?? [], companion.condition) !== undefined;
+    const shown = findCondition(readStatus(this.object).conditions ?? [], companion.condition);
+    // What was never there, or is gone already, need not be looked for at every reconcile.
+    const mayExist = shown !== undefined && shown.reason !== REASON.companionNotWanted;
     const wanted = companion.specFor(spec, remote);
-    const finding = await ensureCompanion(this.#access.kube, this.object, companion, wanted, wasWritten);
+    const finding = await ensureCompanion(this.#access.kube, this.object, companion, wanted, mayExist);
     const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
-    return finding || wasWritten ? { [companion.condition]: finding ?? gone } : {};
+    return finding || mayExist ? { [companion.condition]: finding ?? gone } : {};
   }
 
   /** Records a Kubernetes Event about the object. */

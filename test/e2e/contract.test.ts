@@ -278,9 +278,7 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
       await eventually(async () => {
         const seen = await Promise.all(names.map((name) => stack.see(type, name)));
         const found = seen.map(({ ready }) => ready?.reason).sort();
-        expect(found).toEqual(
-          expect.arrayContaining(['ManagementConflict', 'ManagementConflict', 'ManagementConflict']),
-        );
+        expect(found).not.toContain(undefined);
         expect(found.filter((reason) => reason !== 'ManagementConflict')).toHaveLength(1);
       });
     });

@@ -25,7 +25,7 @@ export class EnqueueObject implements ChangeHandler {
   }
 }
 
-/** Adds the other claimants of an id when a claim on it appears or goes: another of them may now win. */
+/** Adds the other claimants of an id when a claim on it appears, is confirmed or goes: another of them may now win. */
 export class EnqueueRivals implements ChangeHandler {
   readonly #queue: WorkQueue;
   readonly #claims: Claims;
@@ -37,8 +37,8 @@ export class EnqueueRivals implements ChangeHandler {
 
   onChange(change: ObjectChange): void {
     const { before, after } = claimChange(change);
-    if (before === after) return;
-    for (const id of [before, after]) {
+    if (isDeepStrictEqual(before, after)) return;
+    for (const id of new Set([before?.id, after?.id])) {
       if (id === undefined) continue;
       for (const key of this.#claims.claimantsOf(id)) if (key !== change.key) this.#queue.add(key);
     }

@@ -50,7 +50,8 @@ export class Claims implements ChangeHandler {
   }
 
   onChange(change: ObjectChange): void {
-    const { before, after } = claimChange(change);
+    const claims = claimChange(change);
+    const [before, after] = [claims.before?.id, claims.after?.id];
     if (before === after) return;
     if (before !== undefined) {
       const keys = this.#claimants.get(before);
@@ -82,15 +83,15 @@ export function claimIn(object: KubeObject): Claim | undefined {
   return named === undefined ? undefined : { id: named, isConfirmed: false };
 }
 
-/** The ids that the object claimed before the change and claims after it. */
-export function claimChange(change: ObjectChange): { before: string | undefined; after: string | undefined } {
+/** What the object claimed before the change and claims after it. */
+export function claimChange(change: ObjectChange): { before: Claim | undefined; after: Claim | undefined } {
   switch (change.type) {
     case 'added':
-      return { before: undefined, after: claimIn(change.object)?.id };
+      return { before: undefined, after: claimIn(change.object) };
     case 'updated':
-      return { before: claimIn(change.previous)?.id, after: claimIn(change.object)?.id };
+      return { before: claimIn(change.previous), after: claimIn(change.object) };
     case 'deleted':
-      return { before: claimIn(change.object)?.id, after: undefined };
+      return { before: claimIn(change.object), after: undefined };
   }
 }
 

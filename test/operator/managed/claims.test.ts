@@ -24,12 +24,12 @@ test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
   [
     'a new object brings its claim',
     { type: 'added', key, object: object({}, { adopt: 'x' }) },
-    { before: undefined, after: 'x' },
+    { before: undefined, after: { id: 'x', isConfirmed: false } },
   ],
   [
     'an object that goes takes its claim along',
     { type: 'deleted', key, object: object({}, { externalId: 'x' }) },
-    { before: 'x', after: undefined },
+    { before: { id: 'x', isConfirmed: false }, after: undefined },
   ],
   [
     'an adoption keeps the claim',
@@ -39,7 +39,17 @@ test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
       object: object({ version: 2 }, { adopt: 'x', externalId: 'x' }),
       previous: object({}, { adopt: 'x' }),
     },
-    { before: 'x', after: 'x' },
+    { before: { id: 'x', isConfirmed: false }, after: { id: 'x', isConfirmed: false } },
+  ],
+  [
+    'a reconcile confirms it',
+    {
+      type: 'updated',
+      key,
+      object: object({ version: 2, status: { id: 'x', createGeneration: 1 } }, { adopt: 'x', externalId: 'x' }),
+      previous: object({}, { adopt: 'x', externalId: 'x' }),
+    },
+    { before: { id: 'x', isConfirmed: false }, after: { id: 'x', isConfirmed: true } },
   ],
   [
     'a replacement changes it',
@@ -49,7 +59,7 @@ test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
       object: object({ version: 2 }, { externalId: 'y' }),
       previous: object({}, { externalId: 'x' }),
     },
-    { before: 'x', after: 'y' },
+    { before: { id: 'x', isConfirmed: false }, after: { id: 'y', isConfirmed: false } },
   ],
 ])('%s', (_, change, expected) => {
   expect(claimChange(change)).toEqual(expected);

@@ -45,6 +45,11 @@ export class KubeError extends Error {
     return this.code === 409;
   }
 
+  /** The API server is well, but wants to be asked later: it is busy, or has just begun to serve the resource. */
+  get isThrottled(): boolean {
+    return this.code === 429;
+  }
+
   /** The resource version or continue token is too old: list again. */
   get isExpired(): boolean {
     return this.code === 410;

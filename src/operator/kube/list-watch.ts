@@ -53,6 +53,8 @@ export interface Obstacle {
 
 const PAGE_SIZE = 500;
 const WATCH_SECONDS = { shortest: 240, longest: 480 };
+/** In a row; more is a failure. After a CustomResourceDefinition was changed, its watches are throttled for a second. */
+const TOLERATED_THROTTLES = 3;
 const RETRY = { firstMs: 200, longestMs: 30_000 };
 
 export class ListWatch {
@@ -105,6 +107,7 @@ export class ListWatch {
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       const heardBefore = this.#lastHeard;
+      let retryAfterMs = 0;
       const began = performance.now();
       try {
         if (this.#version === undefined) await this.#list();
@@ -120,11 +123,18 @@ export class ListWatch {
         // Of a resource that is served again, everything may have changed.
         if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
         this.#count(`${phase}-failed`);
+        if (error instanceof KubeError) retryAfterMs = error.retryAfterMs ?? 0;
         const obstacle = obstacleFrom(error, phase, type, namespace);
         if (obstacle) this.#note(obstacle, error);
+        else if (error instanceof KubeError && error.isThrottled && failures <= TOLERATED_THROTTLES)
+          this.#options.log.info(
+            { resource: type.plural, namespace, failures, error: error.message },
+            `asked to repeat the ${phase} later`,
+          );
         else this.#failures.warn(error, `${phase} failed; will resume`, { resource: type.plural, namespace, failures });
       }
-      await this.#pause(failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY));
+      const pause = failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY);
+      await this.#pause(Math.max(pause, retryAfterMs));
     }
   }
 

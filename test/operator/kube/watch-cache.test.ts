@@ -37,6 +37,11 @@ const page = (version: number, items: KubeObject[], more?: string): Answer =>
   json({ metadata: { resourceVersion: String(version), continue: more }, items });
 const event = (type: string, of: unknown) => `${JSON.stringify({ type, object: of })}\n`;
 const bookmark = (version: number) => event('BOOKMARK', { metadata: { resourceVersion: String(version) } });
+/** What the API server says of a resource whose definition has just been changed. */
+const throttled: Answer = (response, asked) => {
+  response.setHeader('retry-after', '0');
+  return refusal(429)(response, asked);
+};
 /** A watch that the server ends. */
 const ended =
   (...events: string[]): Answer =>
@@ -240,6 +245,36 @@ describe('a cache', () => {
     await cache.stop();
     expect([server.asked.length, lines]).toEqual([answers.length, []]);
     expect([await activity('list-failed'), await activity('watch-failed')]).toEqual([0, 0]);
+  });
+
+  test('repeats later what it is asked to repeat later, which is a failure only if it goes on', async () => {
+    const { cache, lines, askedFor } = await setUp([page(5, []), ...Array(4).fill(throttled), hanging()]);
+    await cache.start();
+    await askedFor(6);
+    expect(lines.map(({ level, msg, failures }) => [level, msg, failures])).toEqual([
+      [30, 'asked to repeat the watch later', 1],
+      [30, 'asked to repeat the watch later', 2],
+      [30, 'asked to repeat the watch later', 3],
+      [40, 'watch failed; will resume', 4],
+    ]);
+  });
+
+  test('does not come back before it was asked to', async () => {
+    const at: number[] = [];
+    const noting =
+      (answer: Answer): Answer =>
+      (response, asked) => {
+        at.push(Date.now());
+        return answer(response, asked);
+      };
+    const later: Answer = (response, asked) => {
+      response.setHeader('retry-after', '1');
+      return refusal(429)(response, asked);
+    };
+    const { cache, askedFor } = await setUp([page(5, []), noting(later), noting(hanging())]);
+    await cache.start();
+    await askedFor(3);
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
   });
 
   test('does not wait for the next attempt when it is told to stop', async () => {

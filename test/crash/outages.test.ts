@@ -73,8 +73,11 @@ function outages(options: {
   return { fault, isOver };
 }
 
-/** Goes on editing everything, whoever is away, until the outages are over. */
-async function editUntil(stage: Stage, isOver: () => Promise<boolean>): Promise<void> {
+/** Goes on editing everything, whoever is away, until the outages that this fault makes are over. */
+async function editUnder(stage: Stage, { fault, isOver }: ReturnType<typeof outages>): Promise<void> {
+  // What the objects refer to is made by nobody who would repeat it.
+  for (const row of kindRows) await stage.declare(row, 0);
+  stage.proxy().intercept(fault);
   let edits = 0;
   const edit = async () => {
     await createMany(stage, `round ${++edits}`);
@@ -175,8 +178,7 @@ describe('when Postgres crashes', async () => {
       await (await stage.startOperator()).untilReconciling();
       const isWrite = ({ target, method }: Call) => target === 'api' && method !== 'GET';
       const away = outages({ when, isWrite, every: 5, times: 3, take: server.crash, give: server.restart });
-      stage.proxy().intercept(away.fault);
-      await editUntil(stage, away.isOver);
+      await editUnder(stage, away);
       await untilSettled(stage, 60_000);
       await cleanUp(stage);
     },
@@ -200,8 +202,7 @@ describe('when the API server is killed', skipFor(NOT_OUR_CLUSTER), () => {
     for (const when of ['before', 'after'] as const) {
       const isWrite = ({ target, method }: Call) => target === 'kube' && method !== 'GET';
       const away = outages({ when, isWrite, every: 7, times: 2, take: killApiServer, give: startApiServer });
-      stage.proxy().intercept(away.fault);
-      await editUntil(stage, away.isOver);
+      await editUnder(stage, away);
       await untilSettled(stage, 90_000, 200);
     }
     await cleanUp(stage);

@@ -236,7 +236,8 @@ export class Stage {
 
   /** Declarations that no other number shares; what they refer to is made past the operator, and stays. */
   declare(row: KindRow, n: number): Promise<Declarations> {
-    const known = this.#declarations.get(`${row.name} ${n}`);
+    const key = `${row.name} ${n}`;
+    const known = this.#declarations.get(key);
     if (known) return known;
     const post = postTo(this.apiUrl, API_KEY);
     const number = n * kindRows.length + kindRows.indexOf(row);
@@ -245,7 +246,9 @@ export class Stage {
       this.#others.add(String(resource.id));
       return resource;
     }, number);
-    this.#declarations.set(`${row.name} ${n}`, made);
+    this.#declarations.set(key, made);
+    // The next attempt is not answered with this failure.
+    made.catch(() => this.#declarations.delete(key));
     return made;
   }
 

@@ -84,8 +84,10 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   });
 
   await stack.apply(domain('www', { domain: 'www.example.net' }));
-  await eventually(async () => expect(await stack.find(ENDPOINTS, 'www')).toBeUndefined());
-  expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'False', reason: 'NotPublished' });
+  await eventually(async () => {
+    expect(await stack.find(ENDPOINTS, 'www')).toBeUndefined();
+    expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'False', reason: 'NotPublished' });
+  });
   // Once it is gone, nobody looks for it any more.
   const asked = () => stack.metric('rest_client_requests_total', { method: 'GET' });
   const before = await asked();

@@ -1,0 +1,127 @@
+/** What may befall an object of any kind, with one of each at the same time. */
+import { afterEach, expect, it } from 'vitest';
+import type { Declaration, Declarations } from '../../dev/fixtures/kinds.ts';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
+import { API_VERSION } from '../../src/operator/contract/names.ts';
+import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { untilSettled } from './inspect.ts';
+import type { Call } from './proxy.ts';
+import { openStage, SECRETS } from './stage.ts';
+
+const stage = await openStage({ flags: ['--api-timeout', '2s'] });
+await (await stage.startOperator()).untilReconciling();
+
+const cast = kindRows.map((row, n) => ({ row, n, kind: row.name, name: `one-${row.type.plural}` }));
+
+afterEach(async () => {
+  stage.proxy().intercept();
+  try {
+    await stage.removeAll();
+    await untilSettled(stage);
+  } finally {
+    await stage.sweep();
+  }
+});
+
+async function applyEach(which: (declarations: Declarations) => Declaration): Promise<void> {
+  for (const { row, n, kind, name } of cast) await stage.apply({ kind, name, ...which(await stage.declare(row, n)) });
+}
+
+/** The id of each, by kind. */
+async function ids(): Promise<Map<string, string | undefined>> {
+  const found = cast.map(async (one) => {
+    const object = await stage.find(one);
+    return [one.kind, object && readIdentity(object).externalId] as const;
+  });
+  return new Map(await Promise.all(found));
+}
+
+const count = async (pattern: string) => {
+  const [row] = await stage.query('select count(*)::int as n from events where type like $1', [pattern]);
+  return Number(row?.n);
+};
+
+/** With a text of its own in a member that can be updated. */
+function third({ changed }: Declarations): Declaration {
+  const member = 'description' in changed.spec ? 'description' : 'name';
+  const given = { [member]: 'third' };
+  return { ...changed, spec: { ...changed.spec, ...given }, remote: { ...changed.remote, ...given } };
+}
+
+it('an update that was abandoned and arrives after a newer one changes nothing', async () => {
+  await applyEach(({ another }) => another);
+  await untilSettled(stage);
+  const gate = Promise.withResolvers<void>();
+  const late = new Map<string, Promise<unknown>>();
+  const isUpdate = ({ target, method }: Call) => target === 'api' && (method === 'PATCH' || method === 'PUT');
+  stage.proxy().intercept(async (call, forward) => {
+    if (!isUpdate(call) || late.has(call.path)) return forward();
+    const arrival = gate.promise.then(forward);
+    late.set(call.path, arrival);
+    return arrival;
+  });
+  const updated = cast.filter(({ row }) => row.replaced.length === 0);
+  const before = await ids();
+  await applyEach(({ changed }) => changed);
+  await waitFor('an update of each', () => late.size >= updated.length);
+  await applyEach(third);
+  await untilSettled(stage, 60_000);
+  gate.resolve();
+  const answers = [...(await Promise.all(late.values()))];
+  expect(answers).toEqual(answers.map(() => expect.objectContaining({ status: 412 })));
+  await untilSettled(stage);
+  const after = await ids();
+  for (const { kind } of updated) expect(after.get(kind), kind).toBe(before.get(kind));
+});
+
+it('nothing is made twice when a backup is restored: new UIDs, no status', async () => {
+  await applyEach(({ another }) => another);
+  await untilSettled(stage);
+  const before = { ids: await ids(), made: await count('%_created.v0'), gone: await count('%_deleted.v0') };
+  const backup = await Promise.all(cast.map((one) => stage.find(one)));
+  const secrets = (await stage.kube.list(SECRETS, { namespace: stage.namespace })).items;
+
+  await stage.operator().kill();
+  for (const { row, name } of cast) {
+    await stage.kube.patch(row.type, name, { metadata: { finalizers: null } }, stage.namespace);
+    await stage.kube.delete(row.type, name, stage.namespace);
+  }
+  await stage.sweepSecrets();
+  for (const { metadata, type, data } of secrets) {
+    const existing = await stage.kube.find(SECRETS, metadata.name, stage.namespace);
+    const { name, labels, annotations } = metadata;
+    if (!existing)
+      await stage.kube.create(SECRETS, { metadata: { name, labels, annotations }, type, data }, stage.namespace);
+  }
+  for (const [at, { row, kind }] of cast.entries()) {
+    const { name, labels, annotations } = backup[at]?.metadata ?? {};
+    const body = { apiVersion: API_VERSION, kind, metadata: { name, labels, annotations }, spec: backup[at]?.spec };
+    await stage.kube.create(row.type, body, stage.namespace);
+  }
+  await (await stage.startOperator()).untilReconciling();
+  await untilSettled(stage);
+  expect({ ids: await ids(), made: await count('%_created.v0'), gone: await count('%_deleted.v0') }).toEqual(before);
+});
+
+it('everything that is deleted at once is gone, though the API is away for part of it', async () => {
+  await applyEach(({ another }) => another);
+  await untilSettled(stage);
+  let deletes = 0;
+  const away = Promise.withResolvers<void>();
+  stage.proxy().intercept((call, forward) => {
+    if (call.target === 'api' && call.method === 'DELETE' && ++deletes === 5) {
+      away.resolve(stage.stopApi());
+    }
+    return forward();
+  });
+  await stage.removeAll();
+  await away.promise;
+  expect((await Promise.all(cast.map((one) => stage.find(one)))).filter(Boolean).length).toBeGreaterThan(0);
+  await stage.restartApi();
+  await untilSettled(stage);
+  for (const { kind } of stage.kinds) {
+    const left = (await Array.fromAsync(kind.calls(stage.client).list())).filter(({ id }) => !stage.isOther(id));
+    expect(left).toEqual([]);
+  }
+});

@@ -69,13 +69,13 @@ const MOST_ATTEMPTS = 3;
 
 let performances = 0;
 
-function castFor(stage: Stage): Cast {
+function castFor(stage: Stage, { rows = kindRows }: Scenario): Cast {
   const n = ++performances;
   return {
     stage,
     policy: { kind: 'IPPolicy', name: `policy-${n}` },
     agent: { kind: 'TunnelCredential', name: `agent-${n}` },
-    each: kindRows.map((row) => ({ kind: row.name, name: `${row.type.plural}-${n}`, row, n })),
+    each: rows.map((row) => ({ kind: row.name, name: `${row.type.plural}-${n}`, row, n })),
   };
 }
 
@@ -103,7 +103,7 @@ export function counter(): (call: Call, object?: string) => string {
 
 /** One performance without a crash. */
 async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
-  const cast = castFor(stage);
+  const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
   const before = await created(stage);
   stage.proxy().forget();
@@ -156,7 +156,7 @@ async function killAtEach(
 }
 
 async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, reference: Reference | undefined) {
-  const cast = castFor(stage);
+  const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
   const before = await created(stage);
   const trap = killing(stage, point);

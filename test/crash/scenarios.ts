@@ -15,6 +15,8 @@ export interface Cast {
 export interface Scenario {
   /** "survives being killed while it …" */
   readonly name: string;
+  /** The kinds of which there is one each; default: all. */
+  readonly rows?: readonly KindRow[];
   /** What is there before, settled. */
   readonly given?: (cast: Cast) => Promise<void>;
   /** What the operator is killed at. */

@@ -3,10 +3,8 @@
  * own.
  */
 import { GROUP, MANAGED_BY } from '../../contract/names.ts';
-import type { CelRule } from '../../managed/cel.ts';
+import { type CelRule, DNS_NAME } from '../../managed/cel.ts';
 
-const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-const DNS_NAME = `${DNS_LABEL}(\\\\.${DNS_LABEL})*`;
 const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
 /** Of a DNS name. */
 const MAX_PREFIX = 253;

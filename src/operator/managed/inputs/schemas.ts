@@ -1,6 +1,7 @@
 /** How references and sources are written in a spec. */
 import { z } from 'zod';
 import { idOf } from '../../../resources/definition/id.ts';
+import { dataKeyRules, namespaceRules, objectNameRules } from '../cel.ts';
 import { Reference, Source } from './input.ts';
 
 /** What may be referred to: the family's title is the name of its kind. */
@@ -23,9 +24,10 @@ export function refTo(targets: readonly ReferenceTarget[], description: string):
     .optional()
     .meta({ description: `Kind of the object: ${what}. Goes with name.` });
   const members = {
-    name: objectName.optional().meta({ description: `Name of the ${what}.` }),
+    name: objectName.optional().meta({ description: `Name of the ${what}.`, 'x-cel': objectNameRules }),
     namespace: z.string().min(1).max(63).optional().meta({
       description: 'Its namespace, if it is another one; a ReferenceGrant there must permit the reference.',
+      'x-cel': namespaceRules,
     }),
     id: idSchema(targets).optional().meta({
       maxLength: 80,
@@ -62,12 +64,12 @@ function referenceRules(hasKind: boolean) {
 const keyRef = (what: string) =>
   z
     .strictObject({
-      name: objectName.meta({ description: `Name of the ${what}.` }),
+      name: objectName.meta({ description: `Name of the ${what}.`, 'x-cel': objectNameRules }),
       key: z
         .string()
         .min(1)
         .max(253)
-        .meta({ description: `Key in the data of the ${what}.` }),
+        .meta({ description: `Key in the data of the ${what}.`, 'x-cel': dataKeyRules }),
     })
     .optional()
     .meta({ description: `From a ${what} in the namespace of this object; changes of it are followed.` });
@@ -108,7 +110,7 @@ export function sourceOf(schema: z.ZodType): z.ZodType<Source | string> {
 /** A `kubernetes.io/tls` Secret by its name alone; every one of its keys is read. */
 export function tlsSecretRef<Key extends string>(keys: Readonly<Record<Key, z.ZodType>>) {
   return z
-    .strictObject({ name: objectName.meta({ description: 'Name of the Secret.' }) })
+    .strictObject({ name: objectName.meta({ description: 'Name of the Secret.', 'x-cel': objectNameRules }) })
     .transform(({ name }) => {
       const sources = Object.entries<z.ZodType>(keys).map(([key, schema]) => [
         key,

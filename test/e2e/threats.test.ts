@@ -1,0 +1,212 @@
+/**
+ * A tenant who may edit custom resources in one namespace, and what the tenant must not get with them. docs/security.md
+ * says what is defended.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
+import { postTo } from '../../dev/fixtures/post.ts';
+import { createNamespace, kubectl } from '../harness.ts';
+import { API_KEY, eventually, manifest, ROOT, SECRETS, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'tenant', settings: { adoptNamespaces: ['platform'] } });
+const { client } = stack;
+const post = postTo(stack.api.url, API_KEY);
+
+let numbers = 3_000;
+const declare = (row: KindRow) => row.declare(post, ++numbers);
+const typeOf = (plural: string) => ({ group: 'tunnel-operator.dev', version: 'v1alpha1', plural });
+const named = (row: KindRow) => ({ row, name: row.name });
+
+describe('a Secret of another namespace', async () => {
+  /** The schemas of all sources: members by which a Secret or a ConfigMap is named. */
+  const sources: { where: string; members: string[] }[] = [];
+  const visit = (node: unknown, where: string) => {
+    if (node === null || typeof node !== 'object') return;
+    for (const [name, member] of Object.entries(node)) {
+      const { success, data } = schema.safeParse(member);
+      if (/^(secretKeyRef|configMapKeyRef|secretRef|secret)$/.test(name) && success)
+        sources.push({ where: `${where}.${name}`, members: Object.keys(data.properties) });
+      visit(member, `${where}.${name}`);
+    }
+  };
+  const schema = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
+  for (const file of await readdir(`${ROOT}crds`)) visit(parse(await readFile(`${ROOT}crds/${file}`, 'utf8')), file);
+
+  test('cannot be named by any field of any kind', () => {
+    expect(sources.length).toBeGreaterThan(10);
+    expect(sources.filter(({ members }) => members.includes('namespace'))).toEqual([]);
+  });
+
+  test('is not reached by what looks like a path', async () => {
+    const other = await createNamespace('victim');
+    await kubectl(['-n', other, 'create', 'secret', 'generic', 'target', '--from-literal=key=hidden-treasure']);
+    const names = [
+      `${other}/target`,
+      `../${other}/target`,
+      `../../${other}/secrets/target`,
+      'target?x=',
+      '%2e%2e',
+      '..',
+      'a..b',
+      'Target',
+    ];
+    for (const name of names) {
+      const body = { secretKeyRef: { name, key: 'key' } };
+      const { code, stderr } = await stack.tryApply(manifest({ name: 'HTTPResponseBackend' }, 'thief', { body }));
+      expect(code, name).toBe(1);
+      expect(stderr).toContain('spec.body.secretKeyRef.name');
+    }
+    const texts = await Promise.all(
+      (await Array.fromAsync(client.httpResponseBackends.list())).map(({ body }) => body),
+    );
+    expect(texts.join()).not.toContain('hidden-treasure');
+    await kubectl(['delete', 'namespace', other, '--wait=false']);
+  });
+});
+
+describe('a Secret of somebody else', () => {
+  const handing = kindRows.filter(({ kind }) => kind.delivery);
+
+  test.for(handing.map(named))('is not overwritten by what $name hands out', async ({ row }) => {
+    const name = `${row.type.plural}-theirs`;
+    const created = await stack.run('create', 'secret', 'generic', name, '--from-literal=token=theirs');
+    expect(created).toMatchObject({ code: 0 });
+    const before = await stack.find(SECRETS, name);
+    const { least } = await declare(row);
+    const made = await stack.remoteIds();
+    await stack.apply(...least.objects, manifest(row, name, { ...least.spec, secret: { name } }));
+    await stack.reason(row.type, name, 'Ready', 'SecretConflict');
+    await stack.remove(row.type, name);
+    expect(await stack.find(SECRETS, name)).toEqual(before);
+    expect(await stack.remoteIds()).toEqual(made);
+  });
+});
+
+describe("another tenant's resource", () => {
+  const claims = ['adopt', 'external-id'];
+
+  test.for(kindRows.map(named))('is not taken over by an object of $name', async ({ row }) => {
+    const name = `${row.type.plural}-taken`;
+    const { another, changed } = await declare(row);
+    const calls = row.kind.calls(client);
+    const { id } = await calls.create(another.body);
+    const before = await calls.get(id);
+    for (const claim of claims) {
+      await stack.apply(
+        ...changed.objects,
+        manifest(row, name, changed.spec, { [`tunnel-operator.dev/${claim}`]: id }),
+      );
+      await stack.reason(row.type, name, 'Ready', 'AccessDenied');
+      await stack.remove(row.type, name);
+    }
+    expect(await calls.get(id)).toEqual(before);
+    await calls.delete(id);
+  });
+});
+
+describe('what a tenant writes', () => {
+  const EVIL = 'x\n{"level":60,"msg":"forged"}\r\n\u001b[31mred\u2028"} # HELP forged\nforged_metric{a="b"} 1\n';
+
+  test('forges no line of a log, and no metric', async () => {
+    const stringData = { text: EVIL };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'evil' }, stringData };
+    await stack.apply(
+      secret,
+      manifest({ name: 'IPPolicy' }, 'evil', { description: EVIL.slice(0, 200), metadata: EVIL }),
+      manifest({ name: 'HTTPResponseBackend' }, 'evil', {
+        statusCode: 200,
+        headers: { 'x-evil': { secretKeyRef: { name: 'evil', key: 'text' } } },
+      }),
+    );
+    await stack.ready(typeOf('ippolicies'), 'evil');
+    await eventually(async () => {
+      expect((await stack.see(typeOf('httpresponsebackends'), 'evil')).ready?.status).toBe('False');
+    });
+    for (const line of [...stack.logs, ...stack.apiLogs]) {
+      expect(line.trimEnd()).not.toContain('\n');
+      expect(JSON.parse(line).msg).not.toBe('forged');
+    }
+    expect(await stack.metric('forged_metric')).toBe(0);
+  });
+});
+
+describe('the API', async () => {
+  const seen: string[] = [];
+  const internal = createServer((socket) => {
+    seen.push(socket.remoteAddress ?? '');
+    socket.destroy();
+  });
+  await new Promise<void>((done) => internal.listen(0, '127.0.0.1', done));
+  afterAll(() => internal.close());
+  const address = `https://127.0.0.1:${(internal.address() as AddressInfo).port}`;
+
+  test('calls no address that a tenant gives it', async () => {
+    const route = {
+      edgeRef: { name: 'calls' },
+      match: '/',
+      matchType: 'path_prefix',
+      backendRef: { kind: 'TunnelGroupBackend', name: 'calls' },
+    };
+    await stack.apply(
+      manifest({ name: 'EventDestination' }, 'calls', {
+        format: 'json',
+        target: { webhook: { url: `${address}/hook` } },
+      }),
+      manifest({ name: 'EventSubscription' }, 'calls', {
+        destinationRefs: [{ name: 'calls' }],
+        sources: [{ type: 'ip_policy_created.v0' }],
+      }),
+      manifest({ name: 'TunnelGroupBackend' }, 'calls', { labels: { app: 'calls' } }),
+      manifest({ name: 'HTTPSEdge' }, 'calls', {}),
+      manifest({ name: 'HTTPSEdgeRoute' }, 'calls', route),
+      manifest({ name: 'HTTPSEdgeRouteModules' }, 'calls', {
+        routeRef: { name: 'calls' },
+        oidc: {
+          issuer: `${address}/issuer`,
+          clientId: { value: 'me' },
+          clientSecret: { value: 'mine' },
+        },
+      }),
+    );
+    const modules = typeOf('httpsedgeroutemodules');
+    await stack.ready(modules, 'calls');
+    await stack.apply(manifest({ name: 'IPPolicy' }, 'calls', { description: 'an event' }));
+    await stack.ready(typeOf('ippolicies'), 'calls');
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a thousand objects that fail', () => {
+  const COUNT = Number(process.env.THREATS_OBJECTS ?? 150);
+  const type = typeOf('httpsedges');
+
+  test('keep no other waiting, and are tried less and less', { timeout: 180_000 }, async ({ annotate }) => {
+    const failing = Array.from({ length: COUNT }, (_, n) =>
+      manifest({ name: 'HTTPSEdge' }, `failing-${n}`, { hostports: [`nobody-${n}.example.com:443`] }),
+    );
+    const took = async (name: string) => {
+      const begin = performance.now();
+      await stack.apply(manifest({ name: 'IPPolicy' }, name, { description: name }));
+      await stack.ready(typeOf('ippolicies'), name);
+      return Math.round(performance.now() - begin);
+    };
+    const alone = await took('alone');
+    await stack.apply(...failing);
+    const amid = await took('amid');
+    await eventually(async () => {
+      const { items } = await stack.kube.list(type, { namespace: stack.namespace });
+      const rejected = items.filter((item) => JSON.stringify(item.status ?? {}).includes('"Rejected"'));
+      expect(rejected.length).toBeGreaterThanOrEqual(COUNT);
+    }, 120_000);
+    const sent = () => stack.metric('tunnel_operator_api_requests_total', { method: 'POST' });
+    const before = await sent();
+    const after = await took('after');
+    // One that was refused waits longer than the whole of the other's creation takes.
+    expect((await sent()) - before).toBeLessThan(COUNT / 2);
+    await annotate(`an IPPolicy was Ready after ${alone} ms alone, ${amid} ms amid them, ${after} ms after them`);
+  });
+});

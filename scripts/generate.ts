@@ -18,16 +18,22 @@ import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../src/resources/families.ts';
 import { clusterRole } from './cluster-role.ts';
 import { kindsTable } from './kinds-table.ts';
+import { licencesTable } from './licences-table.ts';
 
 /** Everything in these folders is generated: files that are no longer generated are removed. */
 const FOLDERS = ['crds', 'docs/conformance'];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
-const [architecture = '', api = '', operator = '', normalisation = ''] = await Promise.all(
-  ['docs/architecture.md', 'docs/api.md', 'docs/operator.md', 'docs/normalisation.md'].map((file) =>
-    readFile(join(root, file), 'utf8'),
-  ),
+const [architecture = '', api = '', operator = '', normalisation = '', licences = '', lock = ''] = await Promise.all(
+  [
+    'docs/architecture.md',
+    'docs/api.md',
+    'docs/operator.md',
+    'docs/normalisation.md',
+    'docs/licences.md',
+    'package-lock.json',
+  ].map((file) => readFile(join(root, file), 'utf8')),
 );
 
 /** By their paths relative to the root of the repository. */
@@ -40,6 +46,7 @@ const wanted = new Map<string, string>([
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ['docs/normalisation.md', normalisationPage(normalisation)],
   ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds, attachedKinds))],
+  ['docs/licences.md', withSection(licences, 'licences', licencesTable(JSON.parse(lock)))],
   ['charts/tunnel-operator/files/cluster-role.yaml', clusterRole(allKinds)],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ['test/api/store/schema/checksums.json', await checksums()],

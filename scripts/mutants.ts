@@ -51,7 +51,6 @@ const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (deadline = 0));
 
 const sandbox = createSandbox(ROOT);
-const runner = testRunner(sandbox);
 const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
 const { reason, stale } = explanations();
 
@@ -59,6 +58,8 @@ const files = sandbox.files.filter((file) => file.endsWith('.ts') && paths.some(
 const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(sandbox.root, file), 'utf8')));
 const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
 const chosen = values.sample === undefined ? unexplained : sample(unexplained, Number(values.sample), seed);
+
+const runner = testRunner(sandbox, files);
 
 function isWithin(file: string, path: string): boolean {
   return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);

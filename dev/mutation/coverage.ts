@@ -37,13 +37,11 @@ function notExecuted({ statementMap, s, fnMap, f }: z.output<typeof IstanbulFile
   ];
 }
 
-/** Whether a run with this coverage has executed what is at the offset of the file. */
+/** Whether a run with this coverage has executed what is at the offset of the file; true where that is not known. */
 export function isExecuted(coverage: Coverage, file: string, source: string, offset: number): boolean {
-  const before = source.slice(0, offset);
-  const lines = before.split('\n');
+  const lines = source.slice(0, offset).split('\n');
   const at = { line: lines.length, column: lines.at(-1)?.length ?? 0 };
-  const ranges = coverage[file];
-  return ranges !== undefined && !ranges.some(({ start, end }) => !isBefore(at, start) && isBefore(at, end));
+  return !(coverage[file] ?? []).some(({ start, end }) => !isBefore(at, start) && isBefore(at, end));
 }
 
 function isBefore(a: Position, b: Position): boolean {

@@ -16,6 +16,8 @@ export interface TrialOptions {
   readonly runner: TestRunner;
   readonly imports: ReadonlyMap<string, readonly string[]>;
   readonly reach: Reach;
+  /** How many test files to run for one mutant at most. */
+  readonly most: number;
   readonly say: (line: string) => void;
 }
 
@@ -33,7 +35,16 @@ interface Baseline {
   readonly coverage: Coverage;
 }
 
-export function trials({ sandbox, runner, imports, reach, say }: TrialOptions): Trials {
+/** Tests that have noticed something in the file lately, the latest first; then those that execute most of it. */
+function mostLikely(file: string, recent: readonly string[]) {
+  const lateness = (test: string) => (recent.includes(test) ? recent.indexOf(test) : recent.length);
+  // What is not known to load the file comes last.
+  const left = ({ coverage }: Baseline) => coverage[file]?.length ?? Number.POSITIVE_INFINITY;
+  return ([a, ofA]: readonly [string, Baseline], [b, ofB]: readonly [string, Baseline]) =>
+    lateness(a) - lateness(b) || left(ofA) - left(ofB) || ofA.ms - ofB.ms;
+}
+
+export function trials({ sandbox, runner, imports, reach, most, say }: TrialOptions): Trials {
   /** What is known of each test file that passes with nothing broken. */
   const passed = new Map<string, Baseline>();
   /** How often each test file has failed with nothing broken. */
@@ -65,7 +76,7 @@ export function trials({ sandbox, runner, imports, reach, say }: TrialOptions): 
     return passed.get(test);
   }
 
-  function canNotice(test: string, { coverage }: Baseline, { file, source, start }: Mutant): boolean {
+  function canNotice(test: string, coverage: Coverage, { file, source, start }: Mutant): boolean {
     // What is executed in a process that the test starts is not measured.
     return startsProcess(test, imports) || isExecuted(coverage, file, source, start);
   }
@@ -78,26 +89,27 @@ export function trials({ sandbox, runner, imports, reach, say }: TrialOptions): 
 
   return {
     async try(mutant) {
-      const recent = noticed.get(mutant.file) ?? [];
-      const tests = testsThatReach(mutant.file, reach, imports);
-      const inOrder = [...recent, ...tests.filter((test) => !recent.includes(test))];
-      let outcome: Outcome = 'untested';
       sandbox.write(mutant.file, mutantSource(mutant));
       try {
-        for (const test of inOrder) {
-          const usual = await baseline(test, mutant);
-          if (usual === undefined) continue;
-          outcome = 'survived';
-          if (!canNotice(test, usual, mutant)) continue;
+        const tests = testsThatReach(mutant.file, reach, imports);
+        const baselines = new Map<string, Baseline>();
+        for (const test of tests) {
+          const found = await baseline(test, mutant);
+          if (found) baselines.set(test, found);
+        }
+        if (baselines.size === 0) return { outcome: 'untested' };
+        const recent = noticed.get(mutant.file) ?? [];
+        const able = [...baselines].filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
+        for (const [test, usual] of able.sort(mostLikely(mutant.file, recent)).slice(0, most)) {
           const startedAt = performance.now();
           const verdict = await runner.run(mutant.file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);
           if (verdict.outcome === 'survived') continue;
           if (!(await isBelieved(verdict, performance.now() - startedAt, test, mutant))) continue;
-          outcome = verdict.outcome;
           noticed.set(mutant.file, [test, ...recent.filter((other) => other !== test)]);
+          const { outcome } = verdict;
           return { outcome, by: verdict.outcome === 'killed' ? `${test}: ${verdict.test}` : test };
         }
-        return { outcome };
+        return { outcome: 'survived' };
       } finally {
         sandbox.restore(mutant.file);
       }

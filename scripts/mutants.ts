@@ -1,11 +1,12 @@
 /**
- * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>]
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
  * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
  * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
  * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
- * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--list` only prints the mutations.
+ * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--most` runs for one mutation only so many test files,
+ * those that execute most of its file first: a quick look, whose survivors the next run without it tries again. `--list` only prints the mutations.
  *
  * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
  * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason.
@@ -33,6 +34,7 @@ const { values, positionals } = parseArgs({
     sample: { type: 'string' },
     seed: { type: 'string' },
     minutes: { type: 'string' },
+    most: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 });
@@ -42,6 +44,7 @@ let deadline = performance.now() + Number(values.minutes ?? Number.POSITIVE_INFI
 const EVERYTHING = ['api', 'client', 'operator', 'postgres', 'resources', 'retry', 'settings'].map(
   (room) => `src/${room}`,
 );
+const most = Number(values.most ?? Number.POSITIVE_INFINITY);
 const paths = positionals.length > 0 ? positionals : EVERYTHING;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -51,7 +54,6 @@ const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (deadline = 0));
 
 const sandbox = createSandbox(ROOT);
-const runner = testRunner(sandbox);
 const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
 const { reason, stale } = explanations();
 
@@ -59,6 +61,8 @@ const files = sandbox.files.filter((file) => file.endsWith('.ts') && paths.some(
 const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(sandbox.root, file), 'utf8')));
 const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
 const chosen = values.sample === undefined ? unexplained : sample(unexplained, Number(values.sample), seed);
+
+const runner = testRunner(sandbox, files);
 
 function isWithin(file: string, path: string): boolean {
   return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);
@@ -69,7 +73,14 @@ const untested = new Map<string, number>();
 
 /** Tries what is not known to be noticed, until the time is up. */
 async function tryAll(): Promise<Outcome[]> {
-  const { try: attempt } = trials({ sandbox, runner, imports: importsOf(sandbox.root, sandbox.files), reach, say });
+  const { try: attempt } = trials({
+    sandbox,
+    runner,
+    imports: importsOf(sandbox.root, sandbox.files),
+    reach,
+    most,
+    say,
+  });
   const rejected = rejectedByTypes(
     sandbox,
     chosen.filter((mutant) => report.find(mutant) === undefined),

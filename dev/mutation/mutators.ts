@@ -91,7 +91,8 @@ function changesOf(node: SyntaxNode, parent: SyntaxNode | undefined, source: str
       return parent && isArgument(node, parent) ? members(node).map((member) => without(member, source)) : [];
     case 'ExpressionStatement':
     case 'ThrowStatement':
-      return typeof node.directive === 'string' ? [] : [as(';')];
+      // The type check takes no `;` for what an `if` does.
+      return typeof node.directive === 'string' ? [] : [as(isInBlock(parent) ? ';' : '{}')];
     default:
       return [];
   }
@@ -130,6 +131,10 @@ function swapped(operator: string, left: SyntaxNode, right: SyntaxNode): string 
   const isText = ({ type, value }: SyntaxNode) => type === 'TemplateLiteral' || typeof value === 'string';
   if (operator === '+' && (isText(left) || isText(right))) return undefined;
   return Object.hasOwn(SWAPPED, operator) ? SWAPPED[operator] : undefined;
+}
+
+function isInBlock(parent: SyntaxNode | undefined): boolean {
+  return ['Program', 'BlockStatement', 'StaticBlock', 'SwitchCase'].includes(parent?.type ?? '');
 }
 
 function isArgument(node: SyntaxNode, parent: SyntaxNode): boolean {

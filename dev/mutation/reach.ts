@@ -45,6 +45,16 @@ export function testsThatReach(
     .map(({ file }) => file);
 }
 
+/** Whether the test file, or something that it imports, starts a program as a process. */
+export function startsProcess(test: string, imports: ReadonlyMap<string, readonly string[]>): boolean {
+  const reached = new Set([test]);
+  for (const file of reached) {
+    if (Object.hasOwn(STARTED, file)) return true;
+    for (const imported of imports.get(file) ?? []) if (!imported.startsWith('src/')) reached.add(imported);
+  }
+  return false;
+}
+
 function reachOf(source: string, test: string, distance: number): Reach {
   const near = Object.entries(NEAR).flatMap(([room, tests]) => (source.startsWith(`${room}/`) ? tests : []));
   if (distance <= 1 || isNamesake(source, test)) return 'near';

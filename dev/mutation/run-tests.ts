@@ -2,27 +2,30 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Coverage } from './coverage.ts';
 import { Answer } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
   | { readonly outcome: 'killed'; readonly test: string }
   | { readonly outcome: 'timed out' }
-  | { readonly outcome: 'survived' };
+  /** With the coverage of a run that was measured. */
+  | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
   /** @param changed the file of the sandbox that was written since the last run. */
-  run(changed: string, test: string, timeoutMs: number): Promise<Verdict>;
+  run(changed: string, test: string, timeoutMs: number, how?: { readonly measured: boolean }): Promise<Verdict>;
   stop(): Promise<void>;
 }
 
-export function testRunner(sandbox: Pick<Sandbox, 'root'>): TestRunner {
+/** @param sources the files whose coverage is of interest. */
+export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly string[] = []): TestRunner {
   let runner: Promise<ChildProcess> | undefined;
   const path = (file: string) => join(sandbox.root, file);
 
   async function start(): Promise<ChildProcess> {
     // A group of its own: whatever a test has started dies with it.
-    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root], {
+    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root, ...sources], {
       cwd: sandbox.root,
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -42,7 +45,7 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>): TestRunner {
   }
 
   return {
-    async run(changed, test, timeoutMs) {
+    async run(changed, test, timeoutMs, { measured } = { measured: false }) {
       runner ??= start();
       const running = await runner;
       const answer = new Promise<Verdict>((resolve) => {
@@ -55,11 +58,11 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>): TestRunner {
         const died = () => settle({ outcome: 'killed', test: 'the process that runs the tests ended' });
         running.once('exit', died);
         running.once('message', (message) => {
-          const { failed } = Answer.parse(message);
-          settle(failed === undefined ? { outcome: 'survived' } : { outcome: 'killed', test: failed });
+          const { failed, coverage } = Answer.parse(message);
+          settle(failed === undefined ? { outcome: 'survived', coverage } : { outcome: 'killed', test: failed });
         });
       });
-      running.send({ changed: path(changed), test: path(test) });
+      running.send({ changed: path(changed), test: path(test), measured });
       const verdict = await answer;
       if (verdict.outcome === 'timed out' || running.exitCode !== null) await kill();
       return verdict;

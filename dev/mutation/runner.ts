@@ -4,21 +4,34 @@
  */
 import { createVitest } from 'vitest/node';
 import { z } from 'zod';
+import { Coverage, coverageFrom } from './coverage.ts';
 
 /** Sent to the runner: this file has changed, run that test file. Both are absolute paths. */
-export const Order = z.object({ changed: z.string(), test: z.string() });
-/** Sent back, and once when the runner is ready: the name of the test that failed, if any. */
-export const Answer = z.object({ failed: z.string().optional() });
+export const Order = z.object({ changed: z.string(), test: z.string(), measured: z.boolean() });
+/**
+ * Sent back, and once when the runner is ready: the name of the test that failed, if any; of a measured run, what it
+ * has not executed of each file that it has loaded.
+ */
+export const Answer = z.object({ failed: z.string().optional(), coverage: Coverage.optional() });
 
 const Thrown = z.object({ message: z.string() });
 
-async function main(root: string): Promise<void> {
+/** @param sources the files whose execution is measured, relative to `root`. */
+async function main(root: string, sources: readonly string[]): Promise<void> {
+  let measured: unknown;
   const vitest = await createVitest('test', {
     root,
     watch: false,
     bail: 1,
     maxWorkers: 1,
-    reporters: [{}],
+    reporters: [
+      {
+        onCoverage(coverage) {
+          measured = coverage;
+        },
+      },
+    ],
+    coverage: { provider: 'v8', include: [...sources], reporter: [], reportsDirectory: '.coverage' },
     // A mutant that never answers is as dead as one that answers wrongly. Tests that need longer say so themselves.
     testTimeout: 10_000,
     hookTimeout: 60_000,
@@ -27,16 +40,24 @@ async function main(root: string): Promise<void> {
   const all = await vitest.globTestSpecifications();
   let changedBefore: string | undefined;
 
-  async function run({ changed, test }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
+  async function run({
+    changed,
+    test,
+    measured: isMeasured,
+  }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
     // The file of the run before has been put back as it was.
     for (const file of [changedBefore ?? changed, changed]) vitest.invalidateFile(file);
     changedBefore = changed;
+    if (isMeasured) await vitest.enableCoverage();
+    else vitest.disableCoverage();
     const specifications = all.filter(({ moduleId }) => moduleId === test);
     if (specifications.length === 0) throw new Error(`${test} is no test file`);
     const { testModules, unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
     // Those of earlier runs are among them.
     const module = testModules.find(({ moduleId }) => moduleId === test);
-    if (unhandledErrors.length === 0 && module?.ok()) return {};
+    if (unhandledErrors.length === 0 && module?.ok()) {
+      return isMeasured ? { coverage: coverageFrom(measured, root) } : {};
+    }
     const [first] = module?.children.allTests('failed') ?? [];
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
     const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
@@ -50,5 +71,5 @@ async function main(root: string): Promise<void> {
   process.send?.({});
 }
 
-const [, script, root] = process.argv;
-if (script === import.meta.filename && root !== undefined) await main(root);
+const [, script, root, ...sources] = process.argv;
+if (script === import.meta.filename && root !== undefined) await main(root, sources);

@@ -1,8 +1,10 @@
 /** Breaks one file at a time in the sandbox, and asks the tests that reach it, most likely first, until one notices. */
+
+import { type Coverage, isExecuted } from './coverage.ts';
 import { type Mutant, mutantSource } from './mutant.ts';
-import { type Reach, testsThatReach } from './reach.ts';
+import { type Reach, startsProcess, testsThatReach } from './reach.ts';
 import type { Outcome } from './report.ts';
-import type { TestRunner } from './run-tests.ts';
+import type { TestRunner, Verdict } from './run-tests.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export interface Trials {
@@ -14,6 +16,8 @@ export interface TrialOptions {
   readonly runner: TestRunner;
   readonly imports: ReadonlyMap<string, readonly string[]>;
   readonly reach: Reach;
+  /** How many test files to run for one mutant at most. */
+  readonly most: number;
   readonly say: (line: string) => void;
 }
 
@@ -23,51 +27,89 @@ const LONGEST_MS = 600_000;
 const MOST_FAILURES = 3;
 /** With something broken, a test file may take this much more. */
 const PATIENCE = { ms: 10_000, factor: 5 };
+/** What takes longer has waited for something that did not come, or for the machine. */
+const LONG_MS = 10_000;
 
-export function trials({ sandbox, runner, imports, reach, say }: TrialOptions): Trials {
-  /** How long each test file takes with nothing broken. */
-  const durations = new Map<string, number>();
+interface Baseline {
+  readonly ms: number;
+  readonly coverage: Coverage;
+}
+
+/** Tests that have noticed something in the file lately, the latest first; then those that execute most of it. */
+function mostLikely(file: string, recent: readonly string[]) {
+  const lateness = (test: string) => (recent.includes(test) ? recent.indexOf(test) : recent.length);
+  // What is not known to load the file comes last.
+  const left = ({ coverage }: Baseline) => coverage[file]?.length ?? Number.POSITIVE_INFINITY;
+  return ([a, ofA]: readonly [string, Baseline], [b, ofB]: readonly [string, Baseline]) =>
+    lateness(a) - lateness(b) || left(ofA) - left(ofB) || ofA.ms - ofB.ms;
+}
+
+export function trials({ sandbox, runner, imports, reach, most, say }: TrialOptions): Trials {
+  /** What is known of each test file that passes with nothing broken. */
+  const passed = new Map<string, Baseline>();
   /** How often each test file has failed with nothing broken. */
   const failures = new Map<string, number>();
   /** By source file: the tests that noticed something, the latest first. */
   const noticed = new Map<string, readonly string[]>();
 
-  /** Undefined for a test file that fails with nothing broken. */
-  async function usualDuration(test: string, mutant: Mutant): Promise<number | undefined> {
-    const failed = failures.get(test) ?? 0;
-    if (durations.has(test) || failed === MOST_FAILURES) return durations.get(test);
+  /** Runs the test with nothing broken. Undefined if it fails. */
+  async function unbroken(test: string, mutant: Mutant): Promise<Baseline | undefined> {
     sandbox.restore(mutant.file);
     const startedAt = performance.now();
-    const verdict = await runner.run(mutant.file, test, LONGEST_MS);
+    const verdict = await runner.run(mutant.file, test, LONGEST_MS, { measured: true });
     sandbox.write(mutant.file, mutantSource(mutant));
-    if (verdict.outcome === 'survived') durations.set(test, performance.now() - startedAt);
-    else {
-      failures.set(test, failed + 1);
-      const why = verdict.outcome === 'killed' ? verdict.test : verdict.outcome;
-      const then = failed + 1 < MOST_FAILURES ? 'will be tried again' : 'is left out';
-      say(`${test} fails with nothing broken, and ${then}: ${why}`);
+    if (verdict.outcome === 'survived') return { ms: performance.now() - startedAt, coverage: verdict.coverage ?? {} };
+    const failed = (failures.get(test) ?? 0) + 1;
+    failures.set(test, failed);
+    const why = verdict.outcome === 'killed' ? verdict.test : verdict.outcome;
+    const then = failed < MOST_FAILURES ? 'will be tried again' : 'is left out';
+    say(`${test} fails with nothing broken, and ${then}: ${why}`);
+    return undefined;
+  }
+
+  /** Undefined for a test file that fails with nothing broken. */
+  async function baseline(test: string, mutant: Mutant): Promise<Baseline | undefined> {
+    if (!passed.has(test) && failures.get(test) !== MOST_FAILURES) {
+      const found = await unbroken(test, mutant);
+      if (found) passed.set(test, found);
     }
-    return durations.get(test);
+    return passed.get(test);
+  }
+
+  function canNotice(test: string, coverage: Coverage, { file, source, start }: Mutant): boolean {
+    // What is executed in a process that the test starts is not measured.
+    return startsProcess(test, imports) || isExecuted(coverage, file, source, start);
+  }
+
+  /** Of what was noticed only by its taking long, the machine may be the cause. */
+  async function isBelieved(verdict: Verdict, ms: number, test: string, mutant: Mutant): Promise<boolean> {
+    if (verdict.outcome === 'survived' || ms < LONG_MS) return true;
+    return (await unbroken(test, mutant)) !== undefined;
   }
 
   return {
     async try(mutant) {
-      const recent = noticed.get(mutant.file) ?? [];
-      const tests = testsThatReach(mutant.file, reach, imports);
-      const inOrder = [...recent, ...tests.filter((test) => !recent.includes(test))];
-      let outcome: Outcome = 'untested';
       sandbox.write(mutant.file, mutantSource(mutant));
       try {
-        for (const test of inOrder) {
-          const usual = await usualDuration(test, mutant);
-          if (usual === undefined) continue;
-          const verdict = await runner.run(mutant.file, test, PATIENCE.ms + PATIENCE.factor * usual);
-          outcome = verdict.outcome;
-          if (outcome === 'survived') continue;
+        const tests = testsThatReach(mutant.file, reach, imports);
+        const baselines = new Map<string, Baseline>();
+        for (const test of tests) {
+          const found = await baseline(test, mutant);
+          if (found) baselines.set(test, found);
+        }
+        if (baselines.size === 0) return { outcome: 'untested' };
+        const recent = noticed.get(mutant.file) ?? [];
+        const able = [...baselines].filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
+        for (const [test, usual] of able.sort(mostLikely(mutant.file, recent)).slice(0, most)) {
+          const startedAt = performance.now();
+          const verdict = await runner.run(mutant.file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);
+          if (verdict.outcome === 'survived') continue;
+          if (!(await isBelieved(verdict, performance.now() - startedAt, test, mutant))) continue;
           noticed.set(mutant.file, [test, ...recent.filter((other) => other !== test)]);
+          const { outcome } = verdict;
           return { outcome, by: verdict.outcome === 'killed' ? `${test}: ${verdict.test}` : test };
         }
-        return { outcome };
+        return { outcome: 'survived' };
       } finally {
         sandbox.restore(mutant.file);
       }

@@ -18,6 +18,7 @@ export class KubeCredentials {
   #current: Credentials | undefined;
   #renewAt = 0;
   #isRefused = false;
+  #isClosed = false;
   #renewing: Promise<Credentials> | undefined;
 
   constructor(config: KubeConfig, server: string) {
@@ -25,7 +26,9 @@ export class KubeCredentials {
     this.#server = server;
   }
 
+  /** @throws Error when closed: what is renewed afterwards would open connections that nobody closes */
   async get(): Promise<Credentials> {
+    this.#assertOpen();
     if (this.#current && this.#renewAt > Date.now()) return this.#current;
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;
@@ -44,9 +47,14 @@ export class KubeCredentials {
     this.#config = withoutCachedTokens(this.#config);
   }
 
-  /** Closes every connection at once. */
+  /** Closes every connection at once, for good. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([...this.#dispatchers].map((dispatcher) => dispatcher.destroy()));
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Error('the client is closed');
   }
 
   async #renew(): Promise<Credentials> {
@@ -60,6 +68,7 @@ export class KubeCredentials {
       // The error quotes what the program printed, which may be a token.
       throw error instanceof SyntaxError ? new Error('the credential program did not print JSON') : error;
     }
+    this.#assertOpen();
     // A client certificate belongs to the connection, and with a 401 the API server ends the connection (GOAWAY).
     const kept = this.#isRefused ? undefined : known?.dispatcher;
     const dispatcher = kept ?? context.getDispatcher() ?? new Agent();

@@ -1,23 +1,53 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isExecuted } from '../../../dev/mutation/coverage.ts';
 import { testRunner } from '../../../dev/mutation/run-tests.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'mutation-run-')));
 const write = (file: string, text: string) => writeFileSync(join(root, file), text);
-const runner = testRunner({ root });
+const runner = testRunner({ root }, ['signs.ts']);
 
 afterAll(async () => {
   await runner.stop();
   rmSync(root, { recursive: true });
 });
 
-test('what was broken and mended again is mended for the next run, whichever file that one changes', async () => {
+beforeAll(() => {
   symlinkSync(realpathSync('node_modules'), join(root, 'node_modules'));
   mkdirSync(join(root, 'test'));
   write('package.json', '{"type": "module"}');
   write('vitest.config.ts', "export default { test: { include: ['test/*.test.ts'] } };");
+  // The runner lists the test files when it starts.
+  for (const name of ['a', 'b', 'signs']) write(`test/${name}.test.ts`, '');
+});
+
+test('a measured run tells what it has executed of a source file', async () => {
+  const source = `const SIGNS: string[] = ['-', '+'];
+export function sign(n: number) {
+  if (n > 0) return SIGNS[1];
+  return n < 0 ? SIGNS[0] : '';
+}
+export const twice = (n: number) => n * 2;
+`;
+  write('signs.ts', source);
+  write(
+    'test/signs.test.ts',
+    `import { expect, test } from 'vitest'; import { sign } from '../signs.ts';
+     test('0 has none', () => expect(sign(0)).toBe(''));`,
+  );
+  const run = (measured: boolean) => runner.run('signs.ts', 'test/signs.test.ts', 60_000, { measured });
+  const verdict = await run(true);
+  const coverage = (verdict.outcome === 'survived' ? verdict.coverage : undefined) ?? {};
+  const executed = (text: string) => isExecuted(coverage, 'signs.ts', source, source.indexOf(text));
+  const places = ["['-'", 'n > 0', 'SIGNS[1]', 'n < 0', 'n * 2'];
+  expect(places.filter(executed)).toEqual(["['-'", 'n > 0', 'n < 0']);
+  expect(isExecuted(coverage, 'a.ts', '1', 0)).toBe(true);
+  expect(await run(false)).toEqual({ outcome: 'survived' });
+});
+
+test('what was broken and mended again is mended for the next run, whichever file that one changes', async () => {
   write('a.ts', 'export const a = 1;');
   write('b.ts', 'export const b = 1;');
   const one = (name: string) =>

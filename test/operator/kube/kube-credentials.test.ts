@@ -70,6 +70,17 @@ describe('credentials', () => {
     expect(second.dispatcher).toMatchObject({ destroyed: true });
   });
 
+  test('that are closed are not renewed, not even if that had begun', async () => {
+    const { credentials } = await setUp();
+    const first = await credentials.get();
+    credentials.refused(first);
+    const renewed = credentials.get();
+    await credentials.close();
+    await expect(renewed).rejects.toThrow('the client is closed');
+    await expect(credentials.get()).rejects.toThrow('the client is closed');
+    expect(first.dispatcher).toMatchObject({ destroyed: true });
+  });
+
   test('that cannot be read now are still used if they were read before', async () => {
     const { credentials, authorization } = await setUp();
     await put('');

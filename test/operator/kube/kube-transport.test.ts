@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { KubeTransport } from '../../../src/operator/kube/kube-transport.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
@@ -91,6 +91,27 @@ test('closing ends the calls and watches in progress, also those of connections 
   await api.close();
   expect(await Promise.all([watch, get])).toEqual(['KubeUnreachableError', 'KubeUnreachableError']);
   expect(await failed(api.get(EVENTS, 'a'))).toBe('KubeUnreachableError');
+});
+
+test('a client that was closed under those who share it fails their calls, also when its credentials were refused', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  // After the second 401 of a call, the next one renews the credentials.
+  const server = await answering(hanging(), refusal(401));
+  const api = server.connect();
+  const { signal } = new AbortController();
+  const failure = (attempt: Promise<unknown>) => attempt.catch((error: unknown) => error);
+  const watch = failure(Array.fromAsync(api.watch(EVENTS, { resourceVersion: '1', timeoutSeconds: 9, signal })));
+  while (server.asked.length < 1) await delay(5);
+  await expect(api.get(EVENTS, 'a')).rejects.toMatchObject({ code: 401 });
+  await api.close();
+  const late = Array.from({ length: 5 }, () => failure(api.get(EVENTS, 'a')));
+  for (const error of await Promise.all([watch, ...late])) expect(error).toBeInstanceOf(KubeUnreachableError);
+  await delay(0);
+  expect(unhandled).toEqual([]);
+  expect(server.asked).toHaveLength(3);
 });
 
 test('every attempt is counted, by its outcome, and timed in seconds', async () => {

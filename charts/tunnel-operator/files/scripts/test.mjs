@@ -3,12 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const { NAMESPACE, NAME, TUNNEL_API_URL, TUNNEL_API_KEY, TIMEOUT_SECONDS } = process.env;
-const token = await readFile('/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8');
+const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
+const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const token = await readFile(process.env.TOKEN_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8');
 const credentials = `/apis/tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/tunnelcredentials`;
 const deadline = Date.now() + Number(TIMEOUT_SECONDS) * 1000;
 
 async function kube(method, path, body) {
-  const response = await fetch(`https://kubernetes.default.svc${path}`, {
+  const response = await fetch(`${server}${path}`, {
     method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),

@@ -9,8 +9,8 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 #
-# The operator's permissions, as rules of a ClusterRole; a RoleBinding in each namespace binds them if it watches
-# only some (setting --namespace).
+# The operator's permissions on what it watches, as rules of a ClusterRole, or of a Role in each namespace if it watches
+# only some (setting --namespace). Those for leader election are in lease-role.yaml.
 # The end-to-end tests run the operator with exactly these permissions.
 - apiGroups: [${GROUP}]
   resources: [${list(all)}]
@@ -41,8 +41,24 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 - apiGroups: ['']
   resources: [events]
   verbs: [create, patch]
+`;
+}
+
+/** What leader election needs in the operator's own namespace. */
+export function leaseRole(): string {
+  return `# Generated from scripts/cluster-role.ts; do not edit. Regenerate: npm run generate
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [get, create, update]
+`;
+}
+
+/** What the chart lets the editors of a namespace do. An APIKey would give them the rights of the operator's own key. */
+export function editRole(kinds: readonly AnyKind[]): string {
+  const names = kinds.map(({ plural }) => plural).filter((plural) => plural !== 'apikeys');
+  return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
+- apiGroups: [${GROUP}]
+  resources: [${names.join(', ')}]
+  verbs: [create, update, patch, delete, deletecollection]
 `;
 }

@@ -3,6 +3,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PURPOSE, ROOMS } from '../dev/architecture.ts';
 import { roomsSection } from '../dev/architecture-page.ts';
+import { crdTemplate } from '../dev/chart/crd-template.ts';
+import { readValues, valuesSchema, valuesTable } from '../dev/chart/values.ts';
 import { conformancePages } from '../dev/conformance/pages.ts';
 import { PERMISSIONS } from '../dev/conformance/permissions.ts';
 import { permissionsPage } from '../dev/conformance/permissions-page.ts';
@@ -16,12 +18,14 @@ import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../src/resources/families.ts';
-import { clusterRole } from './cluster-role.ts';
+import { clusterRole, editRole, leaseRole } from './cluster-role.ts';
 import { kindsTable } from './kinds-table.ts';
 import { licencesTable } from './licences-table.ts';
 
+const CHART = 'charts/tunnel-operator';
+
 /** Everything in these folders is generated: files that are no longer generated are removed. */
-const FOLDERS = ['crds', 'docs/conformance'];
+const FOLDERS = ['crds', 'docs/conformance', `${CHART}/templates/crds`];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
@@ -36,6 +40,11 @@ const [architecture = '', api = '', operator = '', normalisation = '', licences 
   ].map((file) => readFile(join(root, file), 'utf8')),
 );
 
+const [valuesYaml, chartPage] = await Promise.all(
+  ['values.yaml', 'README.md'].map((file) => readFile(join(root, CHART, file), 'utf8')),
+);
+const values = readValues(valuesYaml ?? '');
+
 /** By their paths relative to the root of the repository. */
 const wanted = new Map<string, string>([
   // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may
@@ -47,10 +56,17 @@ const wanted = new Map<string, string>([
   ['docs/normalisation.md', normalisationPage(normalisation)],
   ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds, attachedKinds))],
   ['docs/licences.md', withSection(licences, 'licences', licencesTable(JSON.parse(lock)))],
-  ['charts/tunnel-operator/files/cluster-role.yaml', clusterRole(allKinds)],
+  [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
+  [`${CHART}/files/lease-role.yaml`, leaseRole()],
+  [`${CHART}/files/edit-role.yaml`, editRole(allKinds)],
+  [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
+  [`${CHART}/README.md`, withSection(chartPage ?? '', 'values', valuesTable(values))],
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ['test/api/store/schema/checksums.json', await checksums()],
-  ...allKinds.map((kind) => [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const),
+  ...allKinds.flatMap((kind) => [
+    [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const,
+    [`${CHART}/templates/crds/${kind.plural}.yaml`, crdTemplate(crdYaml(kind))] as const,
+  ]),
 ]);
 
 function normalisationPage(page: string): string {

@@ -12,6 +12,7 @@ import type { ApiConfig } from './api/settings.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig } from './operator/settings.ts';
 import { CannotStart } from './settings/cannot-start.ts';
+import { duration } from './settings/schemas.ts';
 import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
 
 const logSettings = {
@@ -41,6 +42,11 @@ async function main(): Promise<void> {
     .description('Management API of a tunnelling platform, and the Kubernetes operator that drives it.')
     .version(version)
     .showHelpAfterError('(see --help)');
+
+  // Process 1 of a container is only ended by signals that it listens to. Those that run on stop by themselves.
+  program.hook('preAction', (_, command) => {
+    if (!['api', 'operator'].includes(command.name())) endWhenSignalled();
+  });
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
   const { apiSettings, postgresUrl } = await import('./api/settings.ts');
@@ -75,17 +81,30 @@ async function main(): Promise<void> {
       schema: postgresUrl,
     },
   };
-  addSettings(program.command('migrate').description('bring the database up to date and exit'), migrateSettings).action(
-    async (flags) => {
-      const { databaseUrl } = readSettings(migrateSettings, flags, process.env);
-      const { migrate } = await import('./api/store/migrate.ts');
-      const { cannotUseDatabase } = await import('./api/start-failure.ts');
-      const applied = await migrate(databaseUrl).catch((error) => {
-        throw cannotUseDatabase(error, databaseUrl);
-      });
-      print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');
+  const waitSettings = {
+    waitMs: {
+      env: 'DATABASE_WAIT',
+      flag: '--wait <duration>',
+      description: 'how long to try again while the database cannot be reached or is starting',
+      default: '0s',
+      schema: duration('0s', '1h'),
     },
-  );
+  };
+  addSettings(program.command('migrate').description('bring the database up to date and exit'), {
+    ...migrateSettings,
+    ...waitSettings,
+  }).action(async (flags) => {
+    const { databaseUrl, waitMs } = readSettings({ ...migrateSettings, ...waitSettings }, flags, process.env);
+    const { migrate } = await import('./api/store/migrate.ts');
+    const { cannotUseDatabase, onceReachable } = await import('./api/start-failure.ts');
+    const applied = await onceReachable(() => migrate(databaseUrl), { waitMs, onWait: sayWhy }).catch((error) => {
+      throw cannotUseDatabase(error, databaseUrl);
+    });
+    function sayWhy(error: unknown): void {
+      process.stderr.write(`${explain(cannotUseDatabase(error, databaseUrl))}; trying again\n`);
+    }
+    print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');
+  });
 
   const rotationSettings = {
     databaseUrl: migrateSettings.databaseUrl,
@@ -256,6 +275,11 @@ function untilSignalled(): Promise<NodeJS.Signals> {
         resolve(signal);
       });
   });
+}
+
+function endWhenSignalled(): void {
+  const codes = { SIGINT: 130, SIGTERM: 143 } as const;
+  for (const [signal, code] of Object.entries(codes)) process.on(signal, () => process.exit(code));
 }
 
 function addSettings(command: Command, settings: Settings): Command {

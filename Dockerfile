@@ -1,0 +1,57 @@
+# The image of both programs: `api` and `operator` are its arguments. docs/install.md says how to build it.
+
+# Any image of a glibc Linux with Node.js 24 and npm, for example the same one from a mirror.
+ARG NODE_IMAGE=node:24-slim
+
+# -- The program, compiled.
+FROM ${NODE_IMAGE} AS build
+WORKDIR /src
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/build.ts scripts/
+COPY src src
+RUN node scripts/build.ts /app/dist && find /app/dist -name '*.d.ts' -delete
+
+# -- Its dependencies. The optional one is the embedded PostgreSQL, which has no place in an image.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+ && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json \
+ # Half of what npm installs is for editors and debuggers. Licences stay.
+ && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -iname '*.md' \) -delete \
+ && rm node_modules/@fastify/swagger-ui/static/swagger-ui.js \
+ && rm -r node_modules/.bin node_modules/.package-lock.json package-lock.json \
+ && find node_modules -type d -empty -delete
+
+# -- Node.js and the libraries that it is linked to: no shell, no package manager.
+FROM ${NODE_IMAGE} AS root
+RUN mkdir -p /root-fs/etc /root-fs/tmp && chmod 1777 /root-fs/tmp \
+ && node=$(command -v node) \
+ && cp -L --parents "$node" $(ldd "$node" | grep -o '/[^ ]*') /root-fs \
+ && ln -s "$node" /root-fs/node \
+ && echo 'tunnel-operator:x:65532:65532::/:/' > /root-fs/etc/passwd \
+ && echo 'tunnel-operator:x:65532:' > /root-fs/etc/group \
+ && echo 'hosts: files dns' > /root-fs/etc/nsswitch.conf
+
+FROM scratch
+ARG VERSION=dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="tunnel-operator" \
+      org.opencontainers.image.description="Management API of a tunnelling platform, and the Kubernetes operator that drives it" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=root /root-fs /
+COPY --from=dependencies /app /app
+COPY --from=build /app/dist /app/dist
+COPY LICENSE /app/
+ENV NODE_ENV=production HOST=0.0.0.0 LOG_FORMAT=json
+WORKDIR /app
+USER 65532:65532
+EXPOSE 8080 8081
+# As process 1 it sees to signals by itself; it starts no other processes.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/node", "/app/dist/main.js"]
+CMD ["--help"]

@@ -1,0 +1,51 @@
+// Before an uninstall that takes the CustomResourceDefinitions along: deletes every object while the operator still
+// runs. Later, nobody would be there to delete what they stand for, and their finalizers would keep them for ever.
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
+const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const token = await readFile(process.env.TOKEN_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8');
+const group = '/apis/tunnel-operator.dev/v1alpha1';
+const deadline = Date.now() + Number(process.env.TIMEOUT_SECONDS) * 1000;
+
+async function kube(method, path) {
+  const response = await fetch(`${server}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const answer = await response.json();
+  if (response.status === 404) return {};
+  if (!response.ok) throw new Error(`${method} ${path}: ${answer.message}`);
+  return answer;
+}
+
+const { resources = [] } = await kube('GET', group);
+const plurals = resources.map(({ name }) => name).filter((name) => !name.includes('/'));
+
+async function remaining() {
+  const lists = await Promise.all(
+    plurals.map(async (plural) => ({ plural, ...(await kube('GET', `${group}/${plural}`)) })),
+  );
+  return lists.flatMap(({ plural, items = [] }) => items.map((object) => ({ plural, ...object })));
+}
+
+let asked = new Set();
+for (;;) {
+  const left = await remaining();
+  if (left.length === 0) break;
+  const news = left.filter(({ metadata }) => !asked.has(metadata.uid) && !metadata.deletionTimestamp);
+  for (const { plural, metadata } of news) {
+    await kube('DELETE', `${group}/namespaces/${metadata.namespace}/${plural}/${metadata.name}`);
+  }
+  asked = new Set(left.map(({ metadata }) => metadata.uid));
+  if (Date.now() > deadline) {
+    for (const { plural, metadata, status } of left) {
+      const why = status?.conditions?.find(({ status }) => status !== 'True')?.message ?? 'is the operator running?';
+      process.stderr.write(`left: ${plural} ${metadata.namespace}/${metadata.name}: ${why}\n`);
+    }
+    process.exit(1);
+  }
+  await delay(500);
+}
+process.stdout.write('no objects are left\n');

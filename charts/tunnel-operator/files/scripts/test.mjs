@@ -1,0 +1,73 @@
+// `helm test`: applies a TunnelCredential, waits for the token in its Secret, and has the API authenticate it.
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const { NAMESPACE, NAME, TUNNEL_API_URL, TUNNEL_API_KEY, TIMEOUT_SECONDS } = process.env;
+const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
+const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const token = await readFile(process.env.TOKEN_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8');
+const credentials = `/apis/tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/tunnelcredentials`;
+const deadline = Date.now() + Number(TIMEOUT_SECONDS) * 1000;
+
+async function kube(method, path, body) {
+  const response = await fetch(`${server}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const answer = await response.json();
+  if (response.status === 404 && method !== 'POST') return undefined;
+  if (!response.ok) throw new Error(`${method} ${path}: ${answer.message}`);
+  return answer;
+}
+
+async function until(what, attempt) {
+  for (;;) {
+    const { value, state } = await attempt();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`not ${what} after ${TIMEOUT_SECONDS} s: ${state}`);
+    await delay(250);
+  }
+}
+
+async function remove() {
+  await kube('DELETE', `${credentials}/${NAME}`);
+  await until('deleted', async () => {
+    const left = await kube('GET', `${credentials}/${NAME}`);
+    return { value: left === undefined, state: JSON.stringify(left?.status?.conditions) };
+  });
+}
+
+async function proveToken() {
+  await kube('POST', credentials, {
+    apiVersion: 'tunnel-operator.dev/v1alpha1',
+    kind: 'TunnelCredential',
+    metadata: { name: NAME },
+    spec: { description: 'helm test', acl: ['bind:*.test.example.com'] },
+  });
+  const { status } = await until('Ready', async () => {
+    const object = await kube('GET', `${credentials}/${NAME}`);
+    const conditions = object?.status?.conditions ?? [];
+    const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    return { value: ready && object, state: JSON.stringify(conditions) };
+  });
+  const secret = await kube('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`);
+  const response = await fetch(`${TUNNEL_API_URL}/credentials/authenticate`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TUNNEL_API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: Buffer.from(secret.data.token, 'base64').toString(), bind: 'a.test.example.com' }),
+  });
+  const answer = await response.json();
+  if (!answer.allowed || answer.credential_id !== status.id)
+    throw new Error(`the token does not authenticate as ${status.id}: ${JSON.stringify(answer)}`);
+  process.stdout.write(
+    `the token in Secret ${NAME} authenticates as ${status.id}, which may bind a.test.example.com\n`,
+  );
+}
+
+try {
+  await remove();
+  await proveToken();
+} finally {
+  await remove();
+}

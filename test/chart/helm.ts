@@ -1,0 +1,59 @@
+/** helm, and what the chart of this checkout makes of values. Only for test files. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
+import type { CommandResult } from '../harness.ts';
+
+export const CHART = join(import.meta.dirname, '../../charts/tunnel-operator');
+
+/** The least that the chart needs to know. */
+export const DATABASE = { database: { url: 'postgres://user:secret@database.example.com/tunnels' } };
+
+const rendered = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).default({}),
+    labels: z.record(z.string(), z.string()).default({}),
+  }),
+});
+export type Rendered = z.output<typeof rendered>;
+
+const { helm: program } = await ensureBinaries(['helm']);
+
+/** Not the settings, plugins and caches of whoever runs the tests. */
+const home = await mkdtemp(join(tmpdir(), 'tunnel-operator-helm-'));
+afterAll(() => rm(home, { recursive: true, force: true }));
+const env = { PATH: process.env.PATH, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
+
+/** A failure is a result too: look at `code`. @param values go to its standard input, for `--values -` */
+export function helm(args: readonly string[], values?: object): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const all = values === undefined ? args : [...args, '--values', '-'];
+    const child = execFile(program, all, { env, maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+    });
+    child.stdin?.end(values === undefined ? '' : JSON.stringify(values));
+  });
+}
+
+/** The manifests that an installation would apply, hooks included. */
+export async function render(
+  values: object,
+  { namespace = 'tunnels', only = [] }: { namespace?: string; only?: readonly string[] } = {},
+): Promise<Rendered[]> {
+  const shown = only.flatMap((template) => ['--show-only', `templates/${template}`]);
+  const { code, stdout, stderr } = await helm(['template', 'it', CHART, '--namespace', namespace, ...shown], values);
+  if (code !== 0) throw new Error(stderr);
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS())
+    .filter((object) => object !== null)
+    .map((object) => rendered.parse(object));
+}

@@ -1,0 +1,190 @@
+/**
+ * The life of a release on a control plane of its own, which has no nodes: what would run in Pods runs here, with the
+ * tokens of the service accounts that the chart has made.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import type { TunnelOperator } from '../../src/operator/operator.ts';
+import { kubectlOn } from '../e2e/kubectl.ts';
+import { API_KEY, credential, eventually, manifest, policy, startStack } from '../e2e/stack.ts';
+import type { CommandResult } from '../harness.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { CHART, DATABASE, helm, type Rendered, render } from './helm.ts';
+
+const RELEASE = 'it';
+const NAMESPACE = 'system';
+const SECRET = 'it-tunnel-operator';
+const secretFile = z.object({ data: z.record(z.string(), z.string()) });
+
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-chart-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The chart as an earlier version might have been: without the kind BotUser, and without a short name. */
+async function previousVersion(): Promise<string> {
+  const chart = join(folder, 'previous');
+  await cp(CHART, chart, { recursive: true });
+  const edit = async (file: string, change: (text: string) => string) =>
+    writeFile(join(chart, file), change(await readFile(join(chart, file), 'utf8')));
+  await edit('Chart.yaml', (text) => text.replaceAll('0.1.0', '0.0.9'));
+  await edit('templates/crds/ippolicies.yaml', (text) => text.replace('- ipp', '- oldipp'));
+  await rm(join(chart, 'templates/crds/botusers.yaml'));
+  return chart;
+}
+
+describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
+  const own = await startControlPlane();
+  afterAll(() => own.stop());
+  const stack = await startStack({ prefix: 'release', operators: 0 });
+
+  const tryKubectl = (args: string[], input?: string) => kubectlOn(own, args, input === undefined ? {} : { input });
+  async function kubectl(args: string[], input?: string): Promise<string> {
+    const result = await tryKubectl(args, input);
+    expect(result, args.join(' ')).toMatchObject({ code: 0 });
+    return result.stdout;
+  }
+  const applyTo = (namespace: string, ...items: object[]) =>
+    kubectl(['-n', namespace, 'apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const ready = (...objects: string[]) =>
+    kubectl(['-n', 'a', 'wait', '--for=condition=Ready', '--timeout=30s', ...objects]);
+  const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
+  const secret = async () =>
+    secretFile.parse(JSON.parse(await kubectl(['-n', NAMESPACE, 'get', 'secret', SECRET, '-o', 'json']))).data;
+
+  /** On success, without a word on standard error. */
+  async function release(command: 'install' | 'upgrade' | 'rollback' | 'uninstall', args: string[], values?: object) {
+    const on = ['--kubeconfig', own.kubeconfigPath, '--namespace', NAMESPACE];
+    const result = await helm([command, RELEASE, ...args, ...on], values);
+    expect(result, command).toMatchObject({ code: 0 });
+  }
+
+  /** A kubeconfig that speaks for a service account of the namespace. */
+  async function speakFor(account: string): Promise<{ file: string; tokenFile: string; caFile: string }> {
+    const token = await kubectl(['-n', NAMESPACE, 'create', 'token', account]);
+    const config = parse(await readFile(own.kubeconfigPath, 'utf8'));
+    const [file, tokenFile, caFile] = ['kubeconfig', 'token', 'ca.crt'].map((name) =>
+      join(folder, `${account}.${name}`),
+    );
+    if (!file || !tokenFile || !caFile) throw new Error('no file names');
+    await writeFile(file, JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token } }] }));
+    await writeFile(tokenFile, token);
+    await writeFile(caFile, Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64'));
+    return { file, tokenFile, caFile };
+  }
+
+  /** The operator as its Deployment would start it. */
+  async function operate() {
+    const { file } = await speakFor('it-tunnel-operator-operator');
+    return stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: NAMESPACE, leaderElect: true });
+  }
+
+  /** Makes the objects of a hook but for its Pod, and runs the script that would run in that. */
+  async function runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult> {
+    const before = objects.filter(({ kind }) => !['Pod', 'Job'].includes(kind));
+    await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: before }));
+    const account = before.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? '';
+    const { tokenFile, caFile } = await speakFor(account);
+    const { hostname, port } = new URL(own.server);
+    const inPod = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, NODE_EXTRA_CA_CERTS: caFile };
+    return new Promise((resolve) => {
+      const options = { env: { ...inPod, TOKEN_FILE: tokenFile, ...env } };
+      execFile(process.execPath, [join(CHART, 'files/scripts', script)], options, (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+      });
+    });
+  }
+
+  let generated: Record<string, string>;
+  let operator: TunnelOperator;
+
+  test('is installed, and the operator works with the rights of its service account', async () => {
+    await kubectl(['create', 'namespace', 'a']);
+    await release('install', [await previousVersion(), '--create-namespace'], DATABASE);
+    generated = await secret();
+    expect(Object.keys(generated).sort()).toEqual(['bootstrap-api-key', 'encryption-key']);
+    const key = Buffer.from(generated['encryption-key'] ?? '', 'base64').toString();
+    expect(Buffer.from(key, 'base64')).toHaveLength(32);
+
+    operator = await operate();
+    await applyTo('a', policy('p', { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }), credential('c'));
+    await ready('ippolicy/p', 'tunnelcredential/c');
+    expect(await stack.remoteIds()).toHaveLength(2);
+  });
+
+  test('helm test finds that a token authenticates', async () => {
+    const objects = await render(DATABASE, { namespace: NAMESPACE, only: ['tests/credential.yaml'] });
+    const env = { NAMESPACE, NAME: 'it-tunnel-operator-test', TUNNEL_API_URL: stack.api.url, TIMEOUT_SECONDS: '30' };
+    expect(await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: API_KEY })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^the token in Secret it-tunnel-operator-test authenticates as cr_/),
+      stderr: '',
+    });
+    expect(await stack.remoteIds()).toHaveLength(2);
+    const refused = await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: 'not-the-key' });
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toMatch(/the token does not authenticate as cr_\w+: .*UNAUTHENTICATED/);
+  });
+
+  test('is upgraded together with the CustomResourceDefinitions, and keeps its secrets', async () => {
+    expect(await exists('crd', 'botusers.tunnel-operator.dev')).toBe(false);
+    const { id } = (await stack.client.ipPolicies.list().next()).value ?? {};
+    await release('upgrade', [CHART], { ...DATABASE, global: { logLevel: 'debug' } });
+    expect(await secret()).toEqual(generated);
+    await applyTo('a', manifest({ name: 'BotUser' }, 'b', { name: 'builder' }));
+    await ready('ipp/p', 'botuser/b');
+    expect(await kubectl(['-n', 'a', 'get', 'ipp', 'p', '-o', 'jsonpath={.status.id}'])).toBe(id);
+  });
+
+  test('is rolled back without the loss of an object or a secret', async () => {
+    await release('rollback', ['1']);
+    expect(await secret()).toEqual(generated);
+    await ready('oldipp/p', 'botuser/b', 'tunnelcredential/c');
+    expect(await stack.remoteIds()).toHaveLength(3);
+    await release('upgrade', [CHART], DATABASE);
+    await ready('ipp/p');
+  });
+
+  test('leaves definitions, objects and secrets when it is uninstalled, and finds them when it is back', async () => {
+    await release('uninstall', []);
+    expect(await exists('-n', NAMESPACE, 'deployment', 'it-tunnel-operator-operator')).toBe(false);
+    expect(await exists('clusterrole', 'system-it-tunnel-operator-operator')).toBe(false);
+    expect(await kubectl(['-n', 'a', 'get', 'tunnels', '-o', 'name'])).toContain('/p\n');
+    expect(await stack.remoteIds()).toHaveLength(3);
+
+    await stack.stopOperator(operator);
+    await release('install', [CHART], DATABASE);
+    expect(await secret()).toEqual(generated);
+    operator = await operate();
+    await applyTo('a', credential('of-bot', { ownerRef: { name: 'b' } }));
+    await ready('ipp/p', 'tcred/of-bot');
+  });
+
+  test('is not uninstalled with its definitions while nobody can let go of the objects', async () => {
+    await stack.stopOperator(operator);
+    const values = { ...DATABASE, crds: { keep: false } };
+    const objects = await render(values, { namespace: NAMESPACE, only: ['uninstall/delete-objects.yaml'] });
+    const { code, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '1' });
+    expect(code).toBe(1);
+    expect(stderr).toContain('left: ippolicies a/p: is the operator running?\n');
+    operator = await operate();
+  });
+
+  test('takes every object along before it takes the definitions', async () => {
+    const values = { ...DATABASE, crds: { keep: false } };
+    await release('upgrade', [CHART], values);
+    const objects = await render(values, { namespace: NAMESPACE, only: ['uninstall/delete-objects.yaml'] });
+    await stack.client.ipPolicies.create({});
+    const { code, stdout, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '30' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe('no objects are left\n');
+    // What has no object stays.
+    expect(await stack.remoteIds()).toHaveLength(1);
+    await release('uninstall', ['--no-hooks']);
+    await eventually(async () => expect(await kubectl(['get', 'crd', '-o', 'name'])).not.toContain('tunnel-operator'));
+  });
+});

@@ -170,3 +170,80 @@ test('a route moves to another edge', async () => {
   await stack.run('delete', `${ROUTES.plural},${EDGES.plural}`, '--all', '--timeout=30s');
   expect(await stack.remoteIds()).toEqual([]);
 });
+
+describe('a resource that was to be replaced stays', () => {
+  const route = (name: string, edge: string, match = `/${name}`) =>
+    object('HTTPSEdgeRoute', name, { edgeRef: { name: edge }, match, matchType: 'path_prefix' });
+  const edges = async (...names: string[]) => {
+    await stack.apply(...names.map((name) => object('HTTPSEdge', name, {})));
+    return Promise.all(names.map(async (name) => String((await stack.ready(EDGES, name)).status.id)));
+  };
+  const routesOf = async (edge: string | undefined) => Array.fromAsync(client.httpsEdgeRoutes(String(edge)).list());
+  const clear = async () => {
+    const kinds = [type('httpsedgeroutemodules'), ROUTES, EDGES].map(({ plural }) => plural).join();
+    await stack.run('delete', kinds, '--all', '--timeout=30s');
+    expect(await stack.remoteIds()).toEqual([]);
+  };
+
+  test('when its successor is refused and the spec is put back', async () => {
+    const [here, there] = await edges('here', 'there');
+    const theirs = await client.httpsEdgeRoutes(String(there)).create({ match: '/back', match_type: 'path_prefix' });
+    await stack.apply(route('back', 'here'));
+    const { status: before } = await stack.ready(ROUTES, 'back');
+    await stack.apply(route('back', 'there'));
+    const { ready } = await stack.reason(ROUTES, 'back', 'Ready', 'Rejected');
+    expect(ready?.message).toContain(theirs.id);
+    await stack.apply(route('back', 'here'));
+    const { status } = await stack.ready(ROUTES, 'back');
+    expect(status).toMatchObject({ id: before.id });
+    expect(status.retiring).toBeUndefined();
+    expect(await routesOf(here)).toHaveLength(1);
+    expect(await routesOf(there)).toMatchObject([{ id: theirs.id }]);
+    expect((await stack.events('back')).map(({ reason }) => reason)).not.toContain('Replaced');
+
+    // Nothing is left in the way of a later move.
+    await client.httpsEdgeRoutes(String(there)).delete(theirs.id);
+    await stack.apply(route('back', 'there'));
+    await eventually(async () => expect(await routesOf(here)).toEqual([]));
+    expect((await stack.ready(ROUTES, 'back')).status.id).toBe(`${there}/${(await routesOf(there))[0]?.id}`);
+    const replaced = (await stack.events('back')).filter(({ reason }) => reason === 'Replaced');
+    expect(replaced.map(({ message }) => message)).toEqual([expect.stringContaining(String(before.id))]);
+    await clear();
+  });
+
+  test('when the object returns before it has gone', async () => {
+    const [here, there] = await edges('here', 'there');
+    const MODULES = type('httpsedgeroutemodules');
+    const oidc = { issuer: 'https://id.example.com', clientId: { value: 'a' }, clientSecret: { value: 'b' } };
+    await stack.apply(
+      route('again', 'here'),
+      object('HTTPSEdgeRouteModules', 'again', { routeRef: { name: 'again' }, oidc }),
+    );
+    await stack.ready(MODULES, 'again');
+    const { status: before } = await stack.ready(ROUTES, 'again');
+    await stack.annotate(MODULES, 'again', { [`${GROUP}/paused`]: 'true' });
+    await stack.reason(MODULES, 'again', 'Synced', 'Paused');
+    await stack.apply(route('again', 'there'));
+    await eventually(async () => expect((await stack.ready(ROUTES, 'again')).status.id).not.toBe(before.id));
+    await stack.apply(route('again', 'here'));
+    await eventually(async () => expect((await stack.ready(ROUTES, 'again')).status.id).toBe(before.id));
+    await eventually(async () => expect(await routesOf(there)).toEqual([]));
+    expect(await routesOf(here)).toMatchObject([{ modules: ['oidc'] }]);
+    await stack.annotate(MODULES, 'again', { [`${GROUP}/paused`]: null });
+    await stack.ready(MODULES, 'again');
+    await clear();
+  });
+
+  test('when the text that was to replace it was never accepted', async () => {
+    const { pem } = await makeCertificate();
+    const authority = (value: string) => object('CertificateAuthority', 'garbled', { caPem: { value } });
+    await stack.apply(authority(pem));
+    const { status: before } = await stack.ready(AUTHORITIES, 'garbled');
+    await stack.apply(authority('-----BEGIN CERTIFICATE-----\ngarbage\n-----END CERTIFICATE-----\n'));
+    await stack.reason(AUTHORITIES, 'garbled', 'Ready', 'Rejected');
+    await stack.apply(authority(pem));
+    expect((await stack.ready(AUTHORITIES, 'garbled')).status.id).toBe(before.id);
+    expect(await stack.remoteIds()).toEqual([before.id]);
+    await stack.remove(AUTHORITIES, 'garbled');
+  });
+});

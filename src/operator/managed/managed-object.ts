@@ -47,6 +47,8 @@ export class ManagedObject {
   readonly metrics: ManagedMetrics;
   /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
   inputs: UsedInputs | undefined;
+  /** Why the next create replaces a resource: told once it has succeeded. */
+  replaces: string | undefined;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;

@@ -130,7 +130,8 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   protected override async init(): Promise<void> {
-    const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
+    const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } =
+      this.#config;
     const access = new SecretAccess(this.#kube, this.#secrets);
     this.#controllers = allKinds.map(
       (declared) =>
@@ -144,6 +145,7 @@ export class TunnelOperator extends operatorLibrary.default {
           resyncMs,
           silenceMs,
           mayAdopt: (name) => adoptNamespaces === undefined || adoptNamespaces.includes(name),
+          mayHandOutUserRights: allowUserApiKeys,
           metrics: this.#metrics,
           log: this.#log,
         }),

@@ -46,6 +46,8 @@ export interface ControllerOptions {
   silenceMs: number;
   /** Whether objects of the namespace may adopt and observe existing resources. */
   mayAdopt(namespace: string): boolean;
+  /** Whether what is handed out may have the rights of a user. */
+  mayHandOutUserRights: boolean;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
   log: Logger;
 }
@@ -83,6 +85,7 @@ export class Controller {
       eventRecorder,
       metrics: options.metrics.managed,
       mayAdopt: options.mayAdopt,
+      mayHandOutUserRights: options.mayHandOutUserRights,
     };
     const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({

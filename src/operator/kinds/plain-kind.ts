@@ -54,6 +54,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   columns?: readonly ((keyof F & string) | PrinterColumn)[];
   /** For resources that are more than the family's fields. */
   external?: (plain: External<SpecOf<Own>, V>, client: Client) => External<SpecOf<Own>, R>;
+  /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
+  handsOutUserRights?: (spec: SpecOf<Own>) => boolean;
   /** For families with a one-time token. */
   delivery?: MakeDelivery<SpecOf<Own>, R>;
 }
@@ -139,6 +141,7 @@ export function plainKind<
     ...(options.conditions && { conditions: options.conditions }),
     ...(options.companion && { companion: options.companion }),
     ...(options.refreshAt && { refreshAt: options.refreshAt }),
+    ...(options.handsOutUserRights && { handsOutUserRights: options.handsOutUserRights }),
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });

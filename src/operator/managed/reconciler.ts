@@ -17,6 +17,7 @@ import { mustMayAdopt } from './adoption-grant.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
+import { mustMayHandOut } from './handing-out-grant.ts';
 import { ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
@@ -45,6 +46,7 @@ export class ManagedReconciler {
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
+    mustMayHandOut(managed, spec);
     // Before anything is said about what it names.
     if (idToAdopt(managed.object) !== undefined) mustMayAdopt(managed);
     await mustHaveNoRival(managed);

@@ -105,6 +105,7 @@ export class LateOperator {
       eventRecorder,
       metrics: metrics.managed,
       mayAdopt: () => true,
+      mayHandOutUserRights: true,
     });
   }
 

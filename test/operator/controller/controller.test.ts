@@ -46,6 +46,7 @@ async function control(name: string, plural?: string) {
     resyncMs: 3_600_000,
     silenceMs,
     mayAdopt: () => true,
+    mayHandOutUserRights: true,
     metrics,
     log,
   });

@@ -247,3 +247,88 @@ describe('a resource that was to be replaced stays', () => {
     await stack.remove(AUTHORITIES, 'garbled');
   });
 });
+
+describe('objects that wait for each other', () => {
+  const route = (name: string, edge: string, match: string) =>
+    object('HTTPSEdgeRoute', name, { edgeRef: { name: edge }, match, matchType: 'path_prefix' });
+  const edges = async (...names: string[]) => {
+    await stack.apply(...names.map((name) => object('HTTPSEdge', name, {})));
+    return Promise.all(names.map(async (name) => String((await stack.ready(EDGES, name)).status.id)));
+  };
+  const matches = async (edge: string | undefined) =>
+    (await Array.fromAsync(client.httpsEdgeRoutes(String(edge)).list())).map(({ id, match }) => [id, match]);
+  const ownIds = async (...names: string[]) =>
+    Promise.all(
+      names.map(async (name) =>
+        String((await stack.ready(ROUTES, name)).status.id)
+          .split('/')
+          .at(-1),
+      ),
+    );
+  const clear = async () => {
+    await stack.run('delete', `${ROUTES.plural},${EDGES.plural},tlsedges,${DOMAINS.plural}`, '--all', '--timeout=30s');
+    expect(await stack.remoteIds()).toEqual([]);
+  };
+
+  test.for([
+    ['two routes that swap their paths', ['/b', '/a', '/c']],
+    ['three routes, of which each takes the path of the next', ['/b', '/c', '/a']],
+  ] as const)('%s', async ([, [one, two, three]]) => {
+    const [edge] = await edges('swap');
+    await stack.apply(route('a', 'swap', '/a'), route('b', 'swap', '/b'), route('c', 'swap', '/c'));
+    const ids = await ownIds('a', 'b', 'c');
+    await stack.apply(route('a', 'swap', one), route('b', 'swap', two), route('c', 'swap', three));
+    expect(await ownIds('a', 'b', 'c')).toEqual(ids);
+    expect((await matches(edge)).sort()).toEqual(ids.map((id, index) => [id, [one, two, three][index]]).sort());
+    const reasons = await Promise.all(['a', 'b', 'c'].map(async (name) => stack.events(name)));
+    expect(reasons.flat().map(({ reason }) => reason)).not.toContain('DriftCorrected');
+    await clear();
+  });
+
+  test('two routes that swap their edges', async () => {
+    const [left, right] = await edges('left', 'right');
+    await stack.apply(route('a', 'left', '/'), route('b', 'right', '/'));
+    const before = await ownIds('a', 'b');
+    await stack.apply(route('a', 'right', '/'), route('b', 'left', '/'));
+    await eventually(async () => {
+      const [a, b] = await ownIds('a', 'b');
+      expect(await matches(left)).toEqual([[b, '/']]);
+      expect(await matches(right)).toEqual([[a, '/']]);
+    });
+    expect(await ownIds('a', 'b')).not.toEqual(expect.arrayContaining(before));
+    await clear();
+  });
+
+  test('two edges, of different kinds, that swap some of their hostports', async () => {
+    const domain = (name: string) => object('ReservedDomain', name, { domain: `${name}.example.com` });
+    const at = (...names: string[]) => ({ hostports: names.map((name) => `${name}.example.com:443`) });
+    await stack.apply(...['one', 'two', 'three', 'four'].map(domain));
+    await stack.apply(object('HTTPSEdge', 'ports', at('one', 'two')), object('TLSEdge', 'ports', at('three', 'four')));
+    const of = [EDGES, type('tlsedges')];
+    const ids = await Promise.all(of.map(async (each) => (await stack.ready(each, 'ports')).status.id));
+    await stack.apply(object('HTTPSEdge', 'ports', at('one', 'three')), object('TLSEdge', 'ports', at('two', 'four')));
+    for (const each of of) await stack.ready(each, 'ports');
+    const found = [await client.httpsEdges.get(String(ids[0])), await client.tlsEdges.get(String(ids[1]))];
+    expect(found).toMatchObject([at('one', 'three'), at('two', 'four')]);
+    await clear();
+  });
+
+  test('nothing is given up for what a stranger has', async () => {
+    const [edge] = await edges('strange');
+    const theirs = await client.httpsEdgeRoutes(String(edge)).create({ match: '/theirs', match_type: 'path_prefix' });
+    await stack.apply(route('a', 'strange', '/a'), route('b', 'strange', '/b'));
+    const ids = await ownIds('a', 'b');
+    await stack.apply(route('a', 'strange', '/b'), route('b', 'strange', '/theirs'));
+    for (const name of ['a', 'b']) await stack.reason(ROUTES, name, 'Ready', 'Rejected');
+    for (const name of ['a', 'b']) await stack.reconciled(ROUTES, name);
+    expect(await matches(edge)).toEqual(
+      expect.arrayContaining([
+        [ids[0], '/a'],
+        [ids[1], '/b'],
+      ]),
+    );
+    await client.httpsEdgeRoutes(String(edge)).delete(theirs.id);
+    expect(await ownIds('a', 'b')).toEqual(ids);
+    await clear();
+  });
+});

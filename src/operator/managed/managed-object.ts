@@ -16,6 +16,7 @@ import type { UsedInputs } from './inputs/inputs.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
+import type { Waiting } from './waiting.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
@@ -30,6 +31,8 @@ export interface ObjectAccess {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
   mayHandOutUserRights: boolean;
+  /** One for all kinds. */
+  waiting: Waiting;
 }
 
 /** The result of a reconcile. */
@@ -116,6 +119,11 @@ export class ManagedObject {
 
   get mayAdopt(): boolean {
     return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
+  }
+
+  /** Who waits for what another object has. */
+  get waiting(): Waiting {
+    return this.#access.waiting;
   }
 
   get mayHandOutUserRights(): boolean {

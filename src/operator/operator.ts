@@ -35,6 +35,7 @@ import { ReferenceIndex } from './managed/inputs/reference-index.ts';
 import { SourceCache } from './managed/inputs/source-cache.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
+import { Waiting } from './managed/waiting.ts';
 import { createMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
 
@@ -130,7 +131,9 @@ export class TunnelOperator extends operatorLibrary.default {
   }
 
   protected override async init(): Promise<void> {
-    const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces } = this.#config;
+    const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } =
+      this.#config;
+    const waiting = new Waiting();
     const access = new SecretAccess(this.#kube, this.#secrets);
     this.#controllers = allKinds.map(
       (declared) =>
@@ -144,6 +147,8 @@ export class TunnelOperator extends operatorLibrary.default {
           resyncMs,
           silenceMs,
           mayAdopt: (name) => adoptNamespaces === undefined || adoptNamespaces.includes(name),
+          mayHandOutUserRights: allowUserApiKeys,
+          waiting,
           metrics: this.#metrics,
           log: this.#log,
         }),

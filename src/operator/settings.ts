@@ -59,8 +59,16 @@ export const operatorSettings = {
     env: 'ADOPT_NAMESPACES',
     flag: '--adopt-namespaces <names>',
     description:
-      'namespaces, separated by commas, in which objects may adopt and observe existing resources; "-" for none; default: all',
+      'namespaces, separated by commas, in which objects may adopt and observe existing resources, and name them by id; "-" for none; default: all',
     schema: names.optional(),
+  },
+  allowUserApiKeys: {
+    env: 'ALLOW_USER_API_KEYS',
+    flag: '--allow-user-api-keys <true|false>',
+    description:
+      "let an APIKey belong to a user, who may be an admin: one without an owner belongs to that of the operator's own key",
+    default: 'false',
+    schema: onOff,
   },
   concurrency: {
     env: 'CONCURRENCY',

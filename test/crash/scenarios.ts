@@ -1,5 +1,6 @@
 /** What users do while the operator is killed: the stories that must always end the same way. */
 import type { KindRow } from '../../dev/fixtures/kinds.ts';
+import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
 
@@ -83,6 +84,17 @@ async function deleteInTheApiAndSay(cast: Cast): Promise<void> {
   const { stage, policy, agent } = cast;
   await deleteInTheApi(cast);
   for (const object of [policy, agent]) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
+}
+
+/** A certificate that the API cannot change in place: another one is another resource. */
+async function authorise({ stage, each }: Cast, pem?: string): Promise<void> {
+  const found = each.find(({ kind }) => kind === 'CertificateAuthority');
+  if (!found) throw new Error('there are no certificate authorities');
+  const { kind, name, row, n } = found;
+  const { another } = await stage.declare(row, n);
+  const replaced = pem === undefined ? [{}, {}] : [{ caPem: { value: pem } }, { ca_pem: pem }];
+  const [spec, remote] = [another.spec, another.remote].map((given, index) => ({ ...given, ...replaced[index] }));
+  await stage.apply({ kind, name, ...another, spec: { ...spec }, remote: { ...remote } });
 }
 
 async function createEach({ stage, each }: Cast): Promise<void> {
@@ -206,6 +218,12 @@ export const disturbedToo = {
       await replaceAgent(cast);
       await cast.stage.wipeStatus(cast.agent);
     },
+  },
+  replacedAndBack: {
+    name: 'replaces what cannot be changed, which is taken back before it is back',
+    given: authorise,
+    act: async (cast) => authorise(cast, (await makeCertificate()).pem),
+    meanwhile: authorise,
   },
   renamedTwice: {
     name: 'gives the Secret another name, which is changed again before it is back',

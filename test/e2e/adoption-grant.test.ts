@@ -1,8 +1,11 @@
-/** Namespaces in which existing resources may not be adopted. */
+/** Namespaces in which existing resources may neither be adopted nor named by id, and keys with the rights of users. */
 import { expect, test } from 'vitest';
 import { eventually, POLICIES, policy, startStack } from './stack.ts';
 
-const stack = await startStack({ prefix: 'grant', settings: { adoptNamespaces: ['elsewhere'] } });
+const stack = await startStack({
+  prefix: 'grant',
+  settings: { adoptNamespaces: ['elsewhere'], allowUserApiKeys: false },
+});
 const { client } = stack;
 
 const GROUP = 'tunnel-operator.dev';
@@ -73,6 +76,94 @@ test('modules of an edge that is named by its id are neither read nor changed', 
     await stack.remove(edges, 'it');
   }
   expect((await client.tlsEdges.get(id)).modules).toEqual(['ip_restriction']);
+});
+
+const object = (kind: string, spec: object, name = 'it') => ({
+  apiVersion: `${GROUP}/v1alpha1`,
+  kind,
+  metadata: { name },
+  spec,
+});
+const type = (plural: string) => ({ group: GROUP, version: 'v1alpha1', plural });
+
+test.for<
+  [kind: string, plural: string, make: () => Promise<{ id: string }>, absent: string, specOf: (id: string) => object]
+>([
+  [
+    'HTTPSEdgeRoute',
+    'httpsedgeroutes',
+    () => client.httpsEdges.create({}),
+    'edghts_01jd0000000000000000000000',
+    (id) => ({ edgeRef: { id }, match: '/', matchType: 'path_prefix' }),
+  ],
+  [
+    'EndpointConfiguration',
+    'endpointconfigurations',
+    () => client.ipPolicies.create({}),
+    ABSENT,
+    (id) => ({ type: 'http', ipPolicyRefs: [{ id }] }),
+  ],
+  [
+    'APIKey',
+    'apikeys',
+    () => client.botUsers.create({ name: 'theirs' }),
+    'bot_01jd0000000000000000000000',
+    (id) => ({ ownerRef: { id } }),
+  ],
+  [
+    'TunnelCredential',
+    'tunnelcredentials',
+    () => client.botUsers.create({ name: 'theirs' }),
+    'bot_01jd0000000000000000000000',
+    (ownerId) => ({ ownerId }),
+  ],
+])('a reference by id in %s is refused, in the same words whether or not the resource exists', async (row) => {
+  const [kind, plural, make, absent, specOf] = row;
+  const { id } = await make();
+  const before = await stack.remoteIds();
+  const messages: (string | undefined)[] = [];
+  for (const each of [id, absent]) {
+    await stack.apply(object(kind, specOf(each)));
+    const { ready } = await stack.reason(type(plural), 'it', 'Ready', 'AccessDenied');
+    messages.push(ready?.message);
+    await stack.remove(type(plural), 'it');
+  }
+  expect(messages[0]).toContain('--adopt-namespaces');
+  expect(messages[1]).toBe(messages[0]);
+  expect(await stack.remoteIds()).toEqual(before);
+});
+
+test('a key belongs to a bot, not to the user in whose name the operator works', async () => {
+  const keys = type('apikeys');
+  const before = await stack.remoteIds();
+  await stack.apply(object('APIKey', {}, 'robber'));
+  const { ready } = await stack.reason(keys, 'robber', 'Ready', 'AccessDenied');
+  expect(ready?.message).toContain('spec.ownerRef');
+  expect(await stack.secret('robber')).toBeUndefined();
+  expect(await stack.remoteIds()).toEqual(before);
+  await stack.remove(keys, 'robber');
+
+  await stack.apply(
+    object('BotUser', { name: 'a bot' }, 'honest'),
+    object('APIKey', { ownerRef: { name: 'honest' } }, 'honest'),
+  );
+  await stack.ready(keys, 'honest');
+  expect(await stack.secret('honest')).toMatchObject({ token: expect.any(String) });
+  await stack.remove(keys, 'honest');
+  await stack.remove(type('botusers'), 'honest');
+});
+
+test('a key of a user is refused wherever adoption is allowed, too, but with --allow-user-api-keys', async () => {
+  const keys = type('apikeys');
+  const { id: ownerId } = await client.users.create({ name: 'a user' });
+  await stack.apply(object('APIKey', { ownerId }, 'users'));
+  await stack.restart(undefined, { adoptNamespaces: undefined });
+  await stack.reason(keys, 'users', 'Ready', 'AccessDenied');
+  await stack.restart(undefined, { adoptNamespaces: undefined, allowUserApiKeys: true });
+  await stack.ready(keys, 'users');
+  await stack.remove(keys, 'users');
+  await client.users.delete(ownerId);
+  await stack.restart();
 });
 
 test('objects without these annotations work as ever, also once their annotations are lost', async () => {

@@ -261,6 +261,8 @@ export async function startStack(
       namespaces: [namespace],
       shardSelector: undefined,
       adoptNamespaces: undefined,
+      // The rows of all kinds include a key without an owner.
+      allowUserApiKeys: true,
       concurrency: 8,
       apiConcurrency: 16,
       apiTimeoutMs: 10_000,

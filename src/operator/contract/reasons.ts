@@ -70,6 +70,7 @@ export const EVENT_REASON = {
   driftCorrected: 'DriftCorrected',
   recreated: 'ExternalResourceGone',
   replaced: 'Replaced',
+  gaveWay: 'GaveWay',
   identityRestored: 'IdentityRestored',
   tokenReissued: 'TokenReissued',
   tokenRotated: 'TokenRotated',

@@ -24,6 +24,7 @@ import { ManagedReconciler } from '../managed/reconciler.ts';
 import { plannedWork } from '../managed/schedule.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
+import type { Waiting } from '../managed/waiting.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
 import { EnqueueReferrers, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
@@ -46,6 +47,10 @@ export interface ControllerOptions {
   silenceMs: number;
   /** Whether objects of the namespace may adopt and observe existing resources. */
   mayAdopt(namespace: string): boolean;
+  /** Whether what is handed out may have the rights of a user. */
+  mayHandOutUserRights: boolean;
+  /** One for all kinds. */
+  waiting: Waiting;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
   log: Logger;
 }
@@ -83,6 +88,8 @@ export class Controller {
       eventRecorder,
       metrics: options.metrics.managed,
       mayAdopt: options.mayAdopt,
+      mayHandOutUserRights: options.mayHandOutUserRights,
+      waiting: options.waiting,
     };
     const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({

@@ -3,7 +3,7 @@ import { apiKey } from '../../resources/api-key.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { handout } from '../managed/secrets/handout.ts';
 import { oneTime } from './one-time.ts';
-import { owned } from './owner.ts';
+import { isOwnedByBot, owned } from './owner.ts';
 import { plainKind } from './plain-kind.ts';
 
 const token = oneTime(
@@ -16,7 +16,10 @@ export const apiKeyKind = plainKind(apiKey, {
   shortNames: ['tkey'],
   description: 'A bearer token for the management API, kept in a Secret.',
   calls: (client) => client.apiKeys,
-  about: { owner_id: owner.about, expires_at: 'When the key stops working. Without it, it never does.' },
+  about: {
+    owner_id: 'Id of the bot that owns the key; or of a user, if the operator runs with --allow-user-api-keys.',
+    expires_at: 'When the key stops working. Without it, it never does.',
+  },
   spec: { ...owner.spec, ...token.spec },
   rules: owner.rules,
   expand: owner.expand,
@@ -26,5 +29,6 @@ export const apiKeyKind = plainKind(apiKey, {
     ...token.describe(declared, observed, object),
     ownerId: observed.owner_id,
   }),
+  handsOutUserRights: (spec) => !isOwnedByBot(spec),
   delivery: token.delivery,
 });

@@ -1,6 +1,6 @@
 /** `HTTPSEdgeRoute`: what an HTTPS edge does with the requests for one path, or for all paths with a prefix. */
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
-import { nestedCalls } from './nested-calls.ts';
+import { nestedCalls, partsOfId } from './nested-calls.ts';
 import { plainKind } from './plain-kind.ts';
 
 export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
@@ -8,5 +8,9 @@ export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   shortNames: ['hroute'],
   calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, httpsEdgeRoute),
   replaced: ['edge_id'],
+  givenUp: (_, { id, match }) => {
+    const nowhere = `/.moving/${partsOfId(id).own}`;
+    return match === nowhere ? undefined : { match: nowhere };
+  },
   columns: ['match'],
 });

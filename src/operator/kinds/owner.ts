@@ -1,6 +1,7 @@
 /** Who owns what an object stands for: a user or bot by `ownerId`, or a BotUser by `ownerRef`. */
 import { z } from 'zod';
 import { botUser } from '../../resources/bot-user.ts';
+import { idOf } from '../../resources/definition/id.ts';
 import type { CelRule } from '../managed/cel.ts';
 import { refTo } from '../managed/inputs/schemas.ts';
 import type { PrinterColumn } from '../managed/kind.ts';
@@ -24,6 +25,11 @@ const rules: readonly CelRule[] = [
 function expand<Spec extends { ownerRef?: unknown }>({ ownerRef, ...others }: Spec) {
   return ownerRef === undefined ? others : { ...others, ownerId: ownerRef };
 }
+
+const botId = z.union([z.object({ ownerRef: idOf(botUser.prefix) }), z.object({ ownerId: idOf(botUser.prefix) })]);
+
+/** Bots are never admins. Whoever is not named is the owner of the operator's API key, who usually is one. */
+export const isOwnedByBot = (spec: unknown) => botId.safeParse(spec).success;
 
 /** @param what whose owner it is, as in `credential` */
 export function owned(what: string) {

@@ -34,6 +34,11 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   replaced?: readonly ((keyof F & string) | 'edge_id')[];
   /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
   setByService?: (spec: SpecOf<Own>, remote: V) => readonly (keyof F & string)[];
+  /**
+   * The update that gives up what only one resource can have and the spec does not ask for (any more), for those who wait
+   * for it and have what the spec asks for; undefined if there is nothing to give up.
+   */
+  givenUp?: (spec: SpecOf<Own>, remote: V) => object | undefined;
   /** For fields whose equal values may look different. */
   same?: { readonly [Name in keyof F]?: Comparison };
   /** Fields that `expand` takes from other members of the spec. */
@@ -54,6 +59,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   columns?: readonly ((keyof F & string) | PrinterColumn)[];
   /** For resources that are more than the family's fields. */
   external?: (plain: External<SpecOf<Own>, V>, client: Client) => External<SpecOf<Own>, R>;
+  /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
+  handsOutUserRights?: (spec: SpecOf<Own>) => boolean;
   /** For families with a one-time token. */
   delivery?: MakeDelivery<SpecOf<Own>, R>;
 }
@@ -123,6 +130,10 @@ export function plainKind<
         replaced,
         same,
         setByService: options.setByService,
+        givenUp: (spec, remote) => {
+          const body = options.givenUp?.(spec, remote);
+          return body && { ...body };
+        },
       });
       const plain = expand ? expanded(direct, expand) : direct;
       // Without `external`, R is V.
@@ -139,6 +150,7 @@ export function plainKind<
     ...(options.conditions && { conditions: options.conditions }),
     ...(options.companion && { companion: options.companion }),
     ...(options.refreshAt && { refreshAt: options.refreshAt }),
+    ...(options.handsOutUserRights && { handsOutUserRights: options.handsOutUserRights }),
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
@@ -162,6 +174,7 @@ function expanded<Spec, R extends Remote>(
     immutableChanges: (spec, remote) => direct.immutableChanges(expand(spec), remote),
     replacingChanges: (spec, remote) => direct.replacingChanges(expand(spec), remote),
     update: (remote, spec) => direct.update(remote, expand(spec)),
+    giveUp: async (remote, spec) => (await direct.giveUp?.(remote, expand(spec))) ?? false,
   };
 }
 

@@ -7,13 +7,11 @@
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { observeSurely } from './absence.ts';
-import { mustMayAdopt } from './adoption-grant.ts';
 import { retireSuperseded } from './disposal.ts';
 import { Blocked, type Remote } from './external.ts';
 import { finalize } from './finalization.ts';
 import { observedReady, observedSynced } from './findings.ts';
 import { type Identity, identityInStatus, isBegun, readIdentity } from './identity.ts';
-import { inputsOf, isReference } from './inputs/input.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { ensureIdentity } from './recovery.ts';
 import { mayRetire, mustHaveNoRival } from './rivals.ts';
@@ -36,8 +34,6 @@ export class AttachedReconciler {
     await ensureIdentity(managed);
     const spec = await managed.readSpec();
     const ownerId = managed.kind.ownerOf(spec);
-    // Whoever could name any owner by its id could read and change what others have set there.
-    if (!isOwnerNamed(managed)) mustMayAdopt(managed);
     if (spec.managementPolicy === 'Observe') return observeOwner(managed, spec, ownerId);
     await ensureAttachedTo(managed, ownerId);
     await mustHaveNoRival(managed);
@@ -54,11 +50,6 @@ export class AttachedReconciler {
   recordFailure(object: KubeObject, failure: ShownFailure): Promise<KubeObject> {
     return showFailure(new ManagedObject(object, this.#access), failure);
   }
-}
-
-/** Whether the owner is an object of the cluster, in the same namespace or by a ReferenceGrant. */
-function isOwnerNamed({ kind, object }: ManagedObject): boolean {
-  return inputsOf(kind.readSpec(object)).some((placed) => isReference(placed) && /^spec\.\w+Ref$/.test(placed.path));
 }
 
 /** `managementPolicy: Observe`: the settings are read and shown, but never written. */

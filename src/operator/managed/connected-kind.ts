@@ -46,6 +46,11 @@ export class ConnectedKind {
     return ownerOf(spec);
   }
 
+  /** Whether what the object hands out would have the rights of a user at the management API. */
+  handsOutUserRights(spec: ManagedSpec): boolean {
+    return this.#declared.handsOutUserRights?.(spec) ?? false;
+  }
+
   /** What belongs to an object of this kind, as Events name it. */
   nameOf(id: string): string {
     return this.isAttached ? `the modules of ${id}` : id;

@@ -40,6 +40,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     }
     await managed.persist({ ...identity, externalId: remote.id });
     managed.recordEvent('Normal', EVENT_REASON.created, `Created ${remote.id}`);
+    if (managed.replaces !== undefined) managed.recordEvent('Normal', EVENT_REASON.replaced, managed.replaces);
     if (delivery && identity.generation === 1)
       managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause: 'created' });
     return { remote, isHeld: true };

@@ -29,6 +29,7 @@ export async function retireSuperseded(managed: ManagedObject, now: Date): Promi
   if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
+  managed.waiting.changed(deleted);
   const retry = kept.length > 0 ? new Date(now.getTime() + RETRY_MS) : undefined;
   return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
 }
@@ -128,6 +129,7 @@ export async function deleteAll(managed: ManagedObject, entries: readonly Retiri
     const refusal = await refusalOf(deleteSurely(managed, entry));
     if (refusal) throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${refusal.message}`);
   }
+  managed.waiting.changed(idsOf(entries));
 }
 
 /** What the API says if something refers to the resource that is to be deleted. */

@@ -44,6 +44,8 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   deletableWhileReferenced?: boolean;
   /** For kinds whose objects have no resource of their own, but settings of one that they refer to: the id of that. */
   ownerOf?: (spec: SpecOf<Shape>) => string;
+  /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
+  handsOutUserRights?: (spec: SpecOf<Shape>) => boolean;
   /** For kinds with a one-time token. */
   delivery?: MakeDelivery<SpecOf<Shape>, R>;
 }
@@ -58,7 +60,15 @@ export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> &
 export interface Kind<Spec extends ManagedSpec, R extends Remote>
   extends Omit<
     KindDefinition<z.ZodRawShape, R>,
-    'spec' | 'status' | 'external' | 'describe' | 'conditions' | 'companion' | 'ownerOf' | 'delivery'
+    | 'spec'
+    | 'status'
+    | 'external'
+    | 'describe'
+    | 'conditions'
+    | 'companion'
+    | 'ownerOf'
+    | 'handsOutUserRights'
+    | 'delivery'
   > {
   readonly spec: z.ZodType<Spec>;
   readonly status: z.ZodObject;
@@ -67,6 +77,7 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
   conditions?: (spec: Spec, remote: R) => Record<string, Finding>;
   readonly companion?: Companion<Spec, R> | undefined;
   ownerOf?: (spec: Spec) => string;
+  handsOutUserRights?: (spec: Spec) => boolean;
   readonly delivery?: MakeDelivery<Spec, R> | undefined;
 }
 

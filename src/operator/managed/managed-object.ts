@@ -13,8 +13,10 @@ import type { ConnectedKind } from './connected-kind.ts';
 import { type Remote, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
 import type { UsedInputs } from './inputs/inputs.ts';
+import { mustNameNoIds } from './inputs/named-by-id.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
+import type { Waiting } from './waiting.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
@@ -27,6 +29,10 @@ export interface ObjectAccess {
   metrics: ManagedMetrics;
   /** Whether objects of the namespace may adopt and observe existing resources. */
   mayAdopt(namespace: string): boolean;
+  /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
+  mayHandOutUserRights: boolean;
+  /** One for all kinds. */
+  waiting: Waiting;
 }
 
 /** The result of a reconcile. */
@@ -47,6 +53,8 @@ export class ManagedObject {
   readonly metrics: ManagedMetrics;
   /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
   inputs: UsedInputs | undefined;
+  /** Why the next create replaces a resource: told once it has succeeded. */
+  replaces: string | undefined;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
@@ -59,9 +67,14 @@ export class ManagedObject {
     this.#access = access;
   }
 
-  /** The spec as declared, with what it takes from elsewhere. @throws Blocked naming every invalid field */
+  /**
+   * The spec as declared, with what it takes from elsewhere.
+   * @throws Blocked naming every invalid field, and what may not be taken or is not there
+   */
   async readSpec(): Promise<ManagedSpec> {
-    const { spec, inputs } = await this.kind.resolve(this.object, this.kind.readSpec(this.object));
+    const declared = this.kind.readSpec(this.object);
+    if (!this.mayAdopt) mustNameNoIds(this.object);
+    const { spec, inputs } = await this.kind.resolve(this.object, declared);
     this.inputs = inputs;
     if (inputs) resolved.add(this.object);
     return spec;
@@ -106,6 +119,15 @@ export class ManagedObject {
 
   get mayAdopt(): boolean {
     return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
+  }
+
+  /** Who waits for what another object has. */
+  get waiting(): Waiting {
+    return this.#access.waiting;
+  }
+
+  get mayHandOutUserRights(): boolean {
+    return this.#access.mayHandOutUserRights;
   }
 
   /** Checks that the cached object is the newest. @throws StaleObject if not; the cache then has the newest version */

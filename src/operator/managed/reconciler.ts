@@ -17,6 +17,8 @@ import { mustMayAdopt } from './adoption-grant.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
+import { inTurn } from './giving-way.ts';
+import { mustMayHandOut } from './handing-out-grant.ts';
 import { ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
@@ -45,14 +47,17 @@ export class ManagedReconciler {
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
+    mustMayHandOut(managed, spec);
     // Before anything is said about what it names.
     if (idToAdopt(managed.object) !== undefined) mustMayAdopt(managed);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
     // If there is none, or it has to be replaced, the identity now says what to create.
-    const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
-    const current = await ensureUpToDate(managed, spec, remote);
+    const current = await inTurn(managed, spec, async () => {
+      const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
+      return ensureUpToDate(managed, spec, remote);
+    });
     // What this reconcile has superseded.
     const retirement = await retireSuperseded(managed, new Date());
     await writeStatus(managed, spec, current);

@@ -6,6 +6,7 @@ import { specPaths } from './findings.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
+import { takeBack } from './taking-back.ts';
 
 export interface FoundRemote {
   remote: Remote;
@@ -17,17 +18,22 @@ export interface FoundRemote {
 export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
   const { delivery } = managed.kind;
   const { externalId, generation } = readIdentity(managed.object);
-  if (externalId === undefined) return undefined;
+  if (externalId === undefined) return findAgain(managed, spec);
   const remote = await observeSurely(managed, { id: externalId, generation });
   if (!remote) return recreate(managed, externalId);
   const changed = changedForGood(managed, spec, remote);
-  if (changed) return supersede(managed, spec, remote, changed);
+  if (changed) return (await findAgain(managed, spec)) ?? supersede(managed, spec, remote, changed);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
   if (delivery && held === 'lost' && generation > 0) return supersede(managed, spec, remote, lost(delivery));
   return { remote, isHeld: held === 'held' };
+}
+
+/** What was superseded, and is taken back. */
+async function findAgain(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
+  return (await takeBack(managed, spec)) ? findRemote(managed, spec) : undefined;
 }
 
 /**
@@ -52,8 +58,7 @@ export async function supersede(
   await managed.persist(next, renewal.annotations);
   const isOneTime = managed.kind.delivery?.handout.isOneTime ?? false;
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
-  else if (renewal.cause === 'changed' || !isOneTime)
-    managed.recordEvent('Normal', EVENT_REASON.replaced, renewal.message);
+  else if (renewal.cause === 'changed' || !isOneTime) managed.replaces = renewal.message;
   else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
   if (managed.kind.delivery) managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause: renewal.cause });
 }

@@ -75,6 +75,11 @@ export function rotationHandled(object: KubeObject): Record<string, string> {
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };
 }
 
+/** Whether a requested rotation was begun of which the status does not know yet. */
+export function isRotationBegun(object: KubeObject): boolean {
+  return annotation(object, ANNOTATION.rotateHandledAt) !== readStatus(object).lastHandledRotateAt;
+}
+
 /** The annotations that let a request count again whose rotation was begun and undone. */
 export function rotationUndone(object: KubeObject): Record<string, string | null> {
   return { [ANNOTATION.rotateHandledAt]: readStatus(object).lastHandledRotateAt ?? null };

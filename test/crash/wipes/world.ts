@@ -16,6 +16,7 @@ import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
+import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { installCrds } from '../../e2e/stack.ts';
 import { createNamespace, createTestDatabase, kubeconfig } from '../../harness.ts';
@@ -105,6 +106,8 @@ export class LateOperator {
       eventRecorder,
       metrics: metrics.managed,
       mayAdopt: () => true,
+      mayHandOutUserRights: true,
+      waiting: new Waiting(),
     });
   }
 

@@ -10,6 +10,7 @@ import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
+import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, SECRETS, startStack } from '../../e2e/stack.ts';
 import { kubeconfig } from '../../harness.ts';
@@ -46,6 +47,8 @@ async function control(name: string, plural?: string) {
     resyncMs: 3_600_000,
     silenceMs,
     mayAdopt: () => true,
+    mayHandOutUserRights: true,
+    waiting: new Waiting(),
     metrics,
     log,
   });

@@ -1,0 +1,15 @@
+/**
+ * What may be handed out: who may write objects in a namespace, and read its Secrets, must not get the rights of the operator,
+ * or of an admin, by asking for a key. docs/decisions/0015 has the reasons.
+ */
+import { REASON } from '../contract/reasons.ts';
+import { Blocked } from './external.ts';
+import type { ManagedObject } from './managed-object.ts';
+import type { ManagedSpec } from './spec.ts';
+
+/** @throws Blocked when what the object hands out would have the rights of a user, and that is not allowed */
+export function mustMayHandOut({ kind, mayHandOutUserRights }: ManagedObject, spec: ManagedSpec): void {
+  if (mayHandOutUserRights || !kind.handsOutUserRights(spec)) return;
+  const message = `an ${kind.name} must belong to a bot: set spec.ownerRef to a BotUser, or have the operator started with --allow-user-api-keys true`;
+  throw new Blocked(REASON.accessDenied, message);
+}

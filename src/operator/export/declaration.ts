@@ -101,6 +101,15 @@ function fromSecret(schema: z.ZodType, { secretName, keys }: Place): unknown {
   return inputs.length > 0 ? named : undefined;
 }
 
+/** Paths of the members that are given by source. */
+export function sourcesIn(schema: z.ZodType, path: string): string[] {
+  const inner = withoutDefault(schema);
+  if (takesSource(inner)) return [path];
+  const shape = requestShape(inner);
+  if (!(shape instanceof z.ZodObject)) return [];
+  return Object.entries<z.ZodType>(shape.shape).flatMap(([name, member]) => sourcesIn(member, `${path}.${name}`));
+}
+
 const SOME = { name: 'x', key: 'x' };
 
 const takesSource = (schema: z.ZodType) => schema.safeParse({ secretKeyRef: SOME }).data instanceof Source;

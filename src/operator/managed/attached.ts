@@ -37,7 +37,7 @@ export class AttachedReconciler {
     const spec = await managed.readSpec();
     const ownerId = managed.kind.ownerOf(spec);
     // Whoever could name any owner by its id could read and change what others have set there.
-    if (!isOwnerNamed(managed)) mustMayAdopt(managed);
+    if (!isOwnerNamed(managed.kind.readSpec(managed.object))) mustMayAdopt(managed);
     if (spec.managementPolicy === 'Observe') return observeOwner(managed, spec, ownerId);
     await ensureAttachedTo(managed, ownerId);
     await mustHaveNoRival(managed);
@@ -57,8 +57,8 @@ export class AttachedReconciler {
 }
 
 /** Whether the owner is an object of the cluster, in the same namespace or by a ReferenceGrant. */
-function isOwnerNamed({ kind, object }: ManagedObject): boolean {
-  return inputsOf(kind.readSpec(object)).some((placed) => isReference(placed) && /^spec\.\w+Ref$/.test(placed.path));
+export function isOwnerNamed(declared: ManagedSpec): boolean {
+  return inputsOf(declared).some((placed) => isReference(placed) && /^spec\.\w+Ref$/.test(placed.path));
 }
 
 /** `managementPolicy: Observe`: the settings are read and shown, but never written. */

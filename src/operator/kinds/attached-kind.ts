@@ -12,7 +12,7 @@ import { refTo } from '../managed/inputs/schemas.ts';
 import { type AnyKind, kind } from '../managed/kind.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 import { externalOfModules, type ModuleCalls, type Owner } from './external-of-modules.ts';
-import { type Family, type FamilyField, familyFields } from './family-fields.ts';
+import { type Family, type FamilyField, familyFields, memberNames } from './family-fields.ts';
 import { specFromFamily } from './spec-from-family.ts';
 
 export interface DeclaredModule {
@@ -89,6 +89,7 @@ export function attachedKind(
         .optional()
         .meta({ description: `The modules that the ${title} has.` }),
     },
+    memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
     rules,
     printerColumns: [
       { name: 'Modules', type: 'string', jsonPath: '.status.modules', description: 'The modules that are set.' },

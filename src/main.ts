@@ -150,8 +150,8 @@ async function main(): Promise<void> {
     if (yaml !== '') print(yaml);
   });
 
-  const { kubeconfig, kubeTimeoutMs } = operatorSettings;
-  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs };
+  const { kubeconfig, kubeTimeoutMs, adoptNamespaces } = operatorSettings;
+  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs, adoptNamespaces };
   addSettings(
     program
       .command('plan')

@@ -25,7 +25,10 @@ export const certificateAuthority = resource({
         description:
           'Exactly one certificate in PEM, whose basic constraints mark it as a CA; text may come before it.',
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
-        ...pattern(/(?:^|\n)-----BEGIN CERTIFICATE-----/),
+        ...pattern(
+          /(?:^|\n)-----BEGIN CERTIFICATE-----/,
+          'must hold a certificate in PEM, with the line -----BEGIN CERTIFICATE-----',
+        ),
       }),
       { update: false },
     ),

@@ -33,7 +33,12 @@ const signingSecret = text()
       context.addIssue({ code: 'custom', message, input: undefined });
     }
   })
-  .meta(pattern(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/));
+  .meta(
+    pattern(
+      /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/,
+      `must be "${SIGNING_SECRET_PREFIX}" followed by 24 to 64 bytes in base64`,
+    ),
+  );
 
 const shownSecret = derived(
   z

@@ -8,7 +8,7 @@ import { chars, form, text } from './formats/text.ts';
 
 export const MAX_DESTINATIONS = 20;
 /** Far more than exist; a longer list cannot consist of distinct types. */
-const MAX_SOURCES = 500;
+export const MAX_SOURCES = 500;
 
 /** Only its length is checked here; the API knows which types exist (catalogue.ts). */
 const eventType = text()

@@ -23,7 +23,14 @@ const match = bytes(1024)
     (path) => !DOT_SEGMENT.test(path),
     'must not contain "." or ".." segments, even as %2e: no request arrives with them',
   )
-  .meta({ description: 'The path or path prefix to match.', examples: ['/api'], ...pattern(PATH) });
+  .meta({
+    description: 'The path or path prefix to match.',
+    examples: ['/api'],
+    ...pattern(
+      PATH,
+      'must be a path that starts with "/", without a query, with other characters percent-encoded, as in /api/v1',
+    ),
+  });
 
 export const httpsEdgeRoute = resource({
   name: 'https_edge_route',

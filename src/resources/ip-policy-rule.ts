@@ -24,7 +24,7 @@ export const cidr = text()
   .meta({
     description: 'IPv4 or IPv6 CIDR block; shown in canonical form.',
     examples: ['10.0.0.0/8'],
-    ...pattern(new RegExp(`^(?:${IPV4}|${IPV6})$`)),
+    ...pattern(new RegExp(`^(?:${IPV4}|${IPV6})$`), 'must be a CIDR block, as in 10.0.0.0/8 or 2001:db8::/32'),
   });
 
 const canonical = z.string().meta({ description: 'CIDR block in canonical form.', examples: ['10.0.0.0/8'] });

@@ -17,7 +17,7 @@ const emailDomain = text()
     context.addIssue({ code: 'custom', message, input });
     return z.NEVER;
   })
-  .meta({ examples: ['example.com'], ...pattern(/^[^\s:*]+$/) });
+  .meta({ examples: ['example.com'], ...pattern(/^[^\s:*]+$/, 'must be a domain name, as in example.com') });
 
 const SLUG = '[A-Za-z0-9][A-Za-z0-9._-]{0,99}';
 const organization = text()
@@ -100,17 +100,20 @@ export const OAUTH_PROVIDERS = [
   'amazon',
 ] as const;
 
+const signsInWith = <T extends z.ZodType>(provider: string, input: T) =>
+  input.nullish().meta({ description: `Users sign in with ${provider}.` });
+
 /** The provider as requests carry it. */
 export const providerInput = z
   .strictObject({
-    github: codeHostInput.nullish(),
-    facebook: genericInput.nullish(),
-    microsoft: genericInput.nullish(),
-    google: genericInput.nullish(),
-    linkedin: genericInput.nullish(),
-    gitlab: genericInput.nullish(),
-    twitch: genericInput.nullish(),
-    amazon: genericInput.nullish(),
+    github: signsInWith('GitHub', codeHostInput),
+    facebook: signsInWith('Facebook', genericInput),
+    microsoft: signsInWith('Microsoft', genericInput),
+    google: signsInWith('Google', genericInput),
+    linkedin: signsInWith('LinkedIn', genericInput),
+    gitlab: signsInWith('GitLab', genericInput),
+    twitch: signsInWith('Twitch', genericInput),
+    amazon: signsInWith('Amazon', genericInput),
   })
   .superRefine((given, context) => {
     const used = OAUTH_PROVIDERS.filter((name) => (given[name] ?? null) !== null);

@@ -20,7 +20,7 @@ const domainInput = text()
   .meta({
     description: 'A host name, optionally with a leading `*.`; international names in their own script or in ASCII.',
     examples: ['app.example.com'],
-    ...pattern(/^(?:\*\.)?[^\s:*]+$/),
+    ...pattern(/^(?:\*\.)?[^\s:*]+$/, 'must be a host name, as in app.example.com or *.example.com'),
   });
 
 const shownDomain = z.string().meta({ description: 'In ASCII and lower case.', examples: ['app.example.com'] });

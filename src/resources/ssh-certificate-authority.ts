@@ -41,7 +41,7 @@ export const sshCertificateAuthority = resource({
         examples: ['ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY…'],
       }),
     ),
-    key_type: derived(sshKeyType.meta({ description: 'Type of `public_key`.', examples: ['ecdsa'] })),
+    key_type: derived(sshKeyType.meta({ description: 'Type of the public key.', examples: ['ecdsa'] })),
   },
   samples: {
     least: {},

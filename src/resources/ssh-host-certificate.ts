@@ -45,7 +45,7 @@ export const sshHostCertificate = resource({
       false,
       null,
     ),
-    key_type: derived(sshKeyType.meta({ description: 'Type of `public_key`.', examples: ['ed25519'] })),
+    key_type: derived(sshKeyType.meta({ description: 'Type of the public key.', examples: ['ed25519'] })),
     ssh_certificate_authority_id: {
       ...required(idOf(sshCertificateAuthority.prefix), { update: false }),
       refersTo: [sshCertificateAuthority],

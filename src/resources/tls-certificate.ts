@@ -35,7 +35,10 @@ export const tlsCertificate = resource({
       bytes(MAX_CHAIN_BYTES).meta({
         description: `The chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next. Text may come before each.`,
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
-        ...pattern(/(?:^|\n)-----BEGIN CERTIFICATE-----/),
+        ...pattern(
+          /(?:^|\n)-----BEGIN CERTIFICATE-----/,
+          'must hold a certificate in PEM, with the line -----BEGIN CERTIFICATE-----',
+        ),
       }),
       { update: false },
     ),
@@ -43,7 +46,7 @@ export const tlsCertificate = resource({
       bytes(MAX_KEY_BYTES).meta({
         description: 'The private key of the first certificate, in PEM, without a passphrase.',
         examples: ['-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49…\n-----END PRIVATE KEY-----\n'],
-        ...pattern(/^\s*-----BEGIN /),
+        ...pattern(/^\s*-----BEGIN /, 'must be a private key in PEM, as in -----BEGIN PRIVATE KEY-----'),
       }),
     ),
     ...certificateFields,

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { sampleValues } from '../../dev/fixtures/sample-values.ts';
 import { createSample } from '../../dev/fixtures/samples.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { kinds } from '../../src/operator/kinds/kinds.ts';
+import { allKinds, attachedKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
 import { runCommand } from './command.ts';
 import { API_KEY, eventually, startStack } from './stack.ts';
@@ -24,7 +23,7 @@ const manifests = z.object({
   metadata: z.object({
     name: z.string(),
     namespace: z.string().optional(),
-    annotations: z.record(z.string(), z.string()),
+    annotations: z.record(z.string(), z.string()).default({}),
   }),
   spec: z.looseObject({}),
 });
@@ -45,6 +44,8 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
 
 const documentsOf = (yaml: string) => parseAllDocuments(yaml).map((each) => manifests.parse(each.toJS()));
 
+const isResource = ({ kind }: { kind: string }) => !attachedKinds.some((each) => each.kind === kind);
+
 /** Every sample of every family that has a kind, and what those refer to. */
 for (const family of FAMILIES.filter(({ name }) => kinds.some((kind) => kind.family.name === name))) {
   await createSample(post, family, 'least', 2 * FAMILIES.indexOf(family), values);
@@ -53,20 +54,39 @@ for (const family of FAMILIES.filter(({ name }) => kinds.some((kind) => kind.fam
 const policy = await stack.client.ipPolicies.create({ description: 'Büro, Berlin' });
 await stack.client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
 
+/** What has modules: a TLS edge with all of them, and two routes that sign users in. */
+const CLIENT_SECRET = 'never-to-be-seen';
+const backend = await stack.client.tunnelGroupBackends.create({ labels: { app: 'modules' } });
+const authority = await stack.client.certificateAuthorities.create({ ca_pem: values.pem.ca });
+const tlsEdge = await stack.client.tlsEdges.create({ description: 'Internal' });
+const edgeModules = stack.client.tlsEdgeModules(tlsEdge.id);
+await edgeModules.ipRestriction.put({ ip_policy_ids: [policy.id], enabled: false });
+await edgeModules.mutualTls.put({ certificate_authority_ids: [authority.id] });
+await edgeModules.backend.put({ backend_id: backend.id });
+const httpsEdge = await stack.client.httpsEdges.create({ description: 'Portal' });
+const routeAt = async (match: string, description: string) => {
+  const { id } = await stack.client
+    .httpsEdgeRoutes(httpsEdge.id)
+    .create({ match, match_type: 'path_prefix', description });
+  return { id: `${httpsEdge.id}/${id}`, modules: stack.client.httpsEdgeRouteModules(httpsEdge.id, id) };
+};
+const withOidc = await routeAt('/', 'portal');
+const issuer = 'https://accounts.example.com';
+await withOidc.modules.oidc.put({ issuer, client_id: 'portal', client_secret: CLIENT_SECRET, scopes: ['email'] });
+const withOauth = await routeAt('/admin', 'admin');
+const github = { client_id: 'admin', client_secret: `${CLIENT_SECRET}-2`, organizations: ['acme'] };
+await withOauth.modules.oauth.put({ provider: { github }, maximum_duration: 3600 });
+
 describe('export', () => {
   test('has one object for each resource, which adopts it and refers to the others by name', async () => {
     const { code, stdout, stderr } = await run([]);
     const lines = stderr.trimEnd().split('\n');
     expect({ code, lines }).toEqual({
       code: 0,
-      lines: [
-        expect.stringMatching(/^APIKey ak_\w+ is left out: .* is the key that this was read with/),
-        'HTTPSEdgeRouteModules is left out: modules are not exported yet',
-        'TLSEdgeModules is left out: modules are not exported yet',
-      ],
+      lines: [expect.stringMatching(/^APIKey ak_\w+ is left out: .* is the key that this was read with/)],
     });
     const documents = documentsOf(stdout);
-    const adopted = documents.map(({ metadata }) => metadata.annotations[`${GROUP}/adopt`]);
+    const adopted = documents.filter(isResource).map(({ metadata }) => metadata.annotations[`${GROUP}/adopt`]);
     expect(adopted.toSorted()).toEqual((await stack.remoteIds()).toSorted());
     const names = documents.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
@@ -83,6 +103,63 @@ describe('export', () => {
     const edges = documents.filter(({ kind }) => kind === 'HTTPSEdge').map(({ metadata }) => metadata.name);
     for (const { spec } of routes) expect(edges).toContain(z.object({ name: z.string() }).parse(spec.edgeRef).name);
     expect((await run([])).stdout).toBe(stdout);
+  });
+
+  test('has the modules of edges and routes, with secrets by name', async () => {
+    const { stdout } = await run([]);
+    expect(stdout).not.toContain(CLIENT_SECRET);
+    const modules = documentsOf(stdout).filter((each) => !isResource(each));
+    expect(modules.map(({ kind, metadata, spec }) => ({ kind, ...metadata, spec }))).toEqual([
+      {
+        kind: 'HTTPSEdgeRouteModules',
+        name: 'portal',
+        annotations: {},
+        spec: {
+          routeRef: { name: 'portal' },
+          oidc: {
+            issuer,
+            clientId: { value: 'portal' },
+            clientSecret: { secretKeyRef: { name: 'portal-httpsedgeroutemodules', key: 'oidc-client-secret' } },
+            scopes: ['email'],
+          },
+        },
+      },
+      {
+        kind: 'HTTPSEdgeRouteModules',
+        name: 'admin',
+        annotations: {},
+        spec: {
+          routeRef: { name: 'admin' },
+          oauth: {
+            maximumDuration: 3600,
+            provider: {
+              github: {
+                clientId: { secretKeyRef: { name: 'admin-httpsedgeroutemodules', key: 'oauth-client-id' } },
+                clientSecret: { secretKeyRef: { name: 'admin-httpsedgeroutemodules', key: 'oauth-client-secret' } },
+                scopes: [],
+                emailAddresses: [],
+                emailDomains: [],
+                teams: [],
+                organizations: ['acme'],
+              },
+            },
+          },
+        },
+      },
+      {
+        kind: 'TLSEdgeModules',
+        name: 'internal',
+        annotations: {},
+        spec: {
+          tlsEdgeRef: { name: 'internal' },
+          ipRestriction: { enabled: false, ipPolicyRefs: [{ name: 'buro-berlin' }] },
+          mutualTls: { certificateAuthorityRefs: [{ name: expect.any(String) }] },
+          backend: { backendRef: { kind: 'TunnelGroupBackend', name: expect.any(String) } },
+        },
+      },
+    ]);
+    const alone = documentsOf((await run(['--kind', 'tedgemod'])).stdout);
+    expect(alone).toMatchObject([{ metadata: { name: 'internal' }, spec: { tlsEdgeRef: { id: tlsEdge.id } } }]);
   });
 
   test('takes kinds by any of their names, and refers by id to what it leaves out', async () => {
@@ -136,13 +213,27 @@ describe('export', () => {
     const applied = await stack.run('apply', '-f', await write(stdout));
     expect(applied).toMatchObject({ code: 0, stderr: '' });
     await stack.operate();
+    // Of what the export cannot hold, nothing is guessed.
+    const waiting = [
+      ['portal', { 'oidc-client-secret': CLIENT_SECRET }],
+      ['admin', { 'oauth-client-id': 'admin', 'oauth-client-secret': `${CLIENT_SECRET}-2` }],
+    ] as const;
+    const routeModules = typeOf('HTTPSEdgeRouteModules');
+    for (const [name, stringData] of waiting) {
+      const secretName = `${name}-httpsedgeroutemodules`;
+      const { ready } = await stack.reason(routeModules, name, 'Ready', 'SourceNotFound');
+      expect(ready?.message).toMatch(
+        /^spec\.(oidc|oauth\.provider\.github)\.client(Id|Secret): Secret \S+ does not exist$/,
+      );
+      expect(ready?.message).toContain(secretName);
+      const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, stringData };
+      expect(await stack.tryApply(secret)).toMatchObject({ code: 0 });
+    }
     for (const { kind, metadata } of documents) {
-      const row = kindRows.find(({ name }) => name === kind);
-      const type = { group: GROUP, version: VERSION, plural: row?.type.plural ?? '' };
+      const type = typeOf(kind);
+      const hasToken = kinds.some((each) => each.kind === kind && each.delivery) && kind !== 'SSHHostCertificate';
       await eventually(async () => {
         const { ready, synced, status } = await stack.see(type, metadata.name);
-        // A certificate can be read again and again.
-        const hasToken = row?.kind.delivery !== undefined && kind !== 'SSHHostCertificate';
         const state = {
           kind,
           name: metadata.name,
@@ -151,7 +242,8 @@ describe('export', () => {
           synced: synced?.reason,
         };
         expect(state).toMatchObject({ ready: hasToken ? 'TokenUnavailable' : 'Available', synced: 'UpToDate' });
-        expect(status.id).toBe(metadata.annotations[`${GROUP}/adopt`]);
+        const owners = [tlsEdge.id, withOidc.id, withOauth.id];
+        expect(isResource({ kind }) ? [metadata.annotations[`${GROUP}/adopt`]] : owners).toContain(status.id);
       });
     }
     expect(await state()).toEqual(before);
@@ -161,15 +253,22 @@ describe('export', () => {
       .filter((line) => line.includes('"status'));
     // Ends the creates of the object, if any had begun: it is no resource that this writes.
     const closes = writes.filter((line) => line.includes('/idempotency_scopes/'));
-    expect(closes.length).toBeGreaterThanOrEqual(documents.length);
+    expect(closes.length).toBeGreaterThanOrEqual(documents.filter(isResource).length);
     expect(writes.filter((line) => !closes.includes(line))).toEqual([]);
     const calls = await Promise.all(
       ['POST', 'PATCH', 'DELETE'].map((method) => stack.metric('tunnel_operator_api_requests_total', { method })),
     );
     expect(calls).toEqual([0, 0, 0]);
+    // The scopes are closed by a PUT each.
+    expect(await stack.metric('tunnel_operator_api_requests_total', { method: 'PUT' })).toBe(closes.length);
     expect(await stack.metric('tunnel_operator_api_requests_total', { method: 'GET' })).toBeGreaterThan(0);
   });
 });
+
+function typeOf(name: string) {
+  const plural = allKinds.find(({ kind }) => kind === name)?.plural ?? '';
+  return { group: GROUP, version: VERSION, plural };
+}
 
 async function write(yaml: string): Promise<string> {
   const file = join(folder, 'all.yaml');

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { certificates } from '../../dev/conformance/certificates.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { kinds } from '../../src/operator/kinds/kinds.ts';
+import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { cluster } from '../harness.ts';
 import { runCommand } from './command.ts';
-import { API_KEY, type Manifest, manifest, POLICIES, policy, SECRETS, startStack } from './stack.ts';
+import { API_KEY, eventually, type Manifest, manifest, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'plan' });
 const { kubeconfigPath } = await cluster();
@@ -47,7 +47,7 @@ function plan(objects: readonly object[], ...args: string[]) {
 /** Everything that a write would change. */
 async function state() {
   const types = [
-    ...kinds.map(({ plural }) => type(plural)),
+    ...allKinds.map(({ plural }) => type(plural)),
     SECRETS,
     { group: '', version: 'v1', plural: 'configmaps' },
   ];
@@ -68,7 +68,7 @@ describe('plan', () => {
   async function given(...manifests: Manifest[]) {
     if (manifests.length > 0) await stack.apply(...manifests);
     for (const { kind, metadata } of manifests) {
-      const declared = kinds.find((each) => each.kind === kind);
+      const declared = allKinds.find((each) => each.kind === kind);
       if (declared) await stack.ready(type(declared.plural), metadata.name);
     }
     before = await state();
@@ -120,6 +120,7 @@ describe('plan', () => {
     const { stdout, code } = await plan([policy('known', { rules })], '--output', 'json');
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
+      notes: [],
       summary: { create: 0, change: 1, replace: 0, none: 0, blocked: 0 },
       objects: [
         {
@@ -163,10 +164,12 @@ describe('plan', () => {
   test('asks for the grant of another namespace, which a file may hold', async () => {
     await given();
     const spec = { type: 'http', ipPolicyRefs: [{ name: 'far', namespace: 'elsewhere' }] };
-    const objects = [
-      object('EndpointConfiguration', 'near', spec),
-      { ...policy('far'), metadata: { name: 'far', namespace: 'elsewhere' } },
-    ];
+    const far = { ...policy('far'), metadata: { name: 'far', namespace: 'elsewhere' } };
+    const near = object('EndpointConfiguration', 'near', spec);
+    const nowhere = await plan([near, far]);
+    expect(nowhere.code).toBe(1);
+    expect(nowhere.stdout).toContain('! blocked IPPolicy elsewhere/far (namespace elsewhere does not exist)');
+    const objects = [near, far, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'elsewhere' } }];
     const refused = await plan(objects);
     expect(refused.code).toBe(1);
     expect(refused.stdout).toContain('no ReferenceGrant in namespace elsewhere permits references');
@@ -181,6 +184,9 @@ describe('plan', () => {
     };
     const granted = await plan([...objects, grant]);
     expect(granted.stdout).toContain('spec.ipPolicyRefs: ["IPPolicy elsewhere/far"]');
+    expect(granted.stdout).toContain(
+      'Note: IPPolicy objects of it were not checked against the rules of the cluster: namespace elsewhere does not exist yet',
+    );
     expect(granted.code).toBe(2);
   });
 
@@ -305,9 +311,148 @@ describe('plan', () => {
     expect(stdout).toContain(`= no change IPPolicy ${namespace}/observed (only observed)`);
     expect(stdout).toContain(`! blocked IPPolicy ${namespace}/typo (spec.descripton: unknown field)`);
     expect(stdout).toMatch(new RegExp(`! blocked IPPolicy ${namespace}/wrong \\(spec\\.rules\\[0\\]\\.`));
-    expect(stdout).toMatch(/! blocked EndpointConfiguration .*differs in spec\.type, which cannot be changed/);
+    expect(stdout).toMatch(/! blocked EndpointConfiguration .*spec\.type: .*type is immutable; delete this object/);
     expect(stdout).toContain(`the operator has no kind Tunnel of ${API_VERSION}`);
     expect(stdout).toContain(`Plan: ${nothing}, 2 without a change, 4 blocked.`);
+  });
+
+  test('shows the modules of edges and routes, setting by setting', async () => {
+    const oidc = { issuer: 'https://a.example.com', clientId: { value: 'portal' } };
+    const clientSecret = { secretKeyRef: { name: 'oidc', key: 'secret' } };
+    const modules = (settings: object) =>
+      object('HTTPSEdgeRouteModules', 'portal', { routeRef: { name: 'portal' }, ...settings });
+    const route = object('HTTPSEdgeRoute', 'portal', {
+      edgeRef: { name: 'portal' },
+      match: '/',
+      matchType: 'path_prefix',
+    });
+    const secret = (text: string) => core('Secret', 'oidc', { stringData: { secret: text } });
+    const all = [object('HTTPSEdge', 'portal', {}), route, modules({ oidc: { ...oidc, clientSecret } })];
+    await given();
+    const created = await plan([...all, secret('hidden one')]);
+    expect(created).toMatchObject({ code: 2, stderr: '' });
+    const lines = created.stdout.slice(created.stdout.indexOf('+ create HTTPSEdgeRouteModules')).split('\n');
+    expect(lines.filter((line) => !/: (false|0|true|"")$/.test(line)).slice(0, 6)).toEqual([
+      `+ create HTTPSEdgeRouteModules ${namespace}/portal`,
+      '    spec.routeRef: "HTTPSEdgeRoute portal"',
+      '    spec.oidc.issuer: "https://a.example.com"',
+      '    spec.oidc.clientId: "portal"',
+      '    spec.oidc.clientSecret: (secret)',
+      '    spec.oidc.scopes: []',
+    ]);
+
+    await stack.apply(secret('hidden one') as Manifest);
+    await given(...all);
+    const { status } = await eventually(async () => {
+      const seen = await stack.see(type('httpsedgeroutes'), 'portal');
+      expect(seen.status.modules).toEqual(['oidc']);
+      return seen;
+    });
+    const id = String(status.id);
+    await given();
+    const same = await plan(all);
+    expect(same.stdout).toContain(`= no change HTTPSEdgeRouteModules ${namespace}/portal (${id})`);
+    expect(same.code).toBe(0);
+    // With the secret as it is, only what changes is listed.
+    const changed = await plan([modules({ oidc: { ...oidc, issuer: 'https://b.example.com', clientSecret } })]);
+    expect(changed.stdout.split('\n').slice(0, 3)).toEqual([
+      `~ change HTTPSEdgeRouteModules ${namespace}/portal (${id})`,
+      '    spec.oidc.issuer: "https://a.example.com" → "https://b.example.com"',
+      '',
+    ]);
+    const renewed = await plan([...all, secret('hidden two')]);
+    expect(renewed.stdout).toContain('    spec.oidc.clientSecret: (secret) changed\n\n');
+    expect(renewed.code).toBe(2);
+    const github = { clientId: { value: 'x' }, clientSecret, teams: ['acme/admins'] };
+    const switched = await plan([modules({ oauth: { provider: { github } } })]);
+    expect(switched.stdout).toContain('    spec.oidc.issuer: "https://a.example.com" → (none)');
+    expect(switched.stdout).toContain('    spec.oidc.clientSecret: (secret) changed');
+    expect(switched.stdout).toContain('    spec.oauth.provider.github.teams: (none) → ["acme/admins"]');
+    expect(switched.stdout).toContain('    spec.oauth.provider.github.clientSecret: (secret) changed');
+    for (const { stdout } of [created, changed, renewed, switched]) expect(stdout).not.toContain('hidden');
+
+    const other = object('HTTPSEdgeRoute', 'other', {
+      edgeRef: { name: 'portal' },
+      match: '/x',
+      matchType: 'path_prefix',
+    });
+    const moved = await plan([other, object('HTTPSEdgeRouteModules', 'portal', { routeRef: { name: 'other' } })]);
+    expect(moved.stdout).toContain(
+      `-/+ replace HTTPSEdgeRouteModules ${namespace}/portal (spec.routeRef changed: the modules of ${id} are deleted)`,
+    );
+  });
+
+  test('says what the API server would refuse: rules of the CRDs, and what cannot change', async () => {
+    await given(object('EndpointConfiguration', 'kept', { type: 'http' }), object('TLSEdge', 'kept', {}));
+    const objects = [
+      object('ReservedDomain', 'both', {
+        domain: 'both.example.com',
+        certificateRef: { name: 'x' },
+        certificateManagementPolicy: { authority: 'letsencrypt', privateKeyType: 'ecdsa' },
+      }),
+      object('EndpointConfiguration', 'kept', { type: 'tcp' }),
+      { ...policy('Upper'), metadata: { name: 'Upper' } },
+      object('TLSEdgeModules', 'deep', { tlsEdgeRef: { name: 'kept' }, backend: { backendReff: {} } }),
+    ];
+    const { code, stdout } = await plan(objects);
+    expect(code).toBe(1);
+    expect(stdout).toContain('certificateRef cannot be combined with certificateManagementPolicy');
+    expect(stdout).toMatch(/! blocked EndpointConfiguration .*type is immutable/);
+    expect(stdout).toMatch(/! blocked IPPolicy \S+\/Upper \(metadata\.name: Invalid value: "Upper"/);
+    expect(stdout).toMatch(/! blocked TLSEdgeModules .*backendReff/);
+    expect(stdout).toContain(`Plan: ${nothing}, 0 without a change, 4 blocked.`);
+    // A name that differs from the one in the cluster only by what is set beside the spec.
+    const labelled = { ...policy('labelled'), metadata: { name: 'labelled', labels: { a: 'b' } } };
+    expect(await plan([labelled])).toMatchObject({ code: 2 });
+  });
+
+  test('says where nothing may be adopted, whether or not it exists', async () => {
+    const { id } = await stack.client.tlsEdges.create({});
+    await given();
+    const refused = (each: object, ...args: string[]) => plan([each], '--adopt-namespaces', 'elsewhere', ...args);
+    for (const adopted of [id, 'edgtls_01jd0000000000000000000000']) {
+      const { code, stdout } = await refused(object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: adopted }));
+      expect(code).toBe(1);
+      expect(stdout).toContain(`existing resources may be neither adopted nor observed from namespace ${namespace}`);
+      const modules = await refused(object('TLSEdgeModules', 'theirs', { tlsEdgeRef: { id: adopted } }));
+      expect(modules.stdout).toContain(`may be neither adopted nor observed from namespace ${namespace}`);
+    }
+    expect(await refused(object('TLSEdge', 'own', {}))).toMatchObject({ code: 2 });
+    const granted = await plan(
+      [object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: id })],
+      '--adopt-namespaces',
+      namespace,
+    );
+    expect(granted).toMatchObject({ code: 0 });
+  });
+
+  test('says which other object manages the same already', async () => {
+    await given(object('TLSEdge', 'mine', {}), object('TLSEdgeModules', 'mine', { tlsEdgeRef: { name: 'mine' } }));
+    const id = String((await stack.see(type('tlsedges'), 'mine')).status.id);
+    const free = await stack.client.tlsEdges.create({});
+    await given();
+    const adopting = (name: string, adopted: string) => object('TLSEdge', name, {}, { [`${GROUP}/adopt`]: adopted });
+    const { code, stdout } = await plan([
+      object('TLSEdge', 'mine', {}),
+      adopting('theirs', id),
+      adopting('first', free.id),
+      adopting('second', free.id),
+      object('TLSEdgeModules', 'mine', { tlsEdgeRef: { name: 'mine' } }),
+      object('TLSEdgeModules', 'also-mine', { tlsEdgeRef: { name: 'mine' } }),
+      object('TLSEdge', 'observed', { managementPolicy: 'Observe' }, { [`${GROUP}/adopt`]: id }),
+    ]);
+    expect(code).toBe(1);
+    const taken = `is already managed by the`;
+    expect(stdout.split('\n').filter((line) => /^\S/.test(line))).toEqual([
+      `= no change TLSEdge ${namespace}/mine (${id})`,
+      `! blocked TLSEdge ${namespace}/theirs (${id} ${taken} TLSEdge ${namespace}/mine)`,
+      `= no change TLSEdge ${namespace}/first (${free.id}: adopted)`,
+      `! blocked TLSEdge ${namespace}/second (${free.id} ${taken} TLSEdge ${namespace}/first)`,
+      `= no change TLSEdgeModules ${namespace}/mine (${id})`,
+      `! blocked TLSEdgeModules ${namespace}/also-mine (${id} ${taken} TLSEdgeModules ${namespace}/mine)`,
+      `= no change TLSEdge ${namespace}/observed (only observed)`,
+      `Plan: ${nothing}, 4 without a change, 3 blocked.`,
+    ]);
   });
 
   test('reads files, folders with several documents, and lists', async () => {

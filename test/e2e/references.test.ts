@@ -1,5 +1,6 @@
 /** What specs take from elsewhere: other objects' ids, and text from Secrets and ConfigMaps. */
 import { describe, expect, test } from 'vitest';
+import { sampleValues } from '../../dev/fixtures/sample-values.ts';
 import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
@@ -116,6 +117,60 @@ describe('a source', () => {
     expect(await body()).toBe('three');
     await stack.remove(BACKENDS, name);
   });
+
+  test('in binaryData is found there, and said to be in the wrong place', async () => {
+    const name = 'bytes';
+    const { data: _, ...map } = configMap(name, {});
+    expect(await stack.tryApply({ ...map, binaryData: { html: 'AAH/' } })).toMatchObject({ code: 0 });
+    await stack.apply(object('HTTPResponseBackend', name, { body: { configMapKeyRef: { name, key: 'html' } } }));
+    expect(await resolved(BACKENDS, name, 'SourceInvalid')).toBe(
+      `spec.body: ConfigMap ${stack.namespace}/bytes has the key "html" in its binaryData, which is for bytes: put the text into its data`,
+    );
+    await stack.apply(configMap(name, { html: 'text' }));
+    await stack.ready(BACKENDS, name);
+    await stack.remove(BACKENDS, name);
+  });
+
+  test('that the API refuses is named, and never quoted', async () => {
+    const name = 'header';
+    const hidden = 'hidden\nvalue';
+    await stack.tryApply({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { auth: hidden } });
+    const headers = { 'X-Auth': { secretKeyRef: { name, key: 'auth' } } };
+    await stack.apply(object('HTTPResponseBackend', name, { headers }));
+    const { ready } = await stack.reason(BACKENDS, name, 'Ready', 'Rejected');
+    expect(ready?.message).toBe(
+      'spec.headers["X-Auth"]: the value of "auth" in Secret header must be printable ASCII without line breaks or surrounding white space',
+    );
+    await stack.remove(BACKENDS, name);
+  });
+});
+
+test('what the API says about its fields, the condition says about those of the spec', async () => {
+  const name = 'terms';
+  const [year, before] = ['2040-01-01T00:00:00Z', '2039-01-01T00:00:00Z'];
+  await stack.apply(
+    object('SSHCertificateAuthority', name, {}),
+    object('SSHHostCertificate', name, {
+      sshCertificateAuthorityRef: { name },
+      publicKey: { value: (await sampleValues()).ssh.ed25519 },
+      validAfter: year,
+      validUntil: before,
+    }),
+    object('HTTPSEdge', name, {}),
+    object('HTTPSEdgeRoute', name, { edgeRef: { name }, match: '/', matchType: 'path_prefix' }),
+    object('HTTPSEdgeRouteModules', name, {
+      routeRef: { name },
+      oauth: { provider: { github: { scopes: ['email'] } } },
+    }),
+  );
+  const certificate = await stack.reason(type('sshhostcertificates'), name, 'Ready', 'Rejected');
+  expect(certificate.ready?.message).toBe(`spec.validUntil: must be after validAfter, which is ${year}`);
+  const modules = await stack.reason(type('httpsedgeroutemodules'), name, 'Ready', 'Rejected');
+  expect(modules.ready?.message).toBe(
+    'spec.oauth.provider.github.scopes: may be set only with your own clientId and clientSecret',
+  );
+  const kinds = ['httpsedgeroutemodules', 'httpsedgeroutes', 'httpsedges', 'sshhostcertificates'];
+  for (const plural of [...kinds, 'sshcertificateauthorities']) await stack.remove(type(plural), name);
 });
 
 describe('a certificate', () => {

@@ -1,6 +1,6 @@
 /** What the API server rejects at once, so that a mistake shows at `kubectl apply` and not later in a condition. */
 import { describe, expect, test } from 'vitest';
-import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
+import { CREDENTIALS, credential, eventually, type Manifest, manifest, POLICIES, policy, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'validation', operators: 0 });
 
@@ -277,6 +277,40 @@ test('kubectl explain describes every field of a condition', async () => {
     expect(stdout).toMatch(new RegExp(`^  ${field}\\s`, 'm'));
   }
   expect(stdout).not.toContain('<no description>');
+});
+
+describe('an address is refused in words, with an example:', () => {
+  const AUTHORITY = { sshCertificateAuthorityRef: { name: 'x' }, publicKey: { value: 'ssh-ed25519 AAAA' } };
+  const HOST = 'must be a host name, as in app.example.com or *.example.com';
+  test.each([
+    ['HTTPSEdge', { hostports: ['app.example.com'] }, 'spec.hostports[0]', 'domain:port, as in app.example.com:443'],
+    ['TLSEdge', { hostports: ['app.example.com:0'] }, 'spec.hostports[0]', 'domain:port, as in app.example.com:443'],
+    ['ReservedDomain', { domain: 'https://app.example.com' }, 'spec.domain', HOST],
+    [
+      'EventDestination',
+      { target: { webhook: { url: 'http://hooks.example.com' } } },
+      'spec.target.webhook.url',
+      'must be an https URL in ASCII, without user name, password and fragment, as in https://hooks.example.com/events',
+    ],
+    [
+      'HTTPSEdgeRouteModules',
+      { routeRef: { name: 'x' }, oidc: { issuer: 'accounts.example.com', clientId: { value: 'x' }, clientSecret: {} } },
+      'spec.oidc.issuer',
+      'as in https://accounts.example.com',
+    ],
+    ['SSHHostCertificate', { ...AUTHORITY, principals: ['a b'] }, 'spec.principals[0]', 'as in host.example.com'],
+    [
+      'EventSubscription',
+      { sources: [{ type: 'ip_policy_made.v0' }] },
+      'spec.sources[0].type',
+      '"ip_policy_created.v0"',
+    ],
+  ])('%s %o', async (kind, spec, field, message) => {
+    const { code, stderr } = await stack.tryApply(manifest({ name: kind }, 'address', spec), '--dry-run=server');
+    expect(code).toBe(1);
+    expect(stderr).toContain(field);
+    expect(stderr).toContain(message);
+  });
 });
 
 describe('the owner of a credential', () => {

@@ -38,7 +38,9 @@ function unfold(_: string, value: unknown): unknown {
   const { data } = form.safeParse(value);
   if (data === undefined) return value;
   const { 'x-form': own, ...rest } = data;
-  return { ...rest, ...own };
+  // Said where the expression is all that is checked: in the CRDs.
+  const { 'x-message': _says, ...keywords } = own;
+  return { ...rest, ...keywords };
 }
 
 const form = z.looseObject({ 'x-form': z.record(z.string(), z.unknown()) });

@@ -99,6 +99,7 @@ export class Controller {
       store,
       settled: this.#settled,
       isOurs: options.isOurs,
+      termsOf: (object) => kind.termsOf(object),
       reconciler,
       metrics,
       log,

@@ -6,6 +6,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import { classify, type Failure } from '../managed/failure.ts';
 import type { ManagedReconciler } from '../managed/reconciler.ts';
+import type { SpecTerms } from '../managed/spec-terms.ts';
 import type { ShownFailure } from '../managed/status.ts';
 import { reactionTo } from './failure-policy.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -21,6 +22,8 @@ export interface WorkersOptions {
   settled: SettledVersions;
   /** Whether this process works on the object; an object may be handed over at any time. */
   isOurs(object: KubeObject): boolean;
+  /** How failures are told in terms of the object. */
+  termsOf(object: KubeObject): SpecTerms;
   reconciler: Pick<ManagedReconciler, 'reconcile' | 'recordFailure'>;
   metrics: ControllerMetrics;
   log: Logger;
@@ -99,7 +102,7 @@ export class Workers implements ChangeHandler {
   async #failed(key: string, object: KubeObject, error: unknown): Promise<'requeue' | 'error'> {
     const { queue, settled } = this.#options;
     settled.delete(key);
-    const failure = classify(error);
+    const failure = classify(error, this.#options.termsOf(object));
     const stale = this.#countStale(key, object, failure);
     const { retry, isError, show } = reactionTo(failure, { failures: queue.failures(key) + 1, stale });
     queue.addRateLimited(key, retry);

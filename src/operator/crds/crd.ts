@@ -131,7 +131,7 @@ function explainPattern(schema: z.core.$ZodType, json: Schema): void {
     delete json.pattern;
     return;
   }
-  const message = z.safeParse(schema, '').error?.issues[0]?.message;
+  const message = ['', ' '].map((each) => z.safeParse(schema, each).error?.issues[0]?.message).find(Boolean);
   if (message === undefined) return;
   json['x-message'] = message;
 }
@@ -159,7 +159,8 @@ const DROPPED = new Set([
 ]);
 
 /** Translates zod's JSON schema into the structural schema that the API server accepts. */
-function structural(schema: Schema, isItem = false): Schema {
+function structural(given: Schema, isItem = false): Schema {
+  const schema = withFormPattern(given);
   const result: Schema = {};
   const isRule = isExplained(schema, isItem);
   for (const [keyword, value] of Object.entries(schema)) {
@@ -176,10 +177,16 @@ function structural(schema: Schema, isItem = false): Schema {
   return {
     ...result,
     ...fromForm(schema),
-    ...byteRule(schema),
-    ...celRules(isRule ? patternRule(schema) : rulesOf(schema)),
+    ...celRules([...byteRule(schema), ...(isRule ? patternRule(schema) : rulesOf(schema))]),
     ...listType(keys),
   };
+}
+
+/** A pattern that comes with its meaning, among the other keywords; a CEL rule, where there is one, says it better. */
+function withFormPattern(schema: Schema): Schema {
+  const { pattern, 'x-message': message, ...form } = asSchema(schema['x-form'] ?? {});
+  if (message === undefined) return schema;
+  return { ...schema, 'x-form': form, ...(schema['x-cel'] === undefined && { pattern, 'x-message': message }) };
 }
 
 /** The part of a check in code that a schema can express; a CEL rule, where there is one, has the better message. */
@@ -199,10 +206,11 @@ function patternRule({ pattern, 'x-message': message }: Schema) {
 }
 
 /** A structural schema has no `propertyNames`. */
-function rulesOf(schema: Schema): unknown {
+function rulesOf(schema: Schema): unknown[] {
   const form = asSchema(schema['x-form'] ?? {});
   const pattern = asSchema(form.propertyNames ?? {}).pattern;
-  if (schema['x-cel'] !== undefined || typeof pattern !== 'string') return schema['x-cel'];
+  if (schema['x-cel'] !== undefined || typeof pattern !== 'string')
+    return z.array(z.unknown()).parse(schema['x-cel'] ?? []);
   return [{ rule: `self.all(key, key.matches(${celString(inRe2(pattern))}))`, message: `keys must match ${pattern}` }];
 }
 
@@ -218,10 +226,10 @@ function translate(keyword: string, value: unknown): unknown {
   return value;
 }
 
-function byteRule(schema: Schema): Schema {
+function byteRule(schema: Schema): CelRule[] {
   const max = schema['x-max-bytes'];
-  if (typeof max !== 'number') return {};
-  return celRules([{ rule: `bytes(self).size() <= ${max}`, message: `must be at most ${max} bytes of UTF-8` }]);
+  if (typeof max !== 'number') return [];
+  return [{ rule: `bytes(self).size() <= ${max}`, message: `must be at most ${max} bytes of UTF-8` }];
 }
 
 const celRule: z.ZodType<CelRule> = z.strictObject({

@@ -1,8 +1,8 @@
 /** `tunnel-operator export`: what the API holds, as YAML. */
 import { createClient } from '../../client/client.ts';
 import { BadSettings } from '../../settings/settings.ts';
-import { attachedKinds, kinds } from '../kinds/kinds.ts';
-import type { AnyPlainKind } from '../kinds/plain-kind.ts';
+import { allKinds, attachedKinds, kinds } from '../kinds/kinds.ts';
+import type { AnyKind } from '../managed/kind.ts';
 import { cannotUseApi } from './failure.ts';
 import { type Export, manifestsOf } from './manifests.ts';
 import { yamlOf } from './yaml.ts';
@@ -22,10 +22,7 @@ export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; 
   const { apiUrl: baseUrl, apiKey, apiTimeoutMs: timeoutMs } = config;
   const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: 'tunnel-operator export' });
   try {
-    const { objects, refused } = await manifestsOf(client, { kinds: wanted, namespace: config.namespace });
-    // Said, so that nobody takes the output for complete.
-    const missing = attachedKinds.map(({ kind }) => ({ kind, reason: 'modules are not exported yet' }));
-    const exported = { objects, refused: [...refused, ...(config.kinds.length === 0 ? missing : [])] };
+    const exported = await manifestsOf(client, { ...wanted, namespace: config.namespace });
     return { yaml: yamlOf(exported), refused: exported.refused };
   } catch (error) {
     throw cannotUseApi(error, baseUrl);
@@ -34,13 +31,14 @@ export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; 
   }
 }
 
-function kindsNamed(names: readonly string[]): readonly AnyPlainKind[] {
-  const isNamed = (kind: AnyPlainKind, name: string) =>
+function kindsNamed(names: readonly string[]): { kinds: typeof kinds; attachedKinds: typeof attachedKinds } {
+  const isNamed = (kind: AnyKind, name: string) =>
     [kind.kind.toLowerCase(), kind.plural, ...kind.shortNames].includes(name.toLowerCase());
-  const unknown = names.filter((name) => !kinds.some((kind) => isNamed(kind, name)));
+  const unknown = names.filter((name) => !allKinds.some((kind) => isNamed(kind, name)));
   if (unknown.length > 0) {
-    const known = kinds.map(({ kind }) => kind).join(', ');
+    const known = allKinds.map(({ kind }) => kind).join(', ');
     throw new BadSettings(`--kind is ${unknown.join(', ')}, but must be one of ${known}`);
   }
-  return names.length === 0 ? kinds : kinds.filter((kind) => names.some((name) => isNamed(kind, name)));
+  const isWanted = (kind: AnyKind) => names.length === 0 || names.some((name) => isNamed(kind, name));
+  return { kinds: kinds.filter(isWanted), attachedKinds: attachedKinds.filter(isWanted) };
 }

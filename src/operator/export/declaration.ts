@@ -18,34 +18,39 @@ export interface Declaration {
 }
 
 export interface DeclarationOptions {
-  /** The name of the Secret with what the API does not show. */
-  secretName: string;
+  /** The name of the Secret with what must not be seen; undefined to have it in the spec as far as the API shows it. */
+  secretName: string | undefined;
   /** The object that has the resource of this id; undefined if none will have it. */
   objectOf(id: string): { kind: string; name: string } | undefined;
 }
 
 export function declarationOf(members: readonly SpecMember[], options: DeclarationOptions): Declaration {
   const keys = new Set<string>();
-  const place: Place = { secretName: options.secretName, keys, isSecret: false };
-  const spec = members.flatMap((member): [string, unknown][] => {
-    const { name, schema, shown, initial, refersTo, isSecret } = member;
-    const mayBeLeftOut = schema.safeParse(undefined).success;
-    if (mayBeLeftOut && (shown === undefined || isDeepStrictEqual(shown, initial))) return [];
-    const value =
-      refersTo === 'nothing'
-        ? declared(schema, shown, name, { ...place, isSecret })
-        : referring(schema, shown, options);
-    return value === undefined ? [] : [[name, value]];
-  });
-  const { secretName: name } = options;
-  return { spec: Object.fromEntries(spec), secrets: keys.size > 0 ? [{ name, keys: [...keys] }] : [] };
+  const { secretName } = options;
+  const spec = specOf(members, { secretName, keys, prefix: '', isSecret: false }, options);
+  return { spec, secrets: secretName !== undefined && keys.size > 0 ? [{ name: secretName, keys: [...keys] }] : [] };
 }
 
 interface Place {
-  readonly secretName: string;
+  readonly secretName: string | undefined;
   /** Receives the keys that the Secret must have. */
   readonly keys: Set<string>;
+  /** Of those keys: modules have settings of the same names. */
+  readonly prefix: string;
   readonly isSecret: boolean;
+}
+
+function specOf(members: readonly SpecMember[], place: Place, options: DeclarationOptions): Record<string, unknown> {
+  return withoutUndefined(members.map((member) => [member.name, memberValue(member, place, options)]));
+}
+
+function memberValue(member: SpecMember, place: Place, options: DeclarationOptions): unknown {
+  const { name, schema, shown, initial, refersTo, isSecret, settings } = member;
+  const mayBeLeftOut = schema.safeParse(undefined).success;
+  if (mayBeLeftOut && (shown === undefined || isDeepStrictEqual(shown, initial))) return undefined;
+  if (settings) return specOf(settings, { ...place, prefix: `${kebabCase(name)}-` }, options);
+  if (refersTo !== 'nothing') return referring(schema, shown, options);
+  return declared(schema, shown, name, { ...place, isSecret });
 }
 
 function declared(schema: z.ZodType, shown: unknown, name: string, place: Place): unknown {
@@ -76,21 +81,33 @@ function declared(schema: z.ZodType, shown: unknown, name: string, place: Place)
 /** The members of zod's schemas are typed as of its core; every schema here is of the classic API. */
 const anySchema = z.instanceof(z.ZodType);
 
-function asSource(shown: unknown, name: string, { isSecret, secretName, keys }: Place): unknown {
-  if (!isSecret) return typeof shown === 'string' ? { value: shown } : undefined;
+function asSource(shown: unknown, name: string, { isSecret, secretName, keys, prefix }: Place): unknown {
+  if (!isSecret || secretName === undefined) return typeof shown === 'string' ? { value: shown } : undefined;
   // What was never given is not asked for.
   if (shown === null) return undefined;
-  const key = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const key = `${prefix}${kebabCase(name)}`;
   keys.add(key);
   return { secretKeyRef: { name: secretName, key } };
 }
 
+const kebabCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 /** A Secret by its name alone, if the schema takes one. */
 function fromSecret(schema: z.ZodType, { secretName, keys }: Place): unknown {
-  const named = { name: secretName };
+  // What it holds is not shown.
+  const named = { name: secretName ?? 'hidden' };
   const inputs = inputsOf(schema.safeParse(named).data).filter(isSource);
   for (const { input } of inputs) keys.add(input.key);
   return inputs.length > 0 ? named : undefined;
+}
+
+/** Paths of the members that are given by source. */
+export function sourcesIn(schema: z.ZodType, path: string): string[] {
+  const inner = withoutDefault(schema);
+  if (takesSource(inner)) return [path];
+  const shape = requestShape(inner);
+  if (!(shape instanceof z.ZodObject)) return [];
+  return Object.entries<z.ZodType>(shape.shape).flatMap(([name, member]) => sourcesIn(member, `${path}.${name}`));
 }
 
 const SOME = { name: 'x', key: 'x' };

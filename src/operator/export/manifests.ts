@@ -1,17 +1,19 @@
 /** The manifests of everything that an API holds. */
+import { z } from 'zod';
 import { ApiError, type Client } from '../../client/client.ts';
 import { ANNOTATION, API_VERSION } from '../contract/names.ts';
+import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
 import type { Remote } from '../managed/external.ts';
 import { declarationOf, type NeededSecret } from './declaration.ts';
-import { objectNames } from './object-names.ts';
-import { specMembers } from './spec-members.ts';
+import { nameOfId, objectNames } from './object-names.ts';
+import { type DerivedKind, isAttached, specMembers } from './spec-members.ts';
 
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { name: string; namespace?: string; annotations: Record<string, string> };
+  readonly metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
@@ -32,41 +34,86 @@ interface Found {
   resources: Remote[];
 }
 
+/** What has modules, with the name of its object. */
+interface FoundModules {
+  kind: AttachedKind;
+  owners: { owner: Remote; name: string }[];
+}
+
+export interface ExportOptions {
+  kinds: readonly AnyPlainKind[];
+  attachedKinds: readonly AttachedKind[];
+  namespace?: string | undefined;
+}
+
 /** @throws ApiError, ApiUnreachableError */
-export async function manifestsOf(
-  client: Client,
-  { kinds, namespace }: { kinds: readonly AnyPlainKind[]; namespace?: string | undefined },
-): Promise<Export> {
-  const found: Found[] = [];
+export async function manifestsOf(client: Client, options: ExportOptions): Promise<Export> {
+  const { kinds, attachedKinds, namespace } = options;
   const refused: { kind: string; reason: string }[] = [];
   const { api_key: ownKey } = await client.whoami();
+  const found = await eachAllowed(kinds, refused, async (kind): Promise<Found> => {
+    const all: Remote[] = await Array.fromAsync(kind.external(client).all());
+    const resources = all.filter(({ id }) => id !== ownKey.id);
+    if (resources.length < all.length) {
+      const reason = `${ownKey.id} is the key that this was read with; an object could rotate or delete it`;
+      refused.push({ kind: `${kind.kind} ${ownKey.id}`, reason });
+    }
+    return { kind, resources: resources.sort(byAge) };
+  });
+  const modules = await eachAllowed(attachedKinds, refused, (kind) => modulesOf(kind, client));
+  const names = namesOf(found);
+  const objectOf = (id: string) => names.get(id);
+  const exported = (
+    kind: DerivedKind,
+    name: string,
+    remote: Remote,
+    annotations?: Record<string, string>,
+  ): Exported => {
+    const secretName = `${name}-${kind.singular}`;
+    const { spec, secrets } = declarationOf(specMembers(kind, remote), { secretName, objectOf });
+    const metadata = { name, ...(namespace && { namespace }), ...(annotations && { annotations }) };
+    const remarks = [...secrets.map(aboutSecret), ...(isAttached(kind) ? [] : aboutToken(kind, name))];
+    return { manifest: { apiVersion: API_VERSION, kind: kind.kind, metadata, spec }, remarks };
+  };
+  const objects = [
+    ...found.flatMap(({ kind, resources }) =>
+      resources.map((resource) =>
+        exported(kind, names.get(resource.id)?.name ?? '', resource, { [ANNOTATION.adopt]: resource.id }),
+      ),
+    ),
+    // Whose modules they are is in their spec.
+    ...modules.flatMap(({ kind, owners }) => owners.map(({ owner, name }) => exported(kind, name, owner))),
+  ];
+  return { objects, refused };
+}
+
+/** The results for the kinds that the API key may read; the others are listed as refused. */
+async function eachAllowed<Kind extends DerivedKind, Result>(
+  kinds: readonly Kind[],
+  refused: { kind: string; reason: string }[],
+  read: (kind: Kind) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
   for (const kind of kinds) {
     try {
-      const all: Remote[] = await Array.fromAsync(kind.external(client).all());
-      const resources = all.filter(({ id }) => id !== ownKey.id);
-      found.push({ kind, resources: resources.sort(byAge) });
-      if (resources.length < all.length) {
-        const reason = `${ownKey.id} is the key that this was read with; an object could rotate or delete it`;
-        refused.push({ kind: `${kind.kind} ${ownKey.id}`, reason });
-      }
+      results.push(await read(kind));
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 403)) throw error;
       refused.push({ kind: kind.kind, reason: error.message });
     }
   }
-  const names = namesOf(found);
-  const objectOf = (id: string) => names.get(id);
-  const objects = found.flatMap(({ kind, resources }) =>
-    resources.map((resource): Exported => {
-      const name = names.get(resource.id)?.name ?? '';
-      const secretName = `${name}-${kind.singular}`;
-      const { spec, secrets } = declarationOf(specMembers(kind, resource), { secretName, objectOf });
-      const metadata = { name, ...(namespace && { namespace }), annotations: { [ANNOTATION.adopt]: resource.id } };
-      const manifest = { apiVersion: API_VERSION, kind: kind.kind, metadata, spec };
-      return { manifest, remarks: [...secrets.map(aboutSecret), ...aboutToken(kind, name)] };
-    }),
-  );
-  return { objects, refused };
+  return results;
+}
+
+const someModules = z.object({ modules: z.record(z.string(), z.unknown()) });
+
+/** The objects have the names of those of their owners, whether or not those are exported, too. */
+async function modulesOf(kind: AttachedKind, client: Client): Promise<FoundModules> {
+  const all: Remote[] = await Array.fromAsync(kind.owners(client).list());
+  const names = objectNames(all.sort(byAge), new Set());
+  const owners: Remote[] = await Array.fromAsync(kind.external(client).all());
+  const withSome = owners.filter((owner) => Object.keys(someModules.parse(owner).modules).length > 0).sort(byAge);
+  return { kind, owners: withSome.map((owner) => ({ owner, name: names.get(owner.id) ?? nameOfId(owner.id) })) };
 }
 
 /** Ids sort by creation; that of a part begins with that of its whole. */
@@ -86,7 +133,7 @@ function namesOf(found: readonly Found[]): Map<string, { kind: string; name: str
 
 function aboutSecret({ name, keys }: NeededSecret): string {
   const which = keys.length === 1 ? `the key ${keys[0]}` : `the keys ${keys.join(' and ')}`;
-  return `Before you apply this: create the Secret ${name} with ${which}, since the API shows no secrets. It must hold what the resource has now: with anything else, the resource is changed or replaced.`;
+  return `Before you apply this: create the Secret ${name} with ${which}, since secrets are never exported. It must hold what the resource has now: with anything else, the resource is changed or replaced. Without it, the object waits (SourceNotFound), and nothing is changed.`;
 }
 
 function aboutToken(kind: AnyPlainKind, name: string): string[] {

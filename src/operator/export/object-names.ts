@@ -42,4 +42,4 @@ function slug(text: string): string {
     .replaceAll(/^-+|-+$/g, '');
 }
 
-const nameOfId = (id: string) => id.replaceAll(/[^a-z0-9]+/g, '-');
+export const nameOfId = (id: string) => id.replaceAll(/[^a-z0-9]+/g, '-');

@@ -1,7 +1,8 @@
 /** What a resource has in the members of its kind's spec, as the API shows it: one function for each form of kind. */
 import { z } from 'zod';
 import { isShown } from '../../resources/definition/resource.ts';
-import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
+import type { AttachedKind } from '../kinds/attached-kind.ts';
+import { type FamilyField, familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
 import type { Remote } from '../managed/external.ts';
 import { managedSpec } from '../managed/spec.ts';
@@ -17,35 +18,70 @@ export interface SpecMember {
   readonly refersTo: 'nothing' | 'one' | 'many';
   /** Whether the text in it must not be seen. */
   readonly isSecret: boolean;
+  /** Of a module: its settings. */
+  readonly settings?: readonly SpecMember[];
 }
+
+/** A kind whose spec is derived from what the API shows. */
+export type DerivedKind = AnyPlainKind | AttachedKind;
+
+export const isAttached = (kind: DerivedKind): kind is AttachedKind => 'ownerFamily' in kind;
 
 /** The members of the spec that belong to the kind alone, with their schemas. */
-export function ownMembers(kind: Pick<AnyPlainKind, 'kind' | 'spec'>): [name: string, schema: z.ZodType][] {
-  if (!(kind.spec instanceof z.ZodObject)) throw new Error(`the spec of ${kind.kind} has no members`);
-  return Object.entries<z.ZodType>(kind.spec.shape).filter(([name]) => !(name in managedSpec));
+export function ownMembers(kind: Pick<DerivedKind, 'kind' | 'spec'>): [name: string, schema: z.ZodType][] {
+  return membersOf(kind.spec, kind.kind).filter(([name]) => !(name in managedSpec));
 }
 
-export function specMembers(kind: AnyPlainKind, remote: Remote): SpecMember[] {
+export function specMembers(kind: DerivedKind, remote: Remote): SpecMember[] {
+  if (isAttached(kind)) return moduleMembers(kind, remote);
   const fields = new Map(
     familyFields(kind.family)
       .filter(isDeclarable)
       .map((given) => [given.member, given]),
   );
-  const observed = new Map<string, unknown>(Object.entries(remote));
-  return ownMembers(kind).map(([name, schema]) => {
-    const given = fields.get(name);
-    // What the family lacks, a special kind observes under the name of the member.
-    if (!given)
-      return { name, schema, shown: observed.get(name), initial: undefined, refersTo: 'nothing', isSecret: false };
-    const { field, shownAs } = given;
-    const shown = observed.get(shownAs);
+  return ownMembers(kind).map(([name, schema]) => memberOf(name, schema, fields.get(name), remote));
+}
+
+const withModules = z.object({ modules: z.record(z.string(), z.looseObject({})) });
+
+function moduleMembers({ modules, ownerRef, ...kind }: AttachedKind, owner: Remote): SpecMember[] {
+  const shown = withModules.safeParse(owner).data?.modules ?? {};
+  const none = { initial: undefined, refersTo: 'nothing', isSecret: false } as const;
+  return ownMembers(kind).map(([name, schema]): SpecMember => {
+    if (name === ownerRef) return { ...none, name, schema, shown: owner.id || undefined, refersTo: 'one' };
+    const module = modules.find(({ member }) => member === name);
+    if (!module) throw new Error(`${kind.kind} has no module ${name}`);
+    const settings = shown[module.name];
+    const fields = new Map(module.fields.map((given) => [given.member, given]));
     return {
+      ...none,
       name,
       schema,
-      shown: isShown(field) ? shown : undefined,
-      initial: field.initial,
-      refersTo: !field.refersTo ? 'nothing' : Array.isArray(shown) ? 'many' : 'one',
-      isSecret: field.sealed === true || !isShown(field),
+      shown: settings,
+      settings: membersOf(schema, name).map(([each, of]) => memberOf(each, of, fields.get(each), settings ?? {})),
     };
   });
+}
+
+function memberOf(name: string, schema: z.ZodType, given: FamilyField | undefined, remote: object): SpecMember {
+  const observed = new Map<string, unknown>(Object.entries(remote));
+  // What the family lacks, a special kind observes under the name of the member.
+  if (!given)
+    return { name, schema, shown: observed.get(name), initial: undefined, refersTo: 'nothing', isSecret: false };
+  const { field, shownAs } = given;
+  const shown = observed.get(shownAs);
+  return {
+    name,
+    schema,
+    shown: isShown(field) ? shown : undefined,
+    initial: field.initial,
+    refersTo: !field.refersTo ? 'nothing' : Array.isArray(shown) ? 'many' : 'one',
+    isSecret: field.sealed === true || !isShown(field),
+  };
+}
+
+function membersOf(schema: z.ZodType, name: string): [name: string, schema: z.ZodType][] {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  if (!(inner instanceof z.ZodObject)) throw new Error(`the spec of ${name} has no members`);
+  return Object.entries<z.ZodType>(inner.shape);
 }

@@ -12,7 +12,7 @@ import { refTo } from '../managed/inputs/schemas.ts';
 import { type AnyKind, kind } from '../managed/kind.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 import { externalOfModules, type ModuleCalls, type Owner } from './external-of-modules.ts';
-import { type Family, familyFields } from './family-fields.ts';
+import { type Family, type FamilyField, familyFields, memberNames } from './family-fields.ts';
 import { specFromFamily } from './spec-from-family.ts';
 
 export interface DeclaredModule {
@@ -38,9 +38,23 @@ export interface AttachedKindOptions {
   rules?: readonly CelRule[];
 }
 
+/** One module as the spec has it. */
+export interface ModuleMember {
+  /** In the spec. */
+  readonly member: string;
+  /** In the API. */
+  readonly name: string;
+  readonly fields: readonly FamilyField[];
+  readonly schema: z.ZodType;
+}
+
 /** A kind with the family of the resources whose modules its objects are. */
 export interface AttachedKind extends AnyKind {
   readonly ownerFamily: Family;
+  /** The member of the spec that refers to the owner. */
+  readonly ownerRef: string;
+  readonly modules: readonly ModuleMember[];
+  owners(client: Client): FamilyCalls<Remote>;
 }
 
 export function attachedKind(
@@ -75,6 +89,7 @@ export function attachedKind(
         .optional()
         .meta({ description: `The modules that the ${title} has.` }),
     },
+    memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
     rules,
     printerColumns: [
       { name: 'Modules', type: 'string', jsonPath: '.status.modules', description: 'The modules that are set.' },
@@ -93,5 +108,5 @@ export function attachedKind(
         .sort(),
     }),
   });
-  return { ...made, ownerFamily: owner };
+  return { ...made, ownerFamily: owner, ownerRef, modules: parts, owners: options.owners };
 }

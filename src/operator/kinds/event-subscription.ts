@@ -1,15 +1,28 @@
 /** `EventSubscription`: which types of events go to which destinations. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { eventSubscription } from '../../resources/event-subscription.ts';
+import { eventTypes } from '../../resources/definition/resource.ts';
+import { eventSubscription, MAX_SOURCES } from '../../resources/event-subscription.ts';
+import { FAMILIES } from '../../resources/families.ts';
+import { form } from '../../resources/formats/text.ts';
 import { plainKind } from './plain-kind.ts';
 
 const types = z.array(z.object({ type: z.string() })).transform((sources) => sources.map(({ type }) => type).sort());
+
+/** Those that the API of this release knows: a typo shows at `kubectl apply`. */
+const catalogue = FAMILIES.flatMap(({ name }) => Object.values(eventTypes(name)));
 
 export const eventSubscriptionKind = plainKind(eventSubscription, {
   kind: 'EventSubscription',
   shortNames: ['evsub'],
   calls: (client) => client.eventSubscriptions,
+  spec: {
+    sources: z
+      .array(z.strictObject({ type: z.enum(catalogue).meta({ description: 'An event type.' }) }))
+      .max(MAX_SOURCES)
+      .meta({ description: 'Event types to send, each listed once.', ...form({ uniqueItems: true }) })
+      .default([]),
+  },
   // Their order says nothing.
   same: {
     sources: (desired, observed) => isDeepStrictEqual(types.safeParse(desired).data, types.safeParse(observed).data),

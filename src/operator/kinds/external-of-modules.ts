@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { CallOptions, ChangeOptions } from '../../client/call-options.ts';
 import { etagOf } from '../../client/entity-tags.ts';
+import { ApiError } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { bodyOf, differing, type FamilyCalls, ifExists } from './external-of-family.ts';
@@ -98,7 +99,10 @@ export function externalOfModules<Spec extends object>(
 
   /** Only at the revision that was compared: a write that arrives late must not undo a newer one. */
   async function put(owner: Owner, { name, fields, calls }: AttachedModule, settings: object): Promise<Owner> {
-    const answered = await calls(owner.id).put(bodyOf(fields, settings), { ifMatch: owner.etag });
+    const sent = calls(owner.id).put(bodyOf(fields, settings), { ifMatch: owner.etag });
+    const answered = await sent.catch((error: unknown) => {
+      throw within(name, error);
+    });
     return { ...owner, etag: etagOf(answered), modules: { ...owner.modules, [name]: answered } };
   }
 
@@ -109,6 +113,16 @@ export function externalOfModules<Spec extends object>(
     const after = await ifExists(owners.get(owner.id));
     return { ...owner, etag: after && etagOf(after), modules: others };
   }
+}
+
+/** An error about the settings of a module, as one about the spec that the module is in. */
+function within(module: string, error: unknown): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { code, status, message, retryAfterMs } = error;
+  const details = Object.fromEntries(
+    Object.entries(error.details).map(([name, value]) => [name.startsWith('/') ? `/${module}${name}` : name, value]),
+  );
+  return new ApiError({ error_code: code, status_code: status, msg: message, details }, retryAfterMs);
 }
 
 const declared = (value: unknown): object | undefined =>

@@ -5,7 +5,7 @@ import { requiredReference } from '../../resources/definition/reference.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { camelCase } from '../managed/camel-case.ts';
 import { refTo, sourceOf } from '../managed/inputs/schemas.ts';
-import { type Leaf, requestShape, withCamelCase } from './spelling.ts';
+import { type Leaf, namesIn, requestShape, withCamelCase } from './spelling.ts';
 
 /** The part of a family that a kind needs. */
 export type Family = Pick<Resource, 'name' | 'prefix' | 'description' | 'access' | 'fields' | 'parent' | 'samples'> &
@@ -40,6 +40,12 @@ export function familyFields(
 /** `certificate_id` becomes `certificateRef`, `ip_policy_ids` becomes `ipPolicyRefs`. */
 function memberOf(name: string, { refersTo }: Field): string {
   return camelCase(refersTo ? name.replace(/_id(s?)$/, '_ref$1') : name);
+}
+
+/** The members of a spec by the names of the API's fields, also of those within others. */
+export function memberNames(fields: readonly FamilyField[]): Map<string, string> {
+  const within = fields.flatMap((given) => namesIn(inputOf(given)).map((name) => [name, camelCase(name)] as const));
+  return new Map([...within, ...fields.map(({ name, member }) => [name, member] as const)]);
 }
 
 /** Whether a spec may set the field; if not, only the service does. */

@@ -12,7 +12,15 @@ import type { Companion } from '../managed/companion.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
-import { type Family, type FamilyField, familyFields, inputOf, isDeclarable, specialty } from './family-fields.ts';
+import {
+  type Family,
+  type FamilyField,
+  familyFields,
+  inputOf,
+  isDeclarable,
+  memberNames,
+  specialty,
+} from './family-fields.ts';
 import { type About, immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
 import { statusValueOf } from './spelling.ts';
 
@@ -43,6 +51,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   same?: { readonly [Name in keyof F]?: Comparison };
   /** Fields that `expand` takes from other members of the spec. */
   given?: readonly (keyof F & string)[];
+  /** Where the spec has these, for messages about them. */
+  givenIn?: Readonly<Record<string, string>>;
   /** The fields' members from those of the spec, where they are declared in another form. */
   expand?: (spec: SpecOf<Own>) => object;
   /** Rules about the spec as a whole, besides those that keep what is immutable. */
@@ -122,6 +132,7 @@ export function plainKind<
     // The family's members are missing from the type, since they are only known from the family's data.
     spec: { ...specFromFamily(declared, about, { sources, replaced }), ...own } as unknown as Own,
     status: { ...statusFromFamily(fields, about), ...options.status },
+    memberNames: new Map([...memberNames(fields), ...Object.entries(options.givenIn ?? {})]),
     rules: [...immutabilityRules(declared, replaced), ...(options.rules ?? [])],
     printerColumns: all.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)),
     external: (client) => {

@@ -79,6 +79,14 @@ export function inSnakeCase(schema: z.ZodType, value: unknown): unknown {
   );
 }
 
+/** The names of members, at any depth. */
+export function namesIn(schema: z.ZodType): string[] {
+  const shape = requestShape(withoutOptional(schema).inner);
+  if (shape instanceof z.ZodArray) return namesIn(shape.element as z.ZodType);
+  if (!(shape instanceof z.ZodObject)) return [];
+  return Object.entries<z.ZodType>(shape.shape).flatMap(([name, member]) => [name, ...namesIn(member)]);
+}
+
 /** What a request must look like, before anything is normalised. */
 export function requestShape(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPipe ? requestShape(schema.in as z.ZodType) : schema;

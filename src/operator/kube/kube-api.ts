@@ -91,8 +91,12 @@ export class KubeApi {
 
   /** Has the API server check a create as if it were to make it, without making anything. */
   async tryCreate(type: ResourceType, body: unknown, namespace?: string): Promise<void> {
-    const query = new URLSearchParams({ dryRun: 'All' });
-    await this.#call('POST', pathOf(type, { namespace }), { query, body });
+    await this.#call('POST', pathOf(type, { namespace }), { query: dryRun(), body });
+  }
+
+  /** The same of a replace. */
+  async tryReplace(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<void> {
+    await this.#call('PUT', pathOf(type, { namespace, name }), { query: dryRun(), body });
   }
 
   /** Replaces the whole object; include `resourceVersion` so as not to overwrite a newer one. */
@@ -169,6 +173,9 @@ export class KubeApi {
     }
   }
 }
+
+/** Like kubectl, it refuses unknown fields. https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run */
+const dryRun = () => new URLSearchParams({ dryRun: 'All', fieldValidation: 'Strict' });
 
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
 function acceptOf(list: 'List' | '', metadataOnly: boolean | undefined): Pick<SendOptions, 'accept'> {

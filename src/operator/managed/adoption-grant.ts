@@ -10,7 +10,7 @@ import { type Identity, knows } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 
 /** @throws Blocked in a namespace without adoption, in the same words whether or not the resource exists */
-export function mustMayAdopt({ object, mayAdopt }: ManagedObject): void {
+export function mustMayAdopt({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
   if (mayAdopt) return;
   const message = `existing resources may be neither adopted nor observed from namespace ${object.metadata.namespace}: remove the annotations ${ANNOTATION.adopt} and ${ANNOTATION.externalId}, or have the operator started with --adopt-namespaces that include it`;
   throw new Blocked(REASON.accessDenied, message);

@@ -6,10 +6,12 @@ import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
 import type { Delivery, External, Remote } from './external.ts';
+import { inputsOf, isSource } from './inputs/input.ts';
 import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
 import { type ManagedSpec, readOwner, readSpec, readStatus } from './spec.ts';
+import { NO_TERMS, type SpecTerms } from './spec-terms.ts';
 
 export class ConnectedKind {
   /** The `kind` of its manifests. */
@@ -82,6 +84,12 @@ export class ConnectedKind {
     return readOwner(this.specIfValid(object) ?? object.spec, (ownerRef) =>
       this.inputs.fromCaches(this.name, object, ownerRef, []),
     );
+  }
+
+  /** How what the API says about the object's resource is told. */
+  termsOf(object: KubeObject): SpecTerms {
+    const sources = inputsOf(this.specIfValid(object)).filter(isSource);
+    return { spec: object.spec, members: this.#declared.memberNames ?? NO_TERMS.members, sources };
   }
 
   /** Undefined for an invalid spec: the object's own reconcile reports that. */

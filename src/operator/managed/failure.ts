@@ -2,8 +2,8 @@
 import { ApiError, ApiUnreachableError } from '../../client/errors.ts';
 import { REASON } from '../contract/reasons.ts';
 import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
-import { camelCase } from './camel-case.ts';
 import { Blocked, Contradiction, StaleObject } from './external.ts';
+import { aboutMember, inSpecTerms, NO_TERMS, type SpecTerms } from './spec-terms.ts';
 
 export type Failure =
   /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
@@ -13,13 +13,14 @@ export type Failure =
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: string; message: string };
 
-export function classify(error: unknown): Failure {
+/** @param terms those of the object, for what the API says about it */
+export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
   if (error instanceof StaleObject) return stale(error, REASON.kubernetesError);
   if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
   if (error instanceof Contradiction) {
     return transient(REASON.apiUnavailable, `The management API ${error.message}; retrying`);
   }
-  if (error instanceof ApiError) return classifyApiError(error);
+  if (error instanceof ApiError) return classifyApiError(error, terms);
   if (error instanceof ApiUnreachableError) {
     const message =
       error.answer === undefined
@@ -34,7 +35,7 @@ export function classify(error: unknown): Failure {
   return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');
 }
 
-function classifyApiError(error: ApiError): Failure {
+function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
   if (error.transient) {
     const message =
       error.status === 429
@@ -49,7 +50,7 @@ function classifyApiError(error: ApiError): Failure {
     const message = `The management API denies access to the operator's API key: ${error.message}`;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
-  return { kind: 'terminal', reason: REASON.rejected, message: explain(error) };
+  return { kind: 'terminal', reason: REASON.rejected, message: explain(error, terms) };
 }
 
 function classifyKubeError(error: KubeError): Failure {
@@ -70,23 +71,10 @@ function transient(reason: string, message: string, retryAfterMs?: number): Fail
   return { kind: 'transient', reason, message, retryAfterMs };
 }
 
-/**
- * An API error in terms of the custom resource: spec paths for JSON pointers, no request ids (they change every time).
- */
-export function explain(error: ApiError): string {
+/** An API error in terms of the custom resource: no request ids, which change every time. */
+export function explain(error: ApiError, terms: SpecTerms = NO_TERMS): string {
   const fields = Object.entries(error.details)
     .filter(([name]) => name.startsWith('/'))
-    .map(([pointer, reason]) => `${specPath(pointer)}: ${reason}`);
-  return fields.length > 0 ? fields.join('; ') : error.message;
-}
-
-/** `/rules/0/ip_policy_id` becomes `spec.rules[0].ipPolicyId`. */
-export function specPath(pointer: string): string {
-  const path = pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${camelCase(part)}`))
-    .join('');
-  return `spec${path}`;
+    .map(([pointer, reason]) => aboutMember(pointer, reason, terms));
+  return fields.length > 0 ? fields.join('; ') : inSpecTerms(error.message, terms);
 }

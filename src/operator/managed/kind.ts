@@ -28,6 +28,8 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   spec: Shape;
   /** The status without the members of every kind. */
   status: z.ZodRawShape;
+  /** The members of the spec by the names of the API's fields. */
+  memberNames?: ReadonlyMap<string, string>;
   /** Rules about the spec as a whole. */
   rules: readonly CelRule[];
   printerColumns: readonly PrinterColumn[];

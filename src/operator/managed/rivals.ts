@@ -20,10 +20,13 @@ export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<
 export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
   const rival = await rivalOf(managed);
   if (!rival) return;
+  throw conflictWith(rival, managed.kind.name, claimIn(managed.object)?.id);
+}
+
+/** @param kind of both objects */
+export function conflictWith(rival: KubeObject, kind: string, id: string | undefined): Blocked {
   const { namespace, name } = rival.metadata;
-  const id = claimIn(managed.object)?.id;
-  const message = `${id} is already managed by the ${managed.kind.name} ${namespace}/${name}`;
-  throw new Blocked(REASON.managementConflict, message);
+  return new Blocked(REASON.managementConflict, `${id} is already managed by the ${kind} ${namespace}/${name}`);
 }
 
 /** Whether what is listed as superseded may be deleted for the object. */

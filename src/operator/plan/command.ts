@@ -3,15 +3,19 @@ import { createClient } from '../../client/client.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
 import { GROUP } from '../contract/names.ts';
 import { cannotUseApi } from '../export/failure.ts';
-import { kinds } from '../kinds/kinds.ts';
+import type { DerivedKind } from '../export/spec-members.ts';
+import { attachedKinds, kinds } from '../kinds/kinds.ts';
 import { KubeApi } from '../kube/kube-api.ts';
 import { loadKubeConfig } from '../kube/kube-config.ts';
 import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
+import { ApiServerCheck } from './api-server-check.ts';
 import { DesiredCluster } from './desired-cluster.ts';
 import { readManifests } from './manifest-files.ts';
 import type { Planned } from './planned.ts';
 import { Planner } from './planner.ts';
 import { asJson, asText } from './render.ts';
+import { Rivals } from './rivals.ts';
 
 export interface PlanConfig {
   apiUrl: string;
@@ -23,6 +27,8 @@ export interface PlanConfig {
   files: readonly string[];
   /** Of objects that name none. Default: that of the kubeconfig's context. */
   namespace: string | undefined;
+  /** Those in which the operator may adopt; undefined for all. */
+  adoptNamespaces: readonly string[] | undefined;
   output: 'text' | 'json';
 }
 
@@ -41,16 +47,40 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const { apiUrl: baseUrl, apiKey, apiTimeoutMs: timeoutMs } = config;
   const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: USER_AGENT });
   const cluster = new DesiredCluster(kube, documents, namespace);
-  const planner = new Planner({ kinds, client, cluster });
+  const notes = new Set<string>();
+  const note = (text: string) => notes.add(text);
+  const mayAdopt = (name: string) => config.adoptNamespaces?.includes(name) ?? true;
+  const planner = new Planner({
+    kinds: [...kinds, ...attachedKinds],
+    client,
+    cluster,
+    apiServer: new ApiServerCheck({ kube, createsNamespace: (name) => cluster.createsNamespace(name), note }),
+    rivals: new Rivals({ existing: (kind) => existingIfAllowed(cluster, kind, note), mayAdopt }),
+    mayAdopt,
+  });
   try {
     const plans: Planned[] = [];
     for (const document of documents.filter(isOurs)) plans.push(await planner.plan(document));
-    const output = config.output === 'json' ? asJson(plans) : asText(plans);
+    const output = config.output === 'json' ? asJson(plans, [...notes]) : asText(plans, [...notes]);
     return { output, exitCode: exitCodeOf(plans) };
   } catch (error) {
     throw cannotUseCluster(cannotUseApi(error, baseUrl));
   } finally {
     await Promise.all([client.close(), kube.close()]);
+  }
+}
+
+async function existingIfAllowed(
+  cluster: DesiredCluster,
+  kind: DerivedKind,
+  note: (text: string) => void,
+): Promise<readonly KubeObject[]> {
+  try {
+    return await cluster.existing(kind);
+  } catch (error) {
+    if (!(error instanceof KubeError && error.isForbidden)) throw error;
+    note(`whether other ${kind.kind} objects claim the same was not checked: ${error.message}`);
+    return [];
   }
 }
 

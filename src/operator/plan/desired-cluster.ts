@@ -55,6 +55,23 @@ export class DesiredCluster {
     return merged(document, existing, this.nameOf(document).namespace);
   }
 
+  /** Those of the kind that there are, with what the files say about them. @throws KubeError, KubeUnreachableError */
+  async existing({ kind, plural }: Pick<AnyKind, 'kind' | 'plural'>): Promise<readonly KubeObject[]> {
+    const { items } = await this.#kube.list({ group: GROUP, version: VERSION, plural });
+    return items.map((object) => {
+      const { namespace = '', name } = object.metadata;
+      const document = this.document({ kind, namespace, name });
+      return document ? merged(document, object, namespace) : object;
+    });
+  }
+
+  /** Whether the files have a namespace of that name. */
+  createsNamespace(name: string): boolean {
+    return [...this.#documents.values()].some(
+      ({ apiVersion, kind, metadata }) => apiVersion === 'v1' && kind === 'Namespace' && metadata.name === name,
+    );
+  }
+
   /** Reads Secrets and ConfigMaps of the namespace. @throws (the function) Blocked if there is no such text */
   reader(namespace: string) {
     return async (source: Source, path: string) => {
@@ -97,16 +114,19 @@ export class DesiredCluster {
 /** Kubernetes gives these when it creates an object. */
 const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };
 
+/** As `kubectl apply` makes it of a file that has all of the spec. */
 function merged(document: ManifestDocument, existing: KubeObject | undefined, namespace: string): KubeObject {
   const { metadata, ...content } = document;
-  const { annotations, name } = metadata;
+  const { annotations, labels, name, ...own } = metadata;
   return {
     ...content,
     status: existing?.status,
     metadata: {
+      ...own,
       ...(existing?.metadata ?? NOT_CREATED),
       name,
       namespace,
+      labels: { ...existing?.metadata.labels, ...labels },
       annotations: { ...existing?.metadata.annotations, ...annotations },
     },
   };

@@ -13,6 +13,7 @@ const document = z.looseObject({
     name: z.string().min(1),
     namespace: z.string().optional(),
     annotations: z.record(z.string(), z.string()).nullish(),
+    labels: z.record(z.string(), z.string()).nullish(),
   }),
 });
 export type ManifestDocument = z.output<typeof document>;

@@ -1,28 +1,32 @@
 /** What the operator would do at the API for each object of the files. Reads both sides, and writes nothing. */
 import type { Client } from '../../client/client.ts';
 import { API_VERSION } from '../contract/names.ts';
-import { ownMembers } from '../export/spec-members.ts';
-import type { AnyPlainKind } from '../kinds/plain-kind.ts';
+import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
 import { idToAdopt } from '../managed/adoption.ts';
+import { mustMayAdopt } from '../managed/adoption-grant.ts';
 import { Blocked, type External, type Remote } from '../managed/external.ts';
-import { specPaths } from '../managed/findings.ts';
-import { readIdentity } from '../managed/identity.ts';
-import { mustBeChangeable } from '../managed/immutable.ts';
 import { inputsOf, isReference } from '../managed/inputs/input.ts';
 import { Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
+import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
 import { ReferenceIndex } from '../managed/inputs/reference-index.ts';
-import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus, shownIdentity } from '../managed/spec.ts';
+import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
+import type { ApiServerCheck } from './api-server-check.ts';
+import { decide, decideModules } from './decision.ts';
 import type { DesiredCluster, ObjectName } from './desired-cluster.ts';
 import type { ManifestDocument } from './manifest-files.ts';
-import type { Action, Planned } from './planned.ts';
+import type { Planned } from './planned.ts';
+import type { Rivals } from './rivals.ts';
 import { changesOf, mustKnowMembers } from './spec-changes.ts';
 
 export interface PlannerOptions {
-  kinds: readonly AnyPlainKind[];
+  kinds: readonly DerivedKind[];
   client: Client;
   cluster: DesiredCluster;
+  apiServer: ApiServerCheck;
+  rivals: Rivals;
+  mayAdopt(namespace: string): boolean;
 }
 
 /** A spec with what it takes from elsewhere. */
@@ -37,15 +41,15 @@ interface Resolved {
 }
 
 export class Planner {
-  readonly #kinds: ReadonlyMap<string, AnyPlainKind>;
-  readonly #client: Client;
+  readonly #kinds: ReadonlyMap<string, DerivedKind>;
+  readonly #options: PlannerOptions;
   readonly #cluster: DesiredCluster;
   readonly #plans = new Map<ManifestDocument, Promise<Planned>>();
 
-  constructor({ kinds, client, cluster }: PlannerOptions) {
-    this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
-    this.#client = client;
-    this.#cluster = cluster;
+  constructor(options: PlannerOptions) {
+    this.#options = options;
+    this.#kinds = new Map(options.kinds.map((kind) => [kind.kind, kind]));
+    this.#cluster = options.cluster;
   }
 
   /** Plans each object once, those that it refers to first. @throws ApiError, KubeError and the like */
@@ -73,14 +77,23 @@ export class Planner {
       throw new Blocked('', `the operator has no kind ${document.kind} of ${document.apiVersion}`);
     }
     const object = await this.#cluster.applied(kind, document);
-    const none = (reason: string): Planned => ({ ...name, action: 'none', reason, changes: [] });
     if (isDeleting(object)) throw new Blocked('', 'the object is being deleted');
-    if (isPaused(object)) return none('paused');
-    mustKnowMembers(kind, object.spec);
-    const declared: ManagedSpec = readSpec(kind.spec, object);
+    const isIdle = isPaused(object);
+    // Says it in terms of the file; what it cannot know, the API server does.
+    if (!isIdle) mustKnowMembers(kind, object.spec);
+    const declared: ManagedSpec | undefined = isIdle ? undefined : readSpec(kind.spec, object);
+    await this.#options.apiServer.mustAccept(kind, object);
+    const none = (reason: string): Planned => ({ ...name, action: 'none', reason, changes: [] });
+    if (!declared) return none('paused');
+    this.#mustMayAdopt(kind, object);
     if (declared.managementPolicy === 'Observe') return none('only observed');
     const resolved = await this.#resolve(kind, object, declared);
-    const { action, remote, reason, changed } = await this.#decide(kind, object, resolved.spec);
+    const external: External<ManagedSpec, Remote> = kind.external(this.#options.client);
+    await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
+    const decision = isAttached(kind)
+      ? await decideModules(kind, external, object, resolved.spec)
+      : await decide(external, object, resolved.spec);
+    const { action, remote, id = remote?.id, reason, changed } = decision;
     const sources = readStatus(object).sources ?? [];
     const changes = changesOf(kind, {
       ...resolved,
@@ -89,31 +102,17 @@ export class Planner {
       members: changed ?? ownMembers(kind).map(([member]) => member),
       secretBefore: sources.filter((source) => source.kind === 'Secret').map(({ field }) => field),
     });
-    return { ...name, action, id: remote?.id, reason, changes };
+    return { ...name, action, id, reason, changes };
   }
 
-  async #decide(kind: AnyPlainKind, object: KubeObject, spec: ManagedSpec): Promise<Decision> {
-    const external: External<ManagedSpec, Remote> = kind.external(this.#client);
-    const id = readIdentity(object).externalId ?? shownIdentity(object)?.externalId;
-    const adopted = id === undefined ? idToAdopt(object) : undefined;
-    if (adopted !== undefined) return adoption(external, spec, adopted);
-    if (id === undefined) return { action: 'create' };
-    const remote = await external.observe(id);
-    if (!remote) {
-      const isVisible = (await external.sight()) === 'everything';
-      if (!isVisible) throw new Blocked('', `${id} does not exist, or the API key may not see it`);
-      return { action: 'create', reason: `${id} no longer exists` };
-    }
-    const replacing = external.replacingChanges(spec, remote);
-    const changed = external.changes(spec, remote);
-    if (replacing.length > 0) {
-      return { action: 'replace', remote, changed, reason: `${specPaths(replacing)} changed, which ${id} cannot take` };
-    }
-    mustBeChangeable(external, spec, remote);
-    return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
+  /** @throws Blocked where existing resources may not be taken over or read */
+  #mustMayAdopt(kind: DerivedKind, object: KubeObject): void {
+    const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
+    if (!mayAdopt) mustNameNoIds(object);
+    if (!isAttached(kind) && idToAdopt(object) !== undefined) mustMayAdopt({ object, mayAdopt });
   }
 
-  async #resolve(kind: AnyPlainKind, object: KubeObject, declared: ManagedSpec): Promise<Resolved> {
+  async #resolve(kind: DerivedKind, object: KubeObject, declared: ManagedSpec): Promise<Resolved> {
     const references = inputsOf(declared).filter(isReference);
     const namespace = object.metadata.namespace ?? '';
     const crossing = references.some(({ input }) => (input.namespace ?? namespace) !== namespace);
@@ -157,14 +156,6 @@ export class Planner {
   }
 }
 
-interface Decision {
-  action: Action;
-  remote?: Remote;
-  reason?: string;
-  /** The members that differ from those of the resource; undefined if there is none. */
-  changed?: readonly string[];
-}
-
 type Reader = ReturnType<DesiredCluster['reader']>;
 
 /** The same reader; what it reads is also stored, by path. */
@@ -174,16 +165,6 @@ function recording(read: Reader, texts: Map<string, string>): Reader {
     texts.set(path, found.text);
     return found;
   };
-}
-
-/** As the reconcile adopts. @throws Blocked when that cannot be */
-async function adoption(external: External<ManagedSpec, Remote>, spec: ManagedSpec, id: string): Promise<Decision> {
-  if (!external.isId(id)) throw new Blocked('', `${id}, which is to be adopted, is no id of this kind`);
-  const remote = await external.observe(id);
-  if (!remote) throw new Blocked('', `${id}, which is to be adopted, does not exist`);
-  mustBeChangeable(external, spec, remote);
-  const changed = external.changes(spec, remote);
-  return { action: changed.length > 0 ? 'change' : 'none', remote, changed, reason: 'adopted' };
 }
 
 /** Undefined while that is not known. */

@@ -21,15 +21,17 @@ const ACTIONS = Object.keys(TITLES).filter((action): action is Action => action 
 
 const countOf = (plans: readonly Planned[], action: Action) => plans.filter((each) => each.action === action).length;
 
-export function asText(plans: readonly Planned[]): string {
+/** @param notes what could not be checked, and why */
+export function asText(plans: readonly Planned[], notes: readonly string[] = []): string {
   const counts = ACTIONS.map((action) => `${countOf(plans, action)} ${COUNTED[action]}`);
-  return [...plans.flatMap(linesOf), ...(plans.length > 0 ? [''] : []), `Plan: ${counts.join(', ')}.`, ''].join('\n');
+  const objects = [...plans.flatMap(linesOf), ...(plans.length > 0 ? [''] : [])];
+  return [...objects, ...notes.map((note) => `Note: ${note}`), `Plan: ${counts.join(', ')}.`, ''].join('\n');
 }
 
-export function asJson(plans: readonly Planned[]): string {
+export function asJson(plans: readonly Planned[], notes: readonly string[] = []): string {
   const summary = Object.fromEntries(ACTIONS.map((action) => [action, countOf(plans, action)]));
   const objects = plans.map((plan) => ({ ...plan, changes: plan.changes.map(changeInJson) }));
-  return `${JSON.stringify({ summary, objects }, null, 2)}\n`;
+  return `${JSON.stringify({ summary, objects, notes }, null, 2)}\n`;
 }
 
 /** As JSON has no undefined, null stands for nothing. */

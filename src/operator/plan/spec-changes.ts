@@ -1,8 +1,7 @@
 /** What changes at the API, as members of the spec. Pure. */
 import { z } from 'zod';
-import { declarationOf } from '../export/declaration.ts';
-import { ownMembers, specMembers } from '../export/spec-members.ts';
-import type { AnyPlainKind } from '../kinds/plain-kind.ts';
+import { declarationOf, sourcesIn } from '../export/declaration.ts';
+import { type DerivedKind, isAttached, ownMembers, type SpecMember, specMembers } from '../export/spec-members.ts';
 import { Blocked, type Remote } from '../managed/external.ts';
 import { inputsOf, isSource, Reference, replaceInputs } from '../managed/inputs/input.ts';
 import { type ManagedSpec, managedSpec } from '../managed/spec.ts';
@@ -30,30 +29,39 @@ export interface SpecChange {
 const record = z.record(z.string(), z.unknown()).catch({});
 
 /** The API server refuses other members, too. @throws Blocked */
-export function mustKnowMembers(kind: AnyPlainKind, spec: unknown): void {
+export function mustKnowMembers(kind: DerivedKind, spec: unknown): void {
   const known = new Set([...ownMembers(kind).map(([name]) => name), ...Object.keys(managedSpec)]);
   const unknown = Object.keys(record.parse(spec)).filter((name) => !known.has(name));
   if (unknown.length > 0) throw new Blocked('', unknown.map((name) => `spec.${name}: unknown field`).join('; '));
 }
 
-export function changesOf(kind: AnyPlainKind, change: SpecChange): PlannedChange[] {
+export function changesOf(kind: DerivedKind, change: SpecChange): PlannedChange[] {
   const schemas = new Map(ownMembers(kind));
   const [before, after, secret] = [observed(kind, change), shown(change), secretPaths(kind, change)];
   const isSecret = (path: string) => secret.some((each) => isWithin(path, each) || isWithin(each, path));
-  // Of settings within a member, the member is compared.
-  const members = new Set(change.members.map((name) => name.replace(/\..*$/, '')));
-  return [...members].flatMap((name): PlannedChange[] => {
+  const compared = new Set(change.members.map((name) => comparedPath(kind, name)));
+  return [...compared].flatMap((name): PlannedChange[] => {
     const path = `spec.${name}`;
-    const schema = schemas.get(name);
+    const [member = '', ...settings] = name.split('.');
+    const schema = schemas.get(member);
     // Made of another member, such as the name of a Secret.
     if (!schema) return [{ path, isSecret: true }];
     const [listKey] = z.array(z.string()).catch([]).parse(schema.meta()?.['x-list-map-keys']);
     const listKeys = listKey === undefined ? {} : { [path]: listKey };
-    return differences(path, before.get(name), after.get(name), listKeys).map((each) =>
+    const [old, now] = [before.get(member), after.get(member)].map((value) => valueIn(value, settings));
+    return differences(path, old, now, listKeys).map((each) =>
       isSecret(each.path) ? { path: each.path, isSecret: true } : each,
     );
   });
 }
+
+/** Modules differ by setting; of what else is within a member, the member is compared. */
+function comparedPath(kind: DerivedKind, name: string): string {
+  return isAttached(kind) ? name : name.replace(/\..*$/, '');
+}
+
+const valueIn = (value: unknown, path: readonly string[]) =>
+  path.reduce((within: unknown, name) => new Map(Object.entries(within ?? {})).get(name), value);
 
 /** Whether the path is the other one or leads to something in it, however its members are written. */
 function isWithin(path: string, whole: string): boolean {
@@ -64,11 +72,19 @@ function isWithin(path: string, whole: string): boolean {
 /** `spec.headers["X-Auth"]` and `spec.headers.x-auth` are the same: the API may show keys in lower case. */
 const plain = (path: string) => path.replace(/\["([^"]*)"\]/g, '.$1').toLowerCase();
 
-function secretPaths(kind: AnyPlainKind, { declared, secretBefore }: SpecChange): string[] {
+function secretPaths(kind: DerivedKind, { declared, secretBefore }: SpecChange): string[] {
   const sources = inputsOf(declared).filter(isSource);
   const fromSecrets = sources.filter(({ input }) => input.kind === 'Secret').map(({ path }) => path);
-  const fields = specMembers(kind, { id: '', uri: '' }).filter(({ isSecret }) => isSecret);
-  return [...fromSecrets, ...secretBefore, ...fields.map(({ name }) => `spec.${name}`)];
+  const members = specMembers(kind, { id: '', uri: '' });
+  return [...fromSecrets, ...secretBefore, ...members.flatMap((member) => secretsIn(member, `spec.${member.name}`))];
+}
+
+/** Of a secret with members, those are secret that can be taken from a Secret. */
+function secretsIn({ schema, isSecret, settings }: SpecMember, path: string): string[] {
+  if (settings) return settings.flatMap((each) => secretsIn(each, `${path}.${each.name}`));
+  if (!isSecret) return [];
+  const sources = sourcesIn(schema, path);
+  return sources.length > 0 ? sources : [path];
 }
 
 /** The spec with texts, and with the names of objects where it refers to them. */
@@ -80,19 +96,24 @@ function shown({ namespace, declared, texts }: SpecChange): Map<string, unknown>
 }
 
 /** The same of the resource as it is. */
-function observed(kind: AnyPlainKind, { namespace, remote, targets }: SpecChange): Map<string, unknown> {
+function observed(kind: DerivedKind, { namespace, remote, targets }: SpecChange): Map<string, unknown> {
   if (!remote) return new Map();
   const members = specMembers(kind, remote);
-  const { spec } = declarationOf(members, { secretName: 'hidden', objectOf: () => undefined });
+  const { spec } = declarationOf(members, { secretName: undefined, objectOf: () => undefined });
   const named = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(named);
     const target = typeof value === 'string' ? targets.get(value) : undefined;
     return target ? nameFrom(namespace, target) : value;
   };
+  const withNames = ({ refersTo, settings = [] }: SpecMember, value: unknown): unknown => {
+    if (settings.length === 0) return refersTo === 'nothing' ? value : named(value);
+    const each = settings.map((setting) => [setting.name, withNames(setting, valueIn(value, [setting.name]))] as const);
+    return value && Object.fromEntries(each.filter(([, shown]) => shown !== undefined));
+  };
   return new Map(
-    members.map(({ name, schema, refersTo }) => {
-      const parsed = replaceInputs(schema.safeParse(spec[name]).data, () => undefined);
-      return [name, refersTo === 'nothing' ? parsed : named(parsed)];
+    members.map((member) => {
+      const parsed = replaceInputs(member.schema.safeParse(spec[member.name]).data, () => undefined);
+      return [member.name, withNames(member, parsed)];
     }),
   );
 }

@@ -147,7 +147,7 @@ export const acl = z
           context.addIssue({ code: 'custom', message: `"${rule.slice(0, 80)}": ${parsed.reason}`, input: rule });
         }
       })
-      .meta(pattern(RULE)),
+      .meta(pattern(RULE, 'must be "*" or a rule such as bind:*.example.com or bind:app=web')),
   )
   .max(MAX_ACL_RULES, `must have at most ${MAX_ACL_RULES} rules`)
   .meta({
@@ -162,4 +162,7 @@ export const bindTarget = text()
     const parsed = parseTarget(target);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason, input: target });
   })
-  .meta({ ...pattern(TARGET), examples: ['app.example.com'] });
+  .meta({
+    ...pattern(TARGET, 'must be a bind target, as in app.example.com, app.example.com:443 or app=web'),
+    examples: ['app.example.com'],
+  });

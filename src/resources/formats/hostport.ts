@@ -4,6 +4,8 @@ import { canonicalDomain } from './domain-name.ts';
 import { PORT } from './hostname.ts';
 import { pattern, text } from './text.ts';
 
+const FORM = 'must have the form domain:port, as in app.example.com:443';
+
 export const hostport = text()
   .max(1024, 'must be at most 1024 characters')
   .transform((input, context) => {
@@ -12,11 +14,11 @@ export const hostport = text()
       return z.NEVER;
     };
     const match = /^([^:]+):([1-9]\d{0,4})$/.exec(input);
-    if (!match || Number(match[2]) > 65_535) return refuse('must have the form domain:port, as in app.example.com:443');
+    if (!match || Number(match[2]) > 65_535) return refuse(FORM);
     const result = canonicalDomain(match[1] ?? '');
     return 'reason' in result ? refuse(`the domain: ${result.reason}`) : `${result.domain}:${match[2]}`;
   })
-  .meta({ examples: ['app.example.com:443'], ...pattern(new RegExp(String.raw`^(?:\*\.)?[^\s:*]+:${PORT}$`)) });
+  .meta({ examples: ['app.example.com:443'], ...pattern(new RegExp(String.raw`^(?:\*\.)?[^\s:*]+:${PORT}$`), FORM) });
 
 /** The domain of a hostport. */
 export const hostOf = (stored: string) => stored.slice(0, stored.lastIndexOf(':'));

@@ -9,22 +9,26 @@ const CHARACTER = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
 const STRICT = new RegExp(String.raw`^${ORIGIN}(?:[/?](?:${CHARACTER}|\?)*)?$`);
 const ISSUER = new RegExp(`^${ORIGIN}(?:/(?:${CHARACTER})*)?$`);
 
+const ADDRESS = 'must be an https URL in ASCII, without user name, password';
+
 /** An https address without what a log or a proxy would carry elsewhere. */
-export const httpsUrl = address(STRICT, urlProblem);
+export const httpsUrl = address(STRICT, urlProblem, `${ADDRESS} and fragment, as in https://hooks.example.com/events`);
 
 /** The base of a provider's discovery document (OpenID Connect Discovery 1.0, section 4): without a query. */
-export const issuerUrl = address(ISSUER, (input) => {
-  return urlProblem(input) ?? (input.includes('?') ? 'must not have a query' : undefined);
-});
+export const issuerUrl = address(
+  ISSUER,
+  (input) => urlProblem(input) ?? (input.includes('?') ? 'must not have a query' : undefined),
+  `${ADDRESS}, query and fragment, as in https://accounts.example.com`,
+);
 
-function address(form: RegExp, problemOf: (input: string) => string | undefined) {
+function address(form: RegExp, problemOf: (input: string) => string | undefined, says: string) {
   return text()
     .max(MAX_LENGTH, `must be at most ${MAX_LENGTH} characters`)
     .superRefine((input, context) => {
       const problem = problemOf(input);
       if (problem) context.addIssue({ code: 'custom', message: problem, input });
     })
-    .meta(pattern(form));
+    .meta(pattern(form, says));
 }
 
 function urlProblem(input: string): string | undefined {

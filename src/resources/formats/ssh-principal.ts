@@ -47,7 +47,7 @@ const principal = text()
     context.addIssue({ code: 'custom', message: result.reason, input });
     return z.NEVER;
   })
-  .meta(pattern(/^[A-Za-z0-9.:-]+$/));
+  .meta(pattern(/^[A-Za-z0-9.:-]+$/, 'must be a host name or an IP address, as in host.example.com'));
 
 export const principals = distinct(
   z.array(principal).max(MAX_PRINCIPALS, `must have at most ${MAX_PRINCIPALS} principals`),

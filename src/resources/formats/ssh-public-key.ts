@@ -141,4 +141,9 @@ export const sshPublicKey = text()
     const parsed = parseSshPublicKey(line);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
   })
-  .meta(pattern(LINE));
+  .meta(
+    pattern(
+      LINE,
+      'must be one line as in a .pub file of ssh-keygen: "ssh-ed25519 AAAA… comment"; also ecdsa-sha2-nistp256, -nistp384, -nistp521 and ssh-rsa',
+    ),
+  );

@@ -47,8 +47,11 @@ export function chars(max: number) {
  */
 export const form = (keywords: Readonly<Record<string, unknown>>) => ({ 'x-form': keywords });
 
-/** A string of a form that a regular expression, without flags, describes. */
-export const pattern = (expression: RegExp) => form({ pattern: expression.source });
+/**
+ * A string of a form that a regular expression, without flags, describes.
+ * @param says the same in words, with an example, for where the expression is all that is checked
+ */
+export const pattern = (expression: RegExp, says: string) => form({ pattern: expression.source, 'x-message': says });
 
 /** RFC 3339 in UTC with milliseconds, as every timestamp in a response is. */
 export function timestamp() {

@@ -9,6 +9,7 @@ import { Workers, type WorkersOptions } from '../../../src/operator/controller/w
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import { NO_TERMS } from '../../../src/operator/managed/spec-terms.ts';
 import type { ShownFailure } from '../../../src/operator/managed/status.ts';
 import { object } from '../objects.ts';
 
@@ -41,6 +42,7 @@ function setUp(
     store,
     settled,
     isOurs,
+    termsOf: () => NO_TERMS,
     reconciler: {
       reconcile,
       async recordFailure(_, failure) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { crd, crdFileName, crdYaml } from '../../../src/operator/crds/crd.ts';
 import type { CelRule } from '../../../src/operator/managed/cel.ts';
 import { kind } from '../../../src/operator/managed/kind.ts';
-import { bytes, form, instant } from '../../../src/resources/formats/text.ts';
+import { bytes, form, instant, pattern } from '../../../src/resources/formats/text.ts';
 
 /** A kind with defaults for everything that a test does not set. */
 const kindWith = (shape: z.ZodRawShape, rules: readonly CelRule[] = []) =>
@@ -101,6 +101,18 @@ describe('a field of a structural schema', () => {
       'with a pattern has a rule with its message',
       z.string().regex(/^a+$/, 'must be a row of a'),
       { type: 'string', 'x-kubernetes-validations': [{ rule: "self.matches('^a+$')", message: 'must be a row of a' }] },
+    ],
+    [
+      'whose pattern comes with its meaning has a rule that says it, besides its others',
+      bytes(9).meta({ maxLength: 9, 'x-max-bytes': 9, ...pattern(/^a+$/, 'must be a row of a, as in aa') }),
+      {
+        type: 'string',
+        maxLength: 9,
+        'x-kubernetes-validations': [
+          { rule: 'bytes(self).size() <= 9', message: 'must be at most 9 bytes of UTF-8' },
+          { rule: "self.matches('^a+$')", message: 'must be a row of a, as in aa' },
+        ],
+      },
     ],
     [
       'that is a list of bounded texts has that rule, too',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError } from '../../../src/client/errors.ts';
 import { KubeError, KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { Blocked, Contradiction, StaleObject } from '../../../src/operator/managed/external.ts';
-import { classify, explain, specPath } from '../../../src/operator/managed/failure.ts';
+import { classify, explain } from '../../../src/operator/managed/failure.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
 
 const apiError = (error_code: ErrorCode, details: Record<string, string> = {}, retryAfterMs?: number) =>
@@ -10,18 +10,6 @@ const apiError = (error_code: ErrorCode, details: Record<string, string> = {}, r
     { error_code, status_code: ERROR_STATUS[error_code], msg: `msg of ${error_code}`, details },
     retryAfterMs,
   );
-
-test.each([
-  ['/description', 'spec.description'],
-  ['/owner_id', 'spec.ownerId'],
-  ['/rules/0/ip_policy_id', 'spec.rules[0].ipPolicyId'],
-  ['/acl/12', 'spec.acl[12]'],
-  ['/a~1b/c~0d', 'spec.a/b.c~d'],
-  ['/', 'spec.'],
-  ['', 'spec'],
-])('the pointer %s is the field %s', (pointer, expected) => {
-  expect(specPath(pointer)).toBe(expected);
-});
 
 test.each([
   [

@@ -52,6 +52,7 @@ test('a plan in text', () => {
 test('a plan in JSON says of secrets only that they change', () => {
   const changes = [{ path: 'spec.a', before: undefined, after: 1 }, { path: 'spec.b', isSecret: true } as const];
   expect(JSON.parse(asJson([planned('change', { id: 'k_1', changes })]))).toEqual({
+    notes: [],
     summary: { create: 0, change: 1, replace: 0, none: 0, blocked: 0 },
     objects: [
       {

@@ -68,6 +68,6 @@ function replaceIn(value: unknown, path: string, replacement: (input: Input, pat
 }
 
 /** The keys of maps may be of any form. */
-function memberPath(path: string, name: string): string {
+export function memberPath(path: string, name: string): string {
   return /^\w+$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 }

@@ -4,6 +4,7 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { ObjectStore } from '../../kube/object-store.ts';
 import { Blocked } from '../external.ts';
+import { valueIn } from '../spec-terms.ts';
 import { DigestedText, type Digester } from './digest.ts';
 import { permits } from './grants.ts';
 import {
@@ -196,6 +197,5 @@ function validText(source: Source, text: string, path: string): unknown {
   const parsed = source.schema.safeParse(text);
   if (parsed.success) return parsed.data;
   const reason = parsed.error.issues[0]?.message ?? 'is not valid';
-  const where = `the value of ${JSON.stringify(source.key)} in ${source.kind} ${source.name}`;
-  throw unresolved(REASON.sourceInvalid, path, `${where} ${reason}`);
+  throw unresolved(REASON.sourceInvalid, path, `${valueIn(source)} ${reason}`);
 }

@@ -89,9 +89,13 @@ function bare({ metadata }: KubeObject): KubeObject {
 
 const texts = z.record(z.string(), z.string());
 
-export function textIn({ data, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
+export function textIn({ data, binaryData, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
   const value = texts.safeParse(data ?? {}).data?.[key];
   const where = `${kind} ${metadata.namespace}/${name}`;
+  if (value === undefined && key in (texts.safeParse(binaryData ?? {}).data ?? {})) {
+    const message = `${where} has the key ${JSON.stringify(key)} in its binaryData, which is for bytes: put the text into its data`;
+    throw unresolved(REASON.sourceInvalid, path, message);
+  }
   if (value === undefined) throw unresolved(REASON.sourceNotFound, path, `${where} has no key ${JSON.stringify(key)}`);
   if (kind === 'ConfigMap') return value;
   try {

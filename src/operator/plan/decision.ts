@@ -1,0 +1,82 @@
+/** What the operator would do at the API for one object: the same decisions as its reconcile takes, without a write. */
+import type { AttachedKind } from '../kinds/attached-kind.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
+import { idToAdopt } from '../managed/adoption.ts';
+import { Blocked, type External, type Remote } from '../managed/external.ts';
+import { specPaths } from '../managed/findings.ts';
+import { readIdentity } from '../managed/identity.ts';
+import { mustBeChangeable } from '../managed/immutable.ts';
+import { type ManagedSpec, shownIdentity } from '../managed/spec.ts';
+import type { Action } from './planned.ts';
+
+export interface Decision {
+  action: Action;
+  /** What there is now; undefined if that is not compared. */
+  remote?: Remote;
+  /** Default: that of `remote`. */
+  id?: string;
+  reason?: string;
+  /** The members that differ from those of the resource; undefined if there is none. */
+  changed?: readonly string[];
+}
+
+type AnyExternal = External<ManagedSpec, Remote>;
+
+/** For a kind whose objects are resources of a family. @throws Blocked, ApiError, ApiUnreachableError */
+export async function decide(external: AnyExternal, object: KubeObject, spec: ManagedSpec): Promise<Decision> {
+  const id = recordedId(object);
+  const adopted = id === undefined ? idToAdopt(object) : undefined;
+  if (adopted !== undefined) return adoption(external, spec, adopted);
+  if (id === undefined) return { action: 'create' };
+  const remote = await external.observe(id);
+  if (!remote) {
+    const isVisible = (await external.sight()) === 'everything';
+    if (!isVisible) throw new Blocked('', `${id} does not exist, or the API key may not see it`);
+    return { action: 'create', reason: `${id} no longer exists` };
+  }
+  const replacing = external.replacingChanges(spec, remote);
+  const changed = external.changes(spec, remote);
+  if (replacing.length > 0) {
+    return { action: 'replace', remote, changed, reason: `${specPaths(replacing)} changed, which ${id} cannot take` };
+  }
+  mustBeChangeable(external, spec, remote);
+  return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
+}
+
+/** As the reconcile adopts. @throws Blocked when that cannot be */
+async function adoption(external: AnyExternal, spec: ManagedSpec, id: string): Promise<Decision> {
+  if (!external.isId(id)) throw new Blocked('', `${id}, which is to be adopted, is no id of this kind`);
+  const remote = await external.observe(id);
+  if (!remote) throw new Blocked('', `${id}, which is to be adopted, does not exist`);
+  mustBeChangeable(external, spec, remote);
+  const changed = external.changes(spec, remote);
+  return { action: changed.length > 0 ? 'change' : 'none', remote, changed, reason: 'adopted' };
+}
+
+/** For modules of a resource, their owner. @throws Blocked, ApiError, ApiUnreachableError */
+export async function decideModules(
+  { ownerOf, ownerRef }: Pick<AttachedKind, 'ownerOf' | 'ownerRef'>,
+  external: AnyExternal,
+  object: KubeObject,
+  spec: ManagedSpec,
+): Promise<Decision> {
+  const id = String(ownerOf?.(spec));
+  const before = recordedId(object);
+  const moved =
+    before === undefined || before === id
+      ? undefined
+      : { action: 'replace' as const, reason: `spec.${ownerRef} changed: the modules of ${before} are deleted` };
+  // Of an owner that is yet to be created, nothing is known.
+  if (!external.isId(id)) return moved ?? { action: 'create' };
+  const remote = await external.observe(id);
+  if (!remote) throw new Blocked('', `${id} does not exist: there is nothing to set the modules of`);
+  const changed = external.changes(spec, remote);
+  if (moved) return { ...moved, remote, changed };
+  if (changed.length > 0 && hasNoModules(remote)) return { action: 'create', id };
+  return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
+}
+
+const hasNoModules = (owner: Remote) => 'modules' in owner && Object.keys(Object(owner.modules)).length === 0;
+
+/** Of what the object has already. */
+const recordedId = (object: KubeObject) => readIdentity(object).externalId ?? shownIdentity(object)?.externalId;

@@ -1,0 +1,148 @@
+/** The CRDs that users install: what `kubectl explain` and a refused `kubectl apply` say, and what they are called. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { CATALOGUE } from '../../../src/api/events/catalogue.ts';
+import { crdFileName } from '../../../src/operator/crds/crd.ts';
+import { allKinds } from '../../../src/operator/kinds/kinds.ts';
+
+const record = z.record(z.string(), z.unknown());
+type Json = z.output<typeof record>;
+const asRecord = (value: unknown): Json => record.parse(value ?? {});
+
+const manifest = z.object({
+  spec: z.object({
+    names: z.object({ plural: z.string(), singular: z.string(), kind: z.string(), shortNames: z.array(z.string()) }),
+    versions: z.tuple([
+      z.object({
+        schema: z.object({ openAPIV3Schema: record }),
+        additionalPrinterColumns: z.array(
+          z.object({ name: z.string(), jsonPath: z.string(), description: z.string() }),
+        ),
+      }),
+    ]),
+  }),
+});
+
+const crds = allKinds.map((kind) => {
+  const text = readFileSync(join(import.meta.dirname, '../../../crds', crdFileName(kind)), 'utf8');
+  const { names, versions } = manifest.parse(parse(text)).spec;
+  const [{ schema, additionalPrinterColumns: columns }] = versions;
+  return { kind: kind.kind, names, columns, schema: schema.openAPIV3Schema };
+});
+
+interface Field {
+  path: string;
+  schema: Json;
+}
+
+/** Every field below the schema, as `kubectl explain --recursive` lists them. */
+function fieldsOf(schema: Json, path: string): Field[] {
+  const { properties, items, additionalProperties: values } = schema;
+  const members = Object.entries(asRecord(properties)).flatMap(([name, member]) => {
+    const field = { path: `${path}.${name}`, schema: asRecord(member) };
+    return [field, ...fieldsOf(field.schema, field.path)];
+  });
+  const within = [items, values].filter((each) => typeof each === 'object');
+  return [...members, ...within.flatMap((each) => fieldsOf(asRecord(each), `${path}[]`))];
+}
+
+const ruleIn = z.array(z.object({ rule: z.string(), message: z.string().optional() })).optional();
+const rulesOf = ({ schema }: Field) => ruleIn.parse(schema['x-kubernetes-validations']) ?? [];
+
+/** The API server knows these three itself. */
+const OF_EVERY_OBJECT = ['.apiVersion', '.kind', '.metadata'];
+
+describe.each(crds)('$kind', ({ kind, schema, columns }) => {
+  const root = { path: '', schema };
+  const fields = fieldsOf(schema, '').filter(({ path }) => !OF_EVERY_OBJECT.includes(path));
+
+  test('has a sentence for every field', () => {
+    const sentence = /^[\p{Lu}`].*[.)]$/su;
+    const without = fields.filter(({ schema }) => !sentence.test(String(schema.description ?? '')));
+    expect(without.map(({ path, schema }) => `${path}: ${schema.description}`)).toEqual([]);
+    expect(schema.description).toMatch(sentence);
+    for (const { description } of columns) expect(description).toMatch(sentence);
+  });
+
+  test('says by every rule what would be right', () => {
+    const rules = [root, ...fields].flatMap(rulesOf);
+    expect(rules.filter(({ message = '' }) => !/[a-z]{2,} /.test(message))).toEqual([]);
+  });
+
+  test('names its fields, and not those of the API', () => {
+    const texts = [root, ...fields].flatMap((field) => [
+      String(field.schema.description ?? ''),
+      ...rulesOf(field).map(({ message = '' }) => message),
+    ]);
+    const names = new Set([...(allKinds.find((each) => each.kind === kind)?.memberNames?.keys() ?? [])]);
+    const words = texts.flatMap((text) => text.match(/\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g) ?? []);
+    expect(words.filter((word) => names.has(word))).toEqual([]);
+  });
+
+  test('has columns of what there is', () => {
+    const known = new Set(fields.map(({ path }) => path));
+    const paths = columns.map(({ jsonPath }) => jsonPath.replace(/\[\?.*$/, ''));
+    expect(paths.filter((path) => !known.has(path) && !path.startsWith('.metadata.'))).toEqual([]);
+  });
+});
+
+/** Fields whose text is an address of some kind: a bare regular expression tells nobody what is wrong. */
+test('URLs, hosts and hosts with ports are refused with an example', () => {
+  const isAddress = /(?:^|\.)(?:url|issuer|domain|hostports|principals|match)$/;
+  const addressed = crds.flatMap(({ kind, schema }) =>
+    fieldsOf(schema, '')
+      .filter(({ path }) => path.startsWith('.spec') && isAddress.test(path))
+      .map(({ path, schema }) => ({ name: `${kind}${path}`, schema: { ...schema, ...asRecord(schema.items) } })),
+  );
+  expect(addressed.map(({ name }) => name)).toEqual([
+    'HTTPSEdge.spec.hostports',
+    'HTTPSEdgeRoute.spec.match',
+    'TLSEdge.spec.hostports',
+    'SSHHostCertificate.spec.principals',
+    'EventDestination.spec.target.webhook.url',
+    'ReservedDomain.spec.domain',
+    'HTTPSEdgeRouteModules.spec.oidc.issuer',
+  ]);
+  for (const { name, schema } of addressed) {
+    const messages = rulesOf({ path: name, schema }).map(({ message }) => message);
+    expect(messages, name).toContainEqual(expect.stringMatching(/^must .*, as in [^ ]+/));
+    expect(schema.pattern, name).toBeUndefined();
+  }
+});
+
+test('a subscription takes the event types that there are', () => {
+  const subscription = crds.find(({ kind }) => kind === 'EventSubscription');
+  const type = fieldsOf(subscription?.schema ?? {}, '').find(({ path }) => path === '.spec.sources[].type');
+  expect(type?.schema.enum).toEqual(CATALOGUE.types.map(({ type }) => type));
+});
+
+/** What kubectl calls the resources of others; of two that share a name, it takes the one that it finds first. */
+const TAKEN = {
+  'core Kubernetes':
+    'all cs csidrivers cm configmaps cj cronjobs crd crds csr cert ds daemonsets deploy deployments ep endpoints ev events hpa ing ingress ingresses ipaddress ip svcaddress job jobs limits ns namespaces netpol no nodes pc priorityclasses pdb po pods psp pv pvc quota rc rs sa sc sts svc services servicecidr va vac secrets secret bindings leases roles rolebindings clusterroles clusterrolebindings events.k8s.io',
+  'Gateway API':
+    'gc gatewayclass gatewayclasses gtw gateway gateways httproute httproutes grpcroute grpcroutes tcproute tcproutes tlsroute tlsroutes udproute udproutes refgrant referencegrant referencegrants btlspolicy backendtlspolicy backendtlspolicies listenerset listenersets lset xls xlistenerset',
+  'cert-manager':
+    'cert certs certificate certificates cr crs certificaterequest certificaterequests issuer issuers ciss clusterissuer clusterissuers challenge challenges order orders',
+  Istio:
+    'vs virtualservice virtualservices dr destinationrule destinationrules se serviceentry serviceentries gw sidecar sidecars we workloadentry workloadentries wg workloadgroup workloadgroups ef envoyfilter envoyfilters pa peerauthentication peerauthentications ra requestauthentication requestauthentications ap authorizationpolicy authorizationpolicies telemetry telemetries wasmplugin wasmplugins proxyconfig proxyconfigs',
+  ExternalDNS: 'dnsendpoint dnsendpoints',
+};
+
+describe('the names of the kinds', () => {
+  const names = crds.flatMap(({ names: { plural, singular, shortNames } }) => [
+    ...new Set([plural, singular, ...shortNames]),
+  ]);
+
+  test.each(Object.entries(TAKEN))('are not those of %s', (_, taken) => {
+    expect(names.filter((name) => taken.split(' ').includes(name))).toEqual([]);
+  });
+
+  test('differ from each other', () => {
+    expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
+    for (const { names } of crds) expect(names.shortNames.length).toBeGreaterThan(0);
+  });
+});

@@ -30,7 +30,7 @@ describe('what is asked', () => {
     [`GET ${OF_POLICIES}/a%2Fb`, (api) => api.get(POLICIES, 'a/b', 'ns')],
     [`GET ${OF_POLICIES}/a`, (api) => api.find(POLICIES, 'a', 'ns')],
     [`POST ${OF_POLICIES}`, (api) => api.create(POLICIES, some, 'ns'), some],
-    [`POST ${OF_POLICIES}?dryRun=All`, (api) => api.tryCreate(POLICIES, some, 'ns'), some],
+    [`POST ${OF_POLICIES}?dryRun=All&fieldValidation=Strict`, (api) => api.tryCreate(POLICIES, some, 'ns'), some],
     [`PUT ${OF_POLICIES}/a`, (api) => api.replace(POLICIES, 'a', some, 'ns'), some],
     [`PATCH ${OF_POLICIES}/a`, (api) => api.patch(POLICIES, 'a', some, 'ns'), some, merge],
     [`PATCH ${OF_POLICIES}/a/status`, (api) => api.patch(POLICIES, 'a', some, 'ns', 'status'), some, merge],

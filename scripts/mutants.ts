@@ -73,7 +73,7 @@ const untested = new Map<string, number>();
 
 /** Tries what is not known to be noticed, until the time is up. */
 async function tryAll(): Promise<Outcome[]> {
-  const { try: attempt } = trials({
+  const { measure, try: attempt } = trials({
     sandbox,
     runner,
     imports: importsOf(sandbox.root, sandbox.files),
@@ -86,6 +86,8 @@ async function tryAll(): Promise<Outcome[]> {
     chosen.filter((mutant) => report.find(mutant) === undefined),
   );
   for (const mutant of rejected) report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
+  const open = chosen.filter((mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived'));
+  await measure([...new Set(open.map(({ file }) => file))]);
   const outcomes: Outcome[] = [];
   for (const mutant of chosen) {
     let outcome = report.find(mutant)?.outcome;

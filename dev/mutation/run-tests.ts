@@ -13,8 +13,13 @@ export type Verdict =
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
-  /** @param changed the file of the sandbox that was written since the last run. */
-  run(changed: string, test: string, timeoutMs: number, how?: { readonly measured: boolean }): Promise<Verdict>;
+  /** @param changed the file of the sandbox that was written since the last run, if any. */
+  run(
+    changed: string | undefined,
+    test: string,
+    timeoutMs: number,
+    how?: { readonly measured: boolean },
+  ): Promise<Verdict>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +67,7 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
           settle(failed === undefined ? { outcome: 'survived', coverage } : { outcome: 'killed', test: failed });
         });
       });
-      running.send({ changed: path(changed), test: path(test), measured });
+      running.send({ changed: changed === undefined ? undefined : path(changed), test: path(test), measured });
       const verdict = await answer;
       if (verdict.outcome === 'timed out' || running.exitCode !== null) await kill();
       return verdict;

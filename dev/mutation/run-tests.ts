@@ -40,12 +40,17 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
     return started;
   }
 
+  /** Also what the runner has left behind, if it has ended by itself. */
   async function kill(): Promise<void> {
     const running = await runner;
     runner = undefined;
-    if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) return;
-    const ended = once(running, 'exit');
-    process.kill(-running.pid, 'SIGKILL');
+    if (running?.pid === undefined) return;
+    const ended = running.exitCode === null && running.signalCode === null ? once(running, 'exit') : undefined;
+    try {
+      process.kill(-running.pid, 'SIGKILL');
+    } catch {
+      // There is nothing left.
+    }
     await ended;
   }
 
@@ -74,7 +79,7 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
     },
     async stop() {
       const running = await runner;
-      if (!running?.connected) return;
+      if (!running?.connected) return kill();
       const ended = once(running, 'exit');
       running.disconnect();
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000).unref())]);

@@ -18,6 +18,8 @@ export interface TrialOptions {
   readonly runner: TestRunner;
   readonly imports: ReadonlyMap<string, readonly string[]>;
   readonly reach: Reach;
+  /** Of the test files within the reach, only these. */
+  readonly isWanted: (test: string) => boolean;
   /** How many test files to run for one mutant at most. */
   readonly most: number;
   readonly say: (line: string) => void;
@@ -46,13 +48,15 @@ function mostLikely(file: string, recent: readonly string[]) {
     lateness(a) - lateness(b) || left(ofA) - left(ofB) || ofA.ms - ofB.ms;
 }
 
-export function trials({ sandbox, runner, imports, reach, most, say }: TrialOptions): Trials {
+export function trials({ sandbox, runner, imports, reach, isWanted, most, say }: TrialOptions): Trials {
   /** What is known of each test file that passes with nothing broken. */
   const passed = new Map<string, Baseline>();
   /** How often each test file has failed with nothing broken. */
   const failures = new Map<string, number>();
   /** By source file: the tests that noticed something, the latest first. */
   const noticed = new Map<string, readonly string[]>();
+
+  const testsOf = (file: string) => testsThatReach(file, reach, imports).filter(isWanted);
 
   /** Runs the test with nothing broken. Undefined if it fails. Measured as long as no file has changed. */
   async function unbroken(test: string, changed?: string): Promise<Baseline | undefined> {
@@ -83,7 +87,7 @@ export function trials({ sandbox, runner, imports, reach, most, say }: TrialOpti
 
   return {
     async measure(files) {
-      const tests = new Set(files.flatMap((file) => testsThatReach(file, reach, imports)));
+      const tests = new Set(files.flatMap(testsOf));
       for (const test of tests) {
         while (!passed.has(test) && (failures.get(test) ?? 0) < MOST_FAILURES) {
           const found = await unbroken(test);
@@ -92,7 +96,7 @@ export function trials({ sandbox, runner, imports, reach, most, say }: TrialOpti
       }
     },
     async try(mutant) {
-      const tests = testsThatReach(mutant.file, reach, imports);
+      const tests = testsOf(mutant.file);
       const baselines = [...passed].filter(([test]) => tests.includes(test));
       if (baselines.length === 0) return { outcome: 'untested' };
       const recent = noticed.get(mutant.file) ?? [];

@@ -126,6 +126,12 @@ describe('GET /metrics', () => {
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).toContain('nodejs_eventloop_lag_seconds');
   });
+
+  test('counts nothing that has not happened', async () => {
+    const { text } = await anonymous.get('/metrics');
+    for (const name of ['http_connections_refused_total', 'http_answers_cut_total', 'http_connections'])
+      expect(text).toMatch(new RegExp(`^${name} 0$`, 'm'));
+  });
 });
 
 describe('probes', () => {

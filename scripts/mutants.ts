@@ -1,12 +1,13 @@
 /**
- * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>]
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]…
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
  * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
  * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
  * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
  * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--most` runs for one mutation only so many test files,
- * those that execute most of its file first: a quick look, whose survivors the next run without it tries again. `--list` only prints the mutations.
+ * those that execute most of its file first, and `--tests` takes only those of a file or folder: a quick look, whose
+ * survivors the next run without these tries again. `--list` only prints the mutations.
  *
  * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
  * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason.
@@ -35,6 +36,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string' },
     minutes: { type: 'string' },
     most: { type: 'string' },
+    tests: { type: 'string', multiple: true, default: ['test'] },
     list: { type: 'boolean', default: false },
   },
 });
@@ -64,6 +66,8 @@ const chosen = values.sample === undefined ? unexplained : sample(unexplained, N
 
 const runner = testRunner(sandbox, files);
 
+const isWanted = (test: string) => values.tests.some((path) => isWithin(test, path));
+
 function isWithin(file: string, path: string): boolean {
   return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);
 }
@@ -73,11 +77,12 @@ const untested = new Map<string, number>();
 
 /** Tries what is not known to be noticed, until the time is up. */
 async function tryAll(): Promise<Outcome[]> {
-  const { try: attempt } = trials({
+  const { measure, try: attempt } = trials({
     sandbox,
     runner,
     imports: importsOf(sandbox.root, sandbox.files),
     reach,
+    isWanted,
     most,
     say,
   });
@@ -86,6 +91,8 @@ async function tryAll(): Promise<Outcome[]> {
     chosen.filter((mutant) => report.find(mutant) === undefined),
   );
   for (const mutant of rejected) report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
+  const open = chosen.filter((mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived'));
+  await measure([...new Set(open.map(({ file }) => file))]);
   const outcomes: Outcome[] = [];
   for (const mutant of chosen) {
     let outcome = report.find(mutant)?.outcome;

@@ -18,6 +18,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/certificates/x509.ts': {
     'const shown = * → *(false ? *': 'both parsers read every date that OpenSSL does not call bad',
   },
+  'src/api/http/answers.ts': {
+    'const LARGE = * → *': 'how much memory an answer takes while it is sent; npm run test:deep measures it',
+  },
   'src/api/http/body.ts': {
     'if (announced >= 0 * → if (announced > 0 *': 'the parser reads nothing of a body that is announced with 0 bytes',
     'if (announced >= 0 * → if (false) *': 'the parser reads as many bytes as announced; only injected requests differ',

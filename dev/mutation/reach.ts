@@ -19,6 +19,8 @@ const NEAR: Readonly<Record<string, readonly string[]>> = {
   // Definitions, most of which are nothing but what the document says.
   'src/resources': ['test/api/openapi/checked-in.test.ts'],
   'src/api/families': ['test/api/openapi/checked-in.test.ts'],
+  // Defaults, which the settings show and the documentation promises.
+  'src/api/http': ['test/api/settings.test.ts', 'test/api/limits.test.ts'],
   'src/api/store': ['test/api/crud', 'test/api/secrets'],
   'src/api/secrets': ['test/api/store'],
   'src/api/errors': ['test/api/http'],

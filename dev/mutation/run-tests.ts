@@ -13,8 +13,13 @@ export type Verdict =
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
-  /** @param changed the file of the sandbox that was written since the last run. */
-  run(changed: string, test: string, timeoutMs: number, how?: { readonly measured: boolean }): Promise<Verdict>;
+  /** @param changed the file of the sandbox that was written since the last run, if any. */
+  run(
+    changed: string | undefined,
+    test: string,
+    timeoutMs: number,
+    how?: { readonly measured: boolean },
+  ): Promise<Verdict>;
   stop(): Promise<void>;
 }
 
@@ -35,12 +40,17 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
     return started;
   }
 
+  /** Also what the runner has left behind, if it has ended by itself. */
   async function kill(): Promise<void> {
     const running = await runner;
     runner = undefined;
-    if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) return;
-    const ended = once(running, 'exit');
-    process.kill(-running.pid, 'SIGKILL');
+    if (running?.pid === undefined) return;
+    const ended = running.exitCode === null && running.signalCode === null ? once(running, 'exit') : undefined;
+    try {
+      process.kill(-running.pid, 'SIGKILL');
+    } catch {
+      // There is nothing left.
+    }
     await ended;
   }
 
@@ -62,14 +72,14 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
           settle(failed === undefined ? { outcome: 'survived', coverage } : { outcome: 'killed', test: failed });
         });
       });
-      running.send({ changed: path(changed), test: path(test), measured });
+      running.send({ changed: changed === undefined ? undefined : path(changed), test: path(test), measured });
       const verdict = await answer;
       if (verdict.outcome === 'timed out' || running.exitCode !== null) await kill();
       return verdict;
     },
     async stop() {
       const running = await runner;
-      if (!running?.connected) return;
+      if (!running?.connected) return kill();
       const ended = once(running, 'exit');
       running.disconnect();
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000).unref())]);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { Coverage, coverageFrom } from './coverage.ts';
 
 /** Sent to the runner: this file has changed, run that test file. Both are absolute paths. */
-export const Order = z.object({ changed: z.string(), test: z.string(), measured: z.boolean() });
+export const Order = z.object({ changed: z.string().optional(), test: z.string(), measured: z.boolean() });
 /**
  * Sent back, and once when the runner is ready: the name of the test that failed, if any; of a measured run, what it
  * has not executed of each file that it has loaded.
@@ -46,7 +46,7 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
     measured: isMeasured,
   }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
     // The file of the run before has been put back as it was.
-    for (const file of [changedBefore ?? changed, changed]) vitest.invalidateFile(file);
+    for (const file of new Set([changedBefore, changed])) if (file !== undefined) vitest.invalidateFile(file);
     changedBefore = changed;
     if (isMeasured) await vitest.enableCoverage();
     else vitest.disableCoverage();

@@ -8,6 +8,8 @@ import type { TestRunner, Verdict } from './run-tests.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export interface Trials {
+  /** Runs the tests that may be needed with nothing broken; to be called first. */
+  measure(files: readonly string[]): Promise<void>;
   try(mutant: Mutant): Promise<{ readonly outcome: Outcome; readonly by?: string }>;
 }
 
@@ -16,6 +18,8 @@ export interface TrialOptions {
   readonly runner: TestRunner;
   readonly imports: ReadonlyMap<string, readonly string[]>;
   readonly reach: Reach;
+  /** Of the test files within the reach, only these. */
+  readonly isWanted: (test: string) => boolean;
   /** How many test files to run for one mutant at most. */
   readonly most: number;
   readonly say: (line: string) => void;
@@ -44,7 +48,7 @@ function mostLikely(file: string, recent: readonly string[]) {
     lateness(a) - lateness(b) || left(ofA) - left(ofB) || ofA.ms - ofB.ms;
 }
 
-export function trials({ sandbox, runner, imports, reach, most, say }: TrialOptions): Trials {
+export function trials({ sandbox, runner, imports, reach, isWanted, most, say }: TrialOptions): Trials {
   /** What is known of each test file that passes with nothing broken. */
   const passed = new Map<string, Baseline>();
   /** How often each test file has failed with nothing broken. */
@@ -52,12 +56,12 @@ export function trials({ sandbox, runner, imports, reach, most, say }: TrialOpti
   /** By source file: the tests that noticed something, the latest first. */
   const noticed = new Map<string, readonly string[]>();
 
-  /** Runs the test with nothing broken. Undefined if it fails. */
-  async function unbroken(test: string, mutant: Mutant): Promise<Baseline | undefined> {
-    sandbox.restore(mutant.file);
+  const testsOf = (file: string) => testsThatReach(file, reach, imports).filter(isWanted);
+
+  /** Runs the test with nothing broken. Undefined if it fails. Measured as long as no file has changed. */
+  async function unbroken(test: string, changed?: string): Promise<Baseline | undefined> {
     const startedAt = performance.now();
-    const verdict = await runner.run(mutant.file, test, LONGEST_MS, { measured: true });
-    sandbox.write(mutant.file, mutantSource(mutant));
+    const verdict = await runner.run(changed, test, LONGEST_MS, { measured: changed === undefined });
     if (verdict.outcome === 'survived') return { ms: performance.now() - startedAt, coverage: verdict.coverage ?? {} };
     const failed = (failures.get(test) ?? 0) + 1;
     failures.set(test, failed);
@@ -65,15 +69,6 @@ export function trials({ sandbox, runner, imports, reach, most, say }: TrialOpti
     const then = failed < MOST_FAILURES ? 'will be tried again' : 'is left out';
     say(`${test} fails with nothing broken, and ${then}: ${why}`);
     return undefined;
-  }
-
-  /** Undefined for a test file that fails with nothing broken. */
-  async function baseline(test: string, mutant: Mutant): Promise<Baseline | undefined> {
-    if (!passed.has(test) && failures.get(test) !== MOST_FAILURES) {
-      const found = await unbroken(test, mutant);
-      if (found) passed.set(test, found);
-    }
-    return passed.get(test);
   }
 
   function canNotice(test: string, coverage: Coverage, { file, source, start }: Mutant): boolean {
@@ -84,22 +79,30 @@ export function trials({ sandbox, runner, imports, reach, most, say }: TrialOpti
   /** Of what was noticed only by its taking long, the machine may be the cause. */
   async function isBelieved(verdict: Verdict, ms: number, test: string, mutant: Mutant): Promise<boolean> {
     if (verdict.outcome === 'survived' || ms < LONG_MS) return true;
-    return (await unbroken(test, mutant)) !== undefined;
+    sandbox.restore(mutant.file);
+    const found = await unbroken(test, mutant.file);
+    sandbox.write(mutant.file, mutantSource(mutant));
+    return found !== undefined;
   }
 
   return {
+    async measure(files) {
+      const tests = new Set(files.flatMap(testsOf));
+      for (const test of tests) {
+        while (!passed.has(test) && (failures.get(test) ?? 0) < MOST_FAILURES) {
+          const found = await unbroken(test);
+          if (found) passed.set(test, found);
+        }
+      }
+    },
     async try(mutant) {
+      const tests = testsOf(mutant.file);
+      const baselines = [...passed].filter(([test]) => tests.includes(test));
+      if (baselines.length === 0) return { outcome: 'untested' };
+      const recent = noticed.get(mutant.file) ?? [];
+      const able = baselines.filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
       sandbox.write(mutant.file, mutantSource(mutant));
       try {
-        const tests = testsThatReach(mutant.file, reach, imports);
-        const baselines = new Map<string, Baseline>();
-        for (const test of tests) {
-          const found = await baseline(test, mutant);
-          if (found) baselines.set(test, found);
-        }
-        if (baselines.size === 0) return { outcome: 'untested' };
-        const recent = noticed.get(mutant.file) ?? [];
-        const able = [...baselines].filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
         for (const [test, usual] of able.sort(mostLikely(mutant.file, recent)).slice(0, most)) {
           const startedAt = performance.now();
           const verdict = await runner.run(mutant.file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);

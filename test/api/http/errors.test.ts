@@ -231,14 +231,14 @@ describe('the version in Service-Version', () => {
 
 describe('a caller', () => {
   test.each([
-    ['no header', {}],
-    ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }],
-    ['no key', { authorization: 'Bearer' }],
-    ['an unknown key', { authorization: 'Bearer tnl_ak_unknown' }],
-    ['a key with something behind it', { authorization: `Bearer ${admin.key} x` }],
-  ])('with %s is unauthenticated', async (_, headers) => {
+    ['no header', {}, 'is required'],
+    ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }, 'must have the form'],
+    ['no key', { authorization: 'Bearer' }, 'must have the form'],
+    ['an unknown key', { authorization: 'Bearer tnl_ak_unknown' }, 'is unknown'],
+    ['a key with something behind it', { authorization: `Bearer ${admin.key} x` }, 'must have the form'],
+  ])('with %s is unauthenticated', async (_, headers, why) => {
     const reply = await anonymous.get('/ip_policies', headers);
-    expect(reply.error.error_code).toBe('UNAUTHENTICATED');
+    expect(reply.error).toMatchObject({ error_code: 'UNAUTHENTICATED', msg: expect.stringContaining(why) });
     expect(reply.headers['www-authenticate']).toBe('Bearer');
   });
 

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startTestApi } from '../harness.ts';
+import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin, anonymous } = api;
@@ -26,6 +27,23 @@ describe('a request', () => {
     ]);
   });
 
+  test('is logged with the time that it took', async () => {
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policies');
+    const startedAt = performance.now();
+    const answered = admin.get('/ip_policies', { 'x-request-id': 'slow-1' });
+    await untilWaiting(api, 1);
+    const waitedFrom = performance.now();
+    await delay(200);
+    const waited = performance.now() - waitedFrom;
+    await held.rollback();
+    await answered;
+    const elapsed = performance.now() - startedAt;
+    const [{ ms = 0 } = {}] = logged('slow-1');
+    expect(ms).toBeGreaterThan(waited - 1);
+    expect(ms).toBeLessThan(elapsed + 1);
+  });
+
   test('that is invalid is logged with its reasons, and with nothing that it sent', async () => {
     const sent = 'hunter2-hunter2';
     const pem = `-----BEGIN PRIVATE KEY-----\n${sent}\n-----END PRIVATE KEY-----`;
@@ -40,6 +58,7 @@ describe('a request', () => {
       ['/ip_policies', { [sent]: 1, description: 5 }],
       ['/backends/http_response', { headers: { [sent]: 1, [`${sent}/2`]: 'ü' } }],
       ['/backends/tunnel_group', { labels: { [`${sent} `]: sent } }],
+      ['/backends/tunnel_group', { labels: { '4711': 5 } }],
       [`/ip_policies?${sent}=1`, {}],
     ];
     for (const [index, [path, body]] of bodies.entries()) {
@@ -56,7 +75,8 @@ describe('a request', () => {
     expect(logged('invalid-7')).toMatchObject([
       { reasons: { '/…': 'unknown field', '/description': 'must be a string, not a number' } },
     ]);
-    expect(logged('invalid-10')).toMatchObject([{ reasons: { '?…': 'unknown query parameter' } }]);
+    expect(logged('invalid-10')).toMatchObject([{ reasons: { '/labels/…': expect.any(String) } }]);
+    expect(logged('invalid-11')).toMatchObject([{ reasons: { '?…': 'unknown query parameter' } }]);
     expect(api.logs.join('\n')).not.toContain(sent);
   });
 
@@ -105,6 +125,12 @@ describe('GET /metrics', () => {
     for (const state of ['used', 'idle', 'waiting']) expect(text).toContain(`db_pool_connections{state="${state}"}`);
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).toContain('nodejs_eventloop_lag_seconds');
+  });
+
+  test('counts nothing that has not happened', async () => {
+    const { text } = await anonymous.get('/metrics');
+    for (const name of ['http_connections_refused_total', 'http_answers_cut_total', 'http_connections'])
+      expect(text).toMatch(new RegExp(`^${name} 0$`, 'm'));
   });
 });
 

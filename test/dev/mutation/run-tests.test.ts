@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { isExecuted } from '../../../dev/mutation/coverage.ts';
 import { testRunner } from '../../../dev/mutation/run-tests.ts';
 
@@ -70,4 +70,21 @@ test('what was broken and mended again is mended for the next run, whichever fil
   expect(await runner.run('b.ts', 'test/b.test.ts', 3_000)).toEqual({ outcome: 'timed out' });
   write('b.ts', 'export const b = 1;');
   expect(await run('a.ts', 'b')).toEqual({ outcome: 'survived' });
+});
+
+test('nothing that a test has started outlives the runner', async () => {
+  const pidFile = join(root, 'pid');
+  write(
+    'test/a.test.ts',
+    `import { spawn } from 'node:child_process'; import { writeFileSync } from 'node:fs'; import { test } from 'vitest';
+     test('leaves a process behind', () => {
+       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+       writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
+     });`,
+  );
+  const other = testRunner({ root });
+  expect(await other.run('a.ts', 'test/a.test.ts', 60_000)).toEqual({ outcome: 'survived' });
+  await other.stop();
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 20_000 });
 });

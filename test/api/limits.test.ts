@@ -1,0 +1,64 @@
+/** The limits that docs/api.md promises are the ones in force. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { TIMEOUTS } from '../../src/api/app.ts';
+import { BYTES_IN_FLIGHT, MAX_PAGE_BYTES } from '../../src/api/http/bytes-in-flight.ts';
+import { CONNECTION_LIMITS } from '../../src/api/http/connections.ts';
+import { LOAD_LIMITS } from '../../src/api/http/load-shedding.ts';
+import { PIPELINING_LIMITS } from '../../src/api/http/pipelining.ts';
+import { RATE_LIMITS } from '../../src/api/http/rate-limit.ts';
+
+const section = readFileSync('docs/api.md', 'utf8').split('\n## Limits\n')[1]?.split('\n## ')[0] ?? '';
+/** By what is limited. */
+const documented = new Map(
+  [...section.matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, what = '', limit = '']) => [what, limit]),
+);
+
+const number = (n: number) => n.toLocaleString('en');
+const MIB = 1024 ** 2;
+
+test.each([
+  ['Requests of one API key', `${RATE_LIMITS.perKey} per second`],
+  ['Requests of all API keys of one user or bot', `${RATE_LIMITS.perOwner} per second`],
+  ['Requests of one address (IPv6: one /64) without a valid key', `${RATE_LIMITS.perAddress} per second`],
+  ['Connections', `${number(CONNECTION_LIMITS.most)}, `],
+  ['Time until a new connection sends something', `${CONNECTION_LIMITS.firstByteMs / 1000} s, `],
+  ['Time to receive a request', `${TIMEOUTS.request / 1000} s, `],
+  ['Time from its headers to the response', `${TIMEOUTS.handler / 1000} s, `],
+  ['Time to read the response', `${TIMEOUTS.send / 60_000} min, `],
+  ['Bytes in flight of one API key, or of one address without a valid one', `${BYTES_IN_FLIGHT.perKey / MIB} MiB, `],
+  [
+    'Bytes in flight of all keys of one owner, or of all addresses together without a valid key',
+    `${BYTES_IN_FLIGHT.perOwner / MIB} MiB, `,
+  ],
+  ['Bytes in flight of all callers', `${BYTES_IN_FLIGHT.inAll / MIB} MiB, `],
+  [
+    'Requests of one connection that are handled at once (pipelining)',
+    `${PIPELINING_LIMITS.atOnce}; ${PIPELINING_LIMITS.waiting} wait, beyond which the connection is cut; ${number(PIPELINING_LIMITS.waitingInAll)} of `,
+  ],
+  ['One page of a list', `${MAX_PAGE_BYTES / MIB} MiB, `],
+  [
+    `Mean delay of the event loop over ${LOAD_LIMITS.sampleMs / 1000} s`,
+    `${LOAD_LIMITS.eventLoopDelayMs / 1000} s, then 503`,
+  ],
+  ['Memory of the process', LOAD_LIMITS.rssBytes === 0 ? 'none' : number(LOAD_LIMITS.rssBytes)],
+])('%s: %s', (what, limit) => {
+  expect(documented.get(what)).toMatch(new RegExp(`^${RegExp.escape(limit)}`));
+});
+
+test('limits of requests count in windows of a second', () => {
+  expect(RATE_LIMITS.windowMs).toBe(1000);
+  expect(section).toContain('counted in windows of a second');
+});
+
+test('an idle connection outlives that of a load balancer, which waits for a minute', () => {
+  expect(TIMEOUTS.keepAlive).toBeGreaterThan(60_000);
+});
+
+test('the handler has longer than a statement and the wait for a connection, whose errors say more', () => {
+  const [statement = 0, wait = 0] = (documented.get('One statement; the wait for a connection to the database') ?? '')
+    .matchAll(/(\d+) s/g)
+    .map(([, seconds]) => Number(seconds) * 1000);
+  expect(statement + wait).toBeGreaterThan(0);
+  expect(TIMEOUTS.handler).toBeGreaterThan(statement + wait);
+});

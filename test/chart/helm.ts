@@ -31,7 +31,7 @@ const { helm: program } = await ensureBinaries(['helm']);
 /** Not the settings, plugins and caches of whoever runs the tests. */
 const home = await mkdtemp(join(tmpdir(), 'tunnel-operator-helm-'));
 afterAll(() => rm(home, { recursive: true, force: true }));
-const env = { PATH: process.env.PATH, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
+const env = { PATH: process.env.PATH, HOME: home, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
 
 /** A failure is a result too: look at `code`. @param values go to its standard input, for `--values -` */
 export function helm(args: readonly string[], values?: object): Promise<CommandResult> {

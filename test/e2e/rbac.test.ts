@@ -1,6 +1,6 @@
 /**
- * The operator as it is installed: a service account with the permissions of the chart and no others, for one namespace
- * by a RoleBinding and for all by a ClusterRoleBinding. The latter on a control plane of its own: on the shared one it
+ * The operator as it is installed: with the service account of the chart, and its permissions and no others, for some
+ * namespaces by Roles and for all by a ClusterRole. The latter on a control plane of its own: on the shared one it
  * would work on the objects of other test files.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import { type CommandResult, createNamespace, kubectl } from '../harness.ts';
+import { createNamespace, kubectl } from '../harness.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { ACCOUNT, chartAccount, type Kubectl } from './chart-account.ts';
 import { kubectlOn } from './kubectl.ts';
 import {
   API_KEY,
@@ -30,57 +30,8 @@ import {
   startStack,
 } from './stack.ts';
 
-type Kubectl = (args: readonly string[], options?: { input?: string }) => Promise<CommandResult>;
-
-const ruleList = z.array(
-  z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
-);
-const chartRules = ruleList.parse(
-  parse(await readFile(`${ROOT}charts/tunnel-operator/files/cluster-role.yaml`, 'utf8')),
-);
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-rbac-'));
 afterAll(() => rm(folder, { recursive: true }));
-
-/** Makes a service account with the rules of the chart; returns a kubeconfig file that speaks for it. */
-async function serviceAccount(
-  run: Kubectl,
-  namespace: string,
-  binding: 'RoleBinding' | 'ClusterRoleBinding',
-  rules = chartRules,
-) {
-  const apiGroup = 'rbac.authorization.k8s.io';
-  const role = `tunnel-operator-${namespace}`;
-  const roleRef = { apiGroup, kind: 'ClusterRole', name: role };
-  const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace }];
-  const items = [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator', namespace } },
-    { apiVersion: `${apiGroup}/v1`, kind: 'ClusterRole', metadata: { name: role }, rules },
-    {
-      apiVersion: `${apiGroup}/v1`,
-      kind: binding,
-      metadata: { name: role, ...(binding === 'RoleBinding' && { namespace }) },
-      roleRef,
-      subjects,
-    },
-  ];
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  expect(await run(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
-  const token = (await run(['create', 'token', 'operator', '-n', namespace])).stdout;
-  const view = parse((await run(['config', 'view', '--raw', '--minify', '-o', 'yaml'])).stdout) as {
-    clusters: { cluster: unknown }[];
-  };
-  const file = join(folder, `${namespace}.kubeconfig`);
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'c', cluster: view.clusters[0]?.cluster }],
-    users: [{ name: 'operator', user: { token } }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'operator' } }],
-    'current-context': 'c',
-  };
-  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
-  return { file, role };
-}
 
 /** What the API servers have denied to the operators of a stack; the messages name the permission. */
 const forbidden = ({ logs }: Stack) => logs.filter((line) => /forbidden/i.test(line));
@@ -98,8 +49,7 @@ async function namingRights(stack: Stack, attempt: () => Promise<unknown>): Prom
 describe('with the permissions of the chart in one namespace', async () => {
   const stack = await startStack({ prefix: 'rbac', operators: 0 });
   const { namespace, kube } = stack;
-  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
-  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const file = await chartAccount(kubectl, namespace, [namespace]);
 
   test('everything works', () => namingRights(stack, everythingWorks));
 
@@ -152,7 +102,7 @@ describe('with the permissions of the chart in one namespace', async () => {
 
   test('nothing beyond what it needs is allowed', async () => {
     const may = async (...args: string[]) => {
-      const as = `--as=system:serviceaccount:${namespace}:operator`;
+      const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
       return (await kubectl(['auth', 'can-i', ...args, as])).stdout.trim();
     };
     expect(await may('patch', 'secrets', '-n', namespace)).toBe('yes');
@@ -170,16 +120,11 @@ describe('with the permissions of the chart in two namespaces', async () => {
   const stack = await startStack({ prefix: 'both', operators: 0 });
   const { namespace, kube } = stack;
   const other = await createNamespace('both');
-  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
-  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const file = await chartAccount(kubectl, namespace, [namespace, other]);
 
   test('objects, Secrets, sources and references of both are served', () =>
     namingRights(stack, async () => {
       const there = (...args: string[]) => kubectl(['-n', other, ...args]);
-      const subject = `--serviceaccount=${namespace}:operator`;
-      expect(await there('create', 'rolebinding', 'operator', `--clusterrole=${role}`, subject)).toMatchObject({
-        code: 0,
-      });
       await stack.operate({ kubeconfig: file, namespaces: [namespace, other], leaderElect: true });
       // The text of a source, and the same names in both.
       const body = { body: { configMapKeyRef: { name: 'page', key: 'text' } } };
@@ -214,9 +159,9 @@ describe('without a permission', async () => {
   const stack = await startStack({ prefix: 'rights', operators: 0 });
   const { namespace } = stack;
   const plural = 'ippolicies';
-  const rules = chartRules.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== plural) }));
-  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding', rules);
-  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const file = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+    rules.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== plural) })),
+  );
 
   test('the log names it once, and /readyz as long as it is missing', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
@@ -236,8 +181,7 @@ describe('without a permission', async () => {
     // Other kinds do not wait for it.
     await stack.apply(credential('c'), policy('p'));
     await stack.ready(CREDENTIALS, 'c');
-    const granted = JSON.stringify({ rules: chartRules });
-    expect(await kubectl(['patch', 'clusterrole', role, '-p', granted])).toMatchObject({ code: 0 });
+    await chartAccount(kubectl, namespace, [namespace]);
     await stack.ready(POLICIES, 'p');
     expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
   });
@@ -245,9 +189,9 @@ describe('without a permission', async () => {
 
 describe('without the permission to write Events', async () => {
   const stack = await startStack({ prefix: 'silent', operators: 0 });
-  const rules = chartRules.filter(({ resources }) => !resources.includes('events'));
-  const { file, role } = await serviceAccount(kubectl, stack.namespace, 'RoleBinding', rules);
-  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const file = await chartAccount(kubectl, stack.namespace, [stack.namespace], (rules) =>
+    rules.filter(({ resources }) => !resources.includes('events')),
+  );
 
   test('everything else works, and the log says so once', async () => {
     await stack.operate({ kubeconfig: file });
@@ -266,14 +210,13 @@ describe('without the permission to write Events', async () => {
 describe('with a token that is replaced and then refused', async () => {
   const stack = await startStack({ prefix: 'replaced', operators: 0 });
   const { namespace } = stack;
-  const { file, role } = await serviceAccount(kubectl, namespace, 'RoleBinding');
-  afterAll(() => kubectl(['delete', 'clusterrole', role]));
+  const file = await chartAccount(kubectl, namespace, [namespace]);
   const tokenFile = join(folder, `${namespace}.token`);
 
   async function useToken(secret: string): Promise<void> {
     await stack.run('create', 'secret', 'generic', secret);
     const bound = ['--bound-object-kind=Secret', `--bound-object-name=${secret}`];
-    await writeFile(tokenFile, (await stack.run('create', 'token', 'operator', ...bound)).stdout);
+    await writeFile(tokenFile, (await stack.run('create', 'token', ACCOUNT, ...bound)).stdout);
   }
 
   test('the operator keeps its lead', async () => {
@@ -311,7 +254,7 @@ describe('with the permissions of the chart in all namespaces', skipFor(NOT_OUR_
     for (const name of ['system', 'a', 'b'])
       expect(await run(['create', 'namespace', name])).toMatchObject({ code: 0 });
     expect(await run(['apply', '--server-side', '-f', `${ROOT}crds`])).toMatchObject({ code: 0 });
-    const { file } = await serviceAccount(run, 'system', 'ClusterRoleBinding');
+    const file = await chartAccount(run, 'system', []);
     await stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: 'system', leaderElect: true });
 
     // The same names in two namespaces are different objects, and the same Secret names different Secrets.

@@ -1,0 +1,69 @@
+/** The service account and the rights that the chart gives to the operator, to work with them. Only for test files. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { render } from '../chart/helm.ts';
+import type { CommandResult } from '../harness.ts';
+
+export type Kubectl = (args: readonly string[], options?: { input?: string }) => Promise<CommandResult>;
+
+const rule = z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) });
+export type Rule = z.output<typeof rule>;
+const role = z.looseObject({ rules: z.array(rule) });
+
+/** The name of the service account, of the Role in each namespace, and of its binding. */
+export const ACCOUNT = 'it-tunnel-operator-operator';
+
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-account-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+/** What the chart grants in a namespace that the operator watches, and for its Lease. */
+export async function chartRules(): Promise<Rule[]> {
+  const roles = (await rights('any', ['any'])).filter(({ kind }) => kind === 'Role');
+  return roles.flatMap((object) => role.parse(object).rules);
+}
+
+const rights = (namespace: string, watchNamespaces: readonly string[]) =>
+  render(
+    {
+      api: { enabled: false },
+      operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },
+      watchNamespaces,
+    },
+    { namespace, only: ['serviceaccounts.yaml', 'operator/rbac.yaml'] },
+  );
+
+/**
+ * Makes the operator's service account in `namespace` with its rights in the namespaces `watch` (none: in all).
+ * @param change what is to differ from the rules of the chart
+ * @returns a kubeconfig file that speaks for the account
+ */
+export async function chartAccount(
+  run: Kubectl,
+  namespace: string,
+  watch: readonly string[],
+  change: (rules: Rule[]) => Rule[] = (rules) => rules,
+): Promise<string> {
+  const items = (await rights(namespace, watch)).map((object) => {
+    const { success, data } = role.safeParse(object);
+    return success ? { ...data, rules: change(data.rules) } : object;
+  });
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  expect(await run(['apply', '-f', '-'], { input })).toMatchObject({ code: 0, stderr: '' });
+  const token = (await run(['create', 'token', ACCOUNT, '-n', namespace])).stdout;
+  const view = parse((await run(['config', 'view', '--raw', '--minify', '-o', 'yaml'])).stdout);
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: view.clusters[0]?.cluster }],
+    users: [{ name: 'operator', user: { token } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'operator' } }],
+    'current-context': 'c',
+  };
+  const file = join(folder, `${namespace}.kubeconfig`);
+  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}

@@ -37,6 +37,8 @@ export const REASON = {
   companionKindMissing: 'KindNotInstalled',
   /** DNSPublished: a DNSEndpoint of that name belongs to something else. */
   companionConflict: 'PublishConflict',
+  /** What would serve waits for the modules that another object declares. */
+  waitingForModules: 'WaitingForModules',
   /** A Secret of that name exists and belongs to something else. */
   secretConflict: 'SecretConflict',
   /** The token of an adopted credential cannot be read; rotate to get a new one. */

@@ -109,6 +109,7 @@ export class Controller {
     kind.inputs.addPeer(kind.name, {
       store,
       specIfValid: (object) => kind.specIfValid(object),
+      modulesIn: (object) => kind.modulesIn(object),
       enqueue: (key) => this.#enqueue(key),
     });
     this.cache.addHandler(claims);

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ChangeOrigin, ObjectChange } from '../kube/object-store.ts';
+import { isWaitingForModules } from '../managed/guarding.ts';
 import { readIdentity } from '../managed/identity.ts';
 import { inputsOf } from '../managed/inputs/input.ts';
 import { type Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
@@ -88,9 +89,11 @@ function enqueue(inputs: Inputs, referrer: ObjectKey): void {
   inputs.peer(kind)?.enqueue(`${namespace}/${name}`);
 }
 
-/** What is being deleted, or has superseded resources, may have waited for its referrers. */
+/** What is being deleted, has superseded resources or is not guarded yet may have waited for its referrers. */
 function enqueueIfWaiting(inputs: Inputs, target: ObjectKey): void {
   const { kind, namespace, name } = partsOf(target);
   const object = inputs.peer(kind)?.store.get(`${namespace}/${name}`);
-  if (object && (isDeleting(object) || readIdentity(object).retiring.length > 0)) enqueue(inputs, target);
+  if (!object) return;
+  const isWaiting = isDeleting(object) || readIdentity(object).retiring.length > 0 || isWaitingForModules(object);
+  if (isWaiting) enqueue(inputs, target);
 }

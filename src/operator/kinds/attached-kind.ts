@@ -102,6 +102,10 @@ export function attachedKind(
         options.owners(client),
       ),
     ownerOf: (spec) => z.string().parse(new Map<string, unknown>(Object.entries(spec)).get(ownerRef)),
+    modulesOf: (spec) => {
+      const members = new Map<string, unknown>(Object.entries(spec));
+      return parts.filter(({ member }) => members.get(member) !== undefined).map(({ name }) => name);
+    },
     describe: (_, remote) => ({
       modules: Object.keys(remote.modules)
         .map((each) => camelCase(each))

@@ -35,6 +35,7 @@ const withModules = z.looseObject({ modules: z.array(z.string()) });
 
 export function externalOfModules<Spec extends object>(
   { prefix, access }: Pick<Family, 'prefix' | 'access'>,
+  /** Those that guard come before those that serve: they are set in this order, and removed in the opposite one. */
   modules: readonly AttachedModule[],
   owners: FamilyCalls<Remote>,
 ): External<Spec, Owner> {
@@ -76,14 +77,18 @@ export function externalOfModules<Spec extends object>(
         const desired = settingsOf(spec, module);
         if (desired) current = await put(current, module, desired);
       }
-      for (const module of different) if (!settingsOf(spec, module)) current = await remove(current, module);
+      for (const module of different.toReversed()) {
+        if (!settingsOf(spec, module)) current = await remove(current, module);
+      }
       return current;
     },
     async delete(id) {
       const found = await observe(id);
       if (!found) return 'not found';
       let current: Owner = found;
-      for (const module of modules) if (current.modules[module.name]) current = await remove(current, module);
+      for (const module of modules.toReversed()) {
+        if (current.modules[module.name]) current = await remove(current, module);
+      }
       return 'deleted';
     },
     create: (): never => {

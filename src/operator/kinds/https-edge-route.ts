@@ -8,6 +8,7 @@ export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   shortNames: ['hroute'],
   calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, httpsEdgeRoute),
   replaced: ['edge_id'],
+  serves: ['backend_id'],
   givenUp: (_, { id, match }) => {
     const nowhere = `/.moving/${partsOfId(id).own}`;
     return match === nowhere ? undefined : { match: nowhere };

@@ -47,6 +47,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
    * for it and have what the spec asks for; undefined if there is nothing to give up.
    */
   givenUp?: (spec: SpecOf<Own>, remote: V) => object | undefined;
+  /** Nullable fields by which the resource serves: they wait for the modules that others declare for it. */
+  serves?: readonly (keyof F & string)[];
   /** For fields whose equal values may look different. */
   same?: { readonly [Name in keyof F]?: Comparison };
   /** Fields that `expand` takes from other members of the spec. */
@@ -161,6 +163,7 @@ export function plainKind<
     ...(options.conditions && { conditions: options.conditions }),
     ...(options.companion && { companion: options.companion }),
     ...(options.refreshAt && { refreshAt: options.refreshAt }),
+    ...(options.serves && { unserved: unservedMembers(fields, options.serves) }),
     ...(options.handsOutUserRights && { handsOutUserRights: options.handsOutUserRights }),
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
@@ -171,6 +174,15 @@ export function plainKind<
 /** `ippolicies`, `apikeys`, `tlsedgemodules`. */
 export function pluralOf(singular: string): string {
   return singular.endsWith('s') ? singular : `${singular.replace(/(?<=[^aeiou])y$/, 'ie')}s`;
+}
+
+/** Of these fields, the members that the spec has and the resource lacks. */
+function unservedMembers(fields: readonly FamilyField[], names: readonly string[]) {
+  const serving = fields.filter(({ name }) => names.includes(name));
+  const has = (some: object | undefined, name: string) =>
+    some !== undefined && (new Map<string, unknown>(Object.entries(some)).get(name) ?? null) !== null;
+  return (spec: object, remote: object | undefined) =>
+    serving.filter(({ member, shownAs }) => has(spec, member) && !has(remote, shownAs)).map(({ member }) => member);
 }
 
 /** The verbs for a spec whose members differ from the family's. */

@@ -2,7 +2,8 @@
  * The reconcile of kinds whose objects have no resource of their own, but settings of one that they refer to: the modules
  * of an edge or a route. Setting and deleting them is idempotent, so that nothing has to be created exactly once. What
  * remains is to know what to delete: the owner of the settings is recorded, in the annotations and in the status, before
- * anything is set there.
+ * anything is set there. Unlike what was created, nothing in the API says who has set it: without either record, what is set
+ * at an owner that the spec does not name any more cannot be told from what others have set.
  */
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';

@@ -53,6 +53,17 @@ export class ConnectedKind {
     return this.#declared.handsOutUserRights?.(spec) ?? false;
   }
 
+  /** The modules that the object declares for what it refers to, by their names in the API. */
+  modulesIn(object: KubeObject): readonly string[] {
+    const spec = this.specIfValid(object);
+    return (spec?.managementPolicy === 'Manage' && this.#declared.modulesOf?.(spec)) || [];
+  }
+
+  /** The members by which the resource would begin to serve, if it does not yet. */
+  unserved(spec: ManagedSpec, remote: Remote | undefined): readonly string[] {
+    return this.#declared.unserved?.(spec, remote) ?? [];
+  }
+
   /** What belongs to an object of this kind, as Events name it. */
   nameOf(id: string): string {
     return this.isAttached ? `the modules of ${id}` : id;

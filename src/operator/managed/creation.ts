@@ -3,6 +3,7 @@ import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { observeSurely } from './absence.ts';
 import { type Remote, StaleObject } from './external.ts';
+import { guarded } from './guarding.ts';
 import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { recoverIdentity } from './recovery.ts';
@@ -51,7 +52,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
 async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: Identity): Promise<Remote | 'refused'> {
   const { external } = managed.kind;
   try {
-    return await external.create(spec, idempotencyOf(managed.object, identity));
+    return await external.create(guarded(managed, spec).spec, idempotencyOf(managed.object, identity));
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
@@ -61,7 +62,8 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
     const remote = earlier && (await observeSurely(managed, { id: earlier.id, generation: identity.generation }));
     if (!remote) throw error;
     if (external.replacingChanges(spec, remote).length > 0) return remote;
-    return external.changes(spec, remote).length > 0 ? await external.update(remote, spec) : remote;
+    const { spec: allowed } = guarded(managed, spec, remote);
+    return external.changes(allowed, remote).length > 0 ? await external.update(remote, allowed) : remote;
   }
 }
 

@@ -3,6 +3,8 @@ import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { deleteSurely } from './absence.ts';
 import { Blocked } from './external.ts';
+import { goesWithOwner } from './going-along.ts';
+import { isWaitingForModules } from './guarding.ts';
 import { dueForRetirement, type Identity, isBegun, knows, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { isCreatedIn } from './rivals.ts';
@@ -15,18 +17,24 @@ const RETRY_MS = 60_000;
 /**
  * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
  * is due. What cannot go yet is kept for later: it must not keep its successor from being looked after.
+ * @param isServing whether the successor serves, and not only exists
  */
-export async function retireSuperseded(managed: ManagedObject, now: Date): Promise<Date | undefined> {
+export async function retireSuperseded(
+  managed: ManagedObject,
+  now: Date,
+  isServing = !isWaitingForModules(managed.object),
+): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
   const { due, later } = dueForRetirement(identity, now);
-  const claimed = await claimedByAnother(managed, due);
-  const needed = due.length > 0 ? await neededStill(managed, identity) : [];
+  const goingAlong = due.filter(({ id }) => goesWithOwner(managed, id));
+  const left = [...goingAlong, ...(await claimedByAnother(managed, due))];
+  const needed = due.length > 0 ? await neededStill(managed, identity, isServing) : [];
   const kept: Retiring[] = [];
-  for (const entry of due.filter((each) => !claimed.includes(each))) {
+  for (const entry of due.filter((each) => !left.includes(each))) {
     if (needed.includes(entry.id) || (await refusalOf(deleteSurely(managed, entry)))) kept.push(entry);
   }
-  const deleted = due.filter((entry) => !kept.includes(entry) && !claimed.includes(entry)).map(({ id }) => id);
-  if (deleted.length + claimed.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
+  const deleted = due.filter((entry) => !kept.includes(entry) && !left.includes(entry)).map(({ id }) => id);
+  if (deleted.length + left.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
   managed.waiting.changed(deleted);
@@ -50,15 +58,19 @@ async function claimedByAnother({ object, kind, claims, mayAdopt }: ManagedObjec
  * What must not go before its successor is in its place: the one that is being replaced, those to which other objects have
  * yet to stop referring, and those whose tokens are in use.
  */
-async function neededStill({ object, kind }: ManagedObject, { externalId, retiring }: Identity): Promise<string[]> {
-  const replaced = externalId === undefined ? idsOf(retiring.slice(-1)) : [];
+async function neededStill(
+  { object, kind }: ManagedObject,
+  { externalId, retiring }: Identity,
+  isServing: boolean,
+): Promise<string[]> {
+  const replaced = externalId === undefined || !isServing ? idsOf(retiring.slice(-1)) : [];
   const followed = kind.isDeletableWhileReferenced ? [] : kind.inputs.idsInUseBy(kind.name, object);
   return [...replaced, ...followed, ...((await kind.delivery?.stored(object)) ?? [])];
 }
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  const entries = everythingOf(identity);
+  const entries = notGoingAlong(managed, everythingOf(identity));
   await deleteAll(managed, entries);
   if (entries.length > 0)
     managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
@@ -119,13 +131,16 @@ export function whatStays(
   return { stays, others: all.filter((entry) => entry !== stays) };
 }
 
+const notGoingAlong = (managed: ManagedObject, entries: readonly Retiring[]) =>
+  entries.filter(({ id }) => !goesWithOwner(managed, id));
+
 const namesOf = ({ kind }: ManagedObject, ids: readonly string[]) => ids.map((id) => kind.nameOf(id)).join(', ');
 
 const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
 
 /** @throws Blocked while something refers to one of them */
 export async function deleteAll(managed: ManagedObject, entries: readonly Retiring[]): Promise<void> {
-  for (const entry of entries) {
+  for (const entry of notGoingAlong(managed, entries)) {
     const refusal = await refusalOf(deleteSurely(managed, entry));
     if (refusal) throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${refusal.message}`);
   }

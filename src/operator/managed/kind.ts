@@ -46,6 +46,10 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   deletableWhileReferenced?: boolean;
   /** For kinds whose objects have no resource of their own, but settings of one that they refer to: the id of that. */
   ownerOf?: (spec: SpecOf<Shape>) => string;
+  /** For those kinds: the modules that the spec declares, by their names in the API. */
+  modulesOf?: (spec: SpecOf<Shape>) => readonly string[];
+  /** The members by which the resource would begin to serve, if it does not yet; undefined where there are none. */
+  unserved?: (spec: SpecOf<Shape>, remote: R | undefined) => readonly string[];
   /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
   handsOutUserRights?: (spec: SpecOf<Shape>) => boolean;
   /** For kinds with a one-time token. */
@@ -69,6 +73,8 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
     | 'conditions'
     | 'companion'
     | 'ownerOf'
+    | 'modulesOf'
+    | 'unserved'
     | 'handsOutUserRights'
     | 'delivery'
   > {
@@ -79,6 +85,8 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
   conditions?: (spec: Spec, remote: R) => Record<string, Finding>;
   readonly companion?: Companion<Spec, R> | undefined;
   ownerOf?: (spec: Spec) => string;
+  modulesOf?: (spec: Spec) => readonly string[];
+  unserved?: (spec: Spec, remote: R | undefined) => readonly string[];
   handsOutUserRights?: (spec: Spec) => boolean;
   readonly delivery?: MakeDelivery<Spec, R> | undefined;
 }

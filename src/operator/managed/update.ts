@@ -3,6 +3,7 @@ import { EVENT_REASON } from '../contract/reasons.ts';
 import { hasNewInputs, isDrift } from './drift.ts';
 import type { Remote } from './external.ts';
 import { available, driftCorrected, specPaths, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
+import { guarded } from './guarding.ts';
 import { mustBeChangeable } from './immutable.ts';
 import type { ManagedObject } from './managed-object.ts';
 import type { FoundRemote } from './replacement.ts';
@@ -16,13 +17,15 @@ export async function ensureUpToDate(
 ): Promise<CurrentState> {
   const { external, delivery } = managed.kind;
   const isUnavailable = delivery !== undefined && !isHeld;
-  const ready = isUnavailable ? tokenUnavailable(remote.id, delivery.handout) : available(remote);
+  const { spec: allowed, waiting } = guarded(managed, spec, remote);
+  const ready = waiting ?? (isUnavailable ? tokenUnavailable(remote.id, delivery.handout) : available(remote));
   const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
-  const changes = external.changes(spec, remote);
-  if (changes.length === 0) return { remote, ready, synced: unchanged(managed.object), renewAt };
-  mustBeChangeable(external, spec, remote);
-  const updated = await external.update(remote, spec);
-  return { remote: updated, ready, synced: reportUpdate(managed, remote, specPaths(changes)), renewAt };
+  const changes = external.changes(allowed, remote);
+  if (changes.length === 0) return { remote, ready, synced: waiting ?? unchanged(managed.object), renewAt };
+  mustBeChangeable(external, allowed, remote);
+  const updated = await external.update(remote, allowed);
+  const synced = reportUpdate(managed, remote, specPaths(changes));
+  return { remote: updated, ready, synced: waiting ?? synced, renewAt };
 }
 
 /** Reports an update as drift if the last reconcile had left the resource in sync. */

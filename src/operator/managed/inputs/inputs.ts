@@ -26,6 +26,8 @@ export interface Peer {
   readonly store: ObjectStore;
   /** The spec as declared; undefined if it is invalid. */
   specIfValid(object: KubeObject): unknown;
+  /** The modules that the object declares for what it refers to. */
+  modulesIn?(object: KubeObject): readonly string[];
   /** Has the object reconciled soon, however long it was to wait. */
   enqueue(key: string): void;
 }
@@ -132,14 +134,33 @@ export class Inputs {
   }
 
   /** The objects, as `Kind namespace/name`, that refer to this one and may do so. */
-  referrersOf(kind: string, { metadata }: KubeObject): string[] {
-    const { namespace = '', name } = metadata;
-    const own = objectKey(kind, namespace, name);
-    return [...this.index.referrersOf(own)].flatMap((key) => {
-      const referrer = partsOf(key);
-      const isPermitted = referrer.namespace === namespace || this.#isPermitted(referrer, { kind, namespace, name });
-      return isPermitted ? [`${referrer.kind} ${referrer.namespace}/${referrer.name}`] : [];
+  referrersOf(kind: string, object: KubeObject): string[] {
+    return this.#referrersOf(kind, object).map(said);
+  }
+
+  /** The modules that others declare for this object's resource, and may declare. */
+  modulesDeclaredFor(kind: string, object: KubeObject): { referrer: string; modules: readonly string[] }[] {
+    return this.#referrersOf(kind, object).flatMap((referrer) => {
+      const peer = this.peer(referrer.kind);
+      const found = peer?.store.get(`${referrer.namespace}/${referrer.name}`);
+      if (!found || found.metadata.deletionTimestamp !== undefined) return [];
+      const modules = peer?.modulesIn?.(found) ?? [];
+      return modules.length > 0 ? [{ referrer: said(referrer), modules }] : [];
     });
+  }
+
+  /** The objects that the object refers to. */
+  targetsOf(kind: string, { metadata }: KubeObject): KubeObject[] {
+    return [...this.index.targetsOf(objectKey(kind, metadata.namespace ?? '', metadata.name))].flatMap((key) => {
+      const target = partsOf(key);
+      return this.peer(target.kind)?.store.get(`${target.namespace}/${target.name}`) ?? [];
+    });
+  }
+
+  #referrersOf(kind: string, { metadata }: KubeObject) {
+    const { namespace = '', name } = metadata;
+    const all = [...this.index.referrersOf(objectKey(kind, namespace, name))].map(partsOf);
+    return all.filter((one) => one.namespace === namespace || this.#isPermitted(one, { kind, namespace, name }));
   }
 
   /** The ids that the objects that refer to this one used at their last reconcile: they may have yet to move on. */
@@ -182,6 +203,9 @@ export class Inputs {
 
 /** What settings of another resource belong to is their own id, too. */
 const usedIds = z.object({ id: z.string().optional(), references: z.array(usedReference).optional() });
+
+/** As people name an object. */
+const said = ({ kind, namespace, name }: ReturnType<typeof partsOf>) => `${kind} ${namespace}/${name}`;
 
 const shownId = z.object({ id: z.string() });
 

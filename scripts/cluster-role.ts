@@ -37,7 +37,7 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 # The DNS records of a ReservedDomain with spec.dns.publish.
 - apiGroups: [externaldns.k8s.io]
   resources: [dnsendpoints]
-  verbs: [get, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: ['']
   resources: [events]
   verbs: [create, patch]

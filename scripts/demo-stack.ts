@@ -186,6 +186,16 @@ export class Demo {
     await this.#proveAcl('shop-agent', 'www.example.org', false);
   }
 
+  /** What kubectl says in the namespace of the examples. */
+  show(...args: string[]): Promise<string> {
+    return this.#ask('--namespace', NAMESPACE, ...args);
+  }
+
+  /** Applies a file in the namespace of the examples. */
+  async apply(file: string): Promise<void> {
+    await this.#make(() => this.#kubectl(['apply', '--namespace', NAMESPACE, '--filename', file]));
+  }
+
   /** The text printed at the end. */
   async summary(): Promise<string> {
     const api = `The API:     ${this.#mustHaveApi().url}/docs   (key: ${this.#apiKey})`;

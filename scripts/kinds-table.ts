@@ -11,7 +11,8 @@ export function kindsTable(plain: readonly AnyPlainKind[], attached: readonly At
   const rows = kinds.map(({ kind, shortNames, description, access }) => {
     const names = shortNames.map((name) => `\`${name}\``).join(', ');
     const key = access === 'admin' ? 'an admin key' : 'any';
-    return `| \`${kind}\` | ${names} | ${description} | ${key} | [example](../${exampleFile(kind)}) |`;
+    const screens = exampleFile(kind).replace(/^examples\/(.*)\.yaml$/, 'kinds/$1.md');
+    return `| \`${kind}\` | ${names} | ${description} | ${key} | [example](../${exampleFile(kind)}), [screens](${screens}) |`;
   });
   return [
     '| Kind | Short name | Description | API key that the operator needs | |',

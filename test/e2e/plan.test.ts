@@ -415,7 +415,7 @@ describe('plan', () => {
       expect(code).toBe(1);
       expect(stdout).toContain(`existing resources may be neither adopted nor observed from namespace ${namespace}`);
       const modules = await refused(object('TLSEdgeModules', 'theirs', { tlsEdgeRef: { id: adopted } }));
-      expect(modules.stdout).toContain(`may be neither adopted nor observed from namespace ${namespace}`);
+      expect(modules.stdout).toContain(`nothing may be named by its id from namespace ${namespace}`);
     }
     expect(await refused(object('TLSEdge', 'own', {}))).toMatchObject({ code: 2 });
     const granted = await plan(

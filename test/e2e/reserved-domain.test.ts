@@ -67,14 +67,14 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
 
   expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMatchObject({ code: 0 });
   await kubectl(['wait', '--for=condition=Established', '--timeout=30s', `crd/${crd.metadata.name}`]);
-  const { status } = await stack.reconciled(DOMAINS, 'www');
+  // Noticed without anything having happened to the object.
+  const { status } = await stack.see(DOMAINS, 'www');
   const { cname_target: target } = await stack.client.reservedDomains.get(String(status.id));
   const written = await eventually(async () => {
-    await stack.reconciled(DOMAINS, 'www');
     const found = await stack.find(ENDPOINTS, 'www');
     expect(found).toBeDefined();
     return found;
-  });
+  }, 60_000);
   expect(written?.spec).toEqual({
     endpoints: [{ dnsName: 'www.example.net', recordType: 'CNAME', targets: [target] }],
   });

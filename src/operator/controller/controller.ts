@@ -18,6 +18,7 @@ import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache } from '../kube/watch-cache.ts';
 import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
+import { type Companion, lacksCompanion } from '../managed/companion.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
@@ -26,6 +27,7 @@ import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
 import type { Waiting } from '../managed/waiting.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
+import { CompanionWatch } from './companion-watch.ts';
 import { EnqueueReferrers, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { Resync } from './resync.ts';
@@ -65,6 +67,7 @@ export class Controller {
   readonly #settled = new SettledVersions();
   readonly #workers: Workers;
   readonly #resync: Resync;
+  readonly #companions: CompanionWatch | undefined;
 
   constructor(kind: ConnectedKind, options: ControllerOptions) {
     this.#kind = kind;
@@ -106,6 +109,7 @@ export class Controller {
     });
     const ours = { values: () => this.#ours() };
     this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, log });
+    this.#companions = kind.companion && this.#watchCompanions(kind.companion);
     kind.inputs.addPeer(kind.name, {
       store,
       specIfValid: (object) => kind.specIfValid(object),
@@ -130,12 +134,13 @@ export class Controller {
     for (const object of this.#ours()) this.#enqueueAtStart(object);
     this.#workers.start();
     this.#resync.start();
+    this.#companions?.start();
   }
 
   /** Takes no new work; resolves when the reconciles in progress have finished. */
   async stop(): Promise<void> {
     this.#queue.shutDown();
-    await Promise.all([this.#workers.stopped(), this.#resync.stop()]);
+    await Promise.all([this.#workers.stopped(), this.#resync.stop(), this.#companions?.stop()]);
   }
 
   /** Sets the gauges that are read at scrape time. */
@@ -165,6 +170,20 @@ export class Controller {
     this.#settled.set(object);
     const planned = plannedWork(object);
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
+  }
+
+  /** Has the objects reconciled that have waited for the kind of their companions. */
+  #watchCompanions(companion: Pick<Companion<never, never>, 'type' | 'condition'>): CompanionWatch {
+    const { type } = companion;
+    const { kube, namespaces, silenceMs, log, metrics } = this.#options;
+    const onArrival = () => {
+      for (const object of this.#ours()) {
+        // A reconcile that is under way may have missed it just before.
+        const mayHaveMissed = lacksCompanion(object, companion) || !this.#settled.covers(object);
+        if (mayHaveMissed) this.#enqueue(keyOf(object));
+      }
+    };
+    return new CompanionWatch(kube, { type, namespaces, silenceMs, log, metrics: metrics.kube, onArrival });
   }
 
   /** However long the object was to wait after its last failure. */

@@ -5,10 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
-import type { Finding } from '../kube/conditions.ts';
+import { type Finding, findCondition } from '../kube/conditions.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
+import { readStatus } from './spec.ts';
 
 /** What a kind may have written beside its resource. */
 export interface Companion<Spec, R> {
@@ -57,6 +58,11 @@ export async function ensureCompanion(
     return { status: 'False', reason: REASON.companionKindMissing, message };
   }
   return { status: 'True', reason: REASON.companionWritten, message: `Written to ${kind} ${name}` };
+}
+
+/** Whether the object was left without its companion since the cluster did not have the kind. */
+export function lacksCompanion(object: KubeObject, { condition }: Pick<Companion<never, never>, 'condition'>): boolean {
+  return findCondition(readStatus(object).conditions ?? [], condition)?.reason === REASON.companionKindMissing;
 }
 
 const isOwned = (existing: KubeObject, { metadata: { uid } }: KubeObject) =>

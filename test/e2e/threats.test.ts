@@ -68,21 +68,23 @@ describe('a Secret of another namespace', async () => {
   });
 });
 
-describe('a Secret of somebody else', () => {
+describe('a Secret of somebody else', async () => {
+  // Where resources may be named by their ids, as the samples do.
+  const own = await startStack({ prefix: 'secrets' });
   const handing = kindRows.filter(({ kind }) => kind.delivery);
 
   test.for(handing.map(named))('is not overwritten by what $name hands out', async ({ row }) => {
     const name = `${row.type.plural}-theirs`;
-    const created = await stack.run('create', 'secret', 'generic', name, '--from-literal=token=theirs');
+    const created = await own.run('create', 'secret', 'generic', name, '--from-literal=token=theirs');
     expect(created).toMatchObject({ code: 0 });
-    const before = await stack.find(SECRETS, name);
-    const { least } = await declare(row);
-    const made = await stack.remoteIds();
-    await stack.apply(...least.objects, manifest(row, name, { ...least.spec, secret: { name } }));
-    await stack.reason(row.type, name, 'Ready', 'SecretConflict');
-    await stack.remove(row.type, name);
-    expect(await stack.find(SECRETS, name)).toEqual(before);
-    expect(await stack.remoteIds()).toEqual(made);
+    const before = await own.find(SECRETS, name);
+    const { least } = await row.declare(postTo(own.api.url, API_KEY), 1);
+    const made = await own.remoteIds();
+    await own.apply(...least.objects, manifest(row, name, { ...least.spec, secret: { name } }));
+    await own.reason(row.type, name, 'Ready', 'SecretConflict');
+    await own.remove(row.type, name);
+    expect(await own.find(SECRETS, name)).toEqual(before);
+    expect(await own.remoteIds()).toEqual(made);
   });
 });
 

@@ -58,7 +58,7 @@ export const headers = z
     examples: [{ 'content-type': 'text/plain' }],
     ...form({
       propertyNames: { pattern: NAME.source },
-      additionalProperties: { type: 'string', pattern: VALUE.source },
+      additionalProperties: { type: 'string', pattern: VALUE.source, maxLength: MAX_HEADER_BYTES },
       maxProperties: MAX_HEADERS,
     }),
   });

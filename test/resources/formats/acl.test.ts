@@ -199,7 +199,12 @@ describe('the grammar', () => {
 
   test('takes wildcards in a rule, but not in a request for a label', () => {
     expect(parseRule('bind:a=*')).toHaveProperty('value');
-    expect(parseTarget('a=*')).toHaveProperty('reason');
+    for (const [target, name] of [
+      ['a=*', 'value'],
+      ['*=b', 'key'],
+      ['a*=b', 'key'],
+    ] as const)
+      expect(parseTarget(target)).toEqual({ reason: `the label's ${name} must not be a wildcard` });
     expect(parseTarget('*.a.example')).toHaveProperty('value');
   });
 });

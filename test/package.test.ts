@@ -64,6 +64,7 @@ test('it has what is needed to run it and to use it, and nothing from the worksh
   expect((await readdir(join(installed, 'docs'))).sort()).toEqual([
     'api.md',
     'commands.md',
+    'kinds',
     'normalisation.md',
     'operator.md',
     'permissions.md',

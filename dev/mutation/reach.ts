@@ -47,8 +47,12 @@ export function testsThatReach(
     .map(({ file }) => file);
 }
 
-/** Whether the test file, or something that it imports, starts a program as a process. */
+/** How a test file starts what is not a program of ours, but may import parts of one. */
+const CHILD_PROCESS = 'node:child_process';
+
+/** Whether the test file starts a process, or something that it imports starts a program. */
 export function startsProcess(test: string, imports: ReadonlyMap<string, readonly string[]>): boolean {
+  if (imports.get(test)?.includes(CHILD_PROCESS)) return true;
   const reached = new Set([test]);
   for (const file of reached) {
     if (Object.hasOwn(STARTED, file)) return true;
@@ -87,19 +91,21 @@ export function importsOf(root: string, files: readonly string[]): Map<string, s
       .filter((file) => /^(src|dev|test|scripts)\/.*\.ts$/.test(file))
       .map((file) => {
         const specifiers = importedBy(readFileSync(join(root, file), 'utf8'));
-        const imported = specifiers.map((specifier) => relative(root, resolve(root, dirname(file), specifier)));
+        const imported = specifiers.map((specifier) =>
+          specifier === CHILD_PROCESS ? specifier : relative(root, resolve(root, dirname(file), specifier)),
+        );
         return [file, [...imported, ...(STARTED[file] ?? [])]];
       }),
   );
 }
 
-/** The relative specifiers, of `import`, `export … from` and `import('…')`. */
+/** The relative specifiers and CHILD_PROCESS, of `import`, `export … from` and `import('…')`. */
 function importedBy(source: string): string[] {
   const found: string[] = [];
   walk(parse(source), (node) => {
     const from = isNode(node.source) ? node.source.value : undefined;
     const typesOnly = [node.importKind, node.exportKind].includes('type');
-    if (typeof from === 'string' && from.startsWith('.') && !typesOnly) found.push(from);
+    if (typeof from === 'string' && (from.startsWith('.') || from === CHILD_PROCESS) && !typesOnly) found.push(from);
     return true;
   });
   return found;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -121,6 +121,12 @@ describe('a start', () => {
     expect(() => secrets.seal('x', place)).toThrow(/set ENCRYPTION_KEY/);
   });
 
+  test('fails with the reason when the key cannot be registered', async () => {
+    const db = await database();
+    await db.query({ text: 'alter table encryption_keys add constraint no_more check (false) not valid', values: [] });
+    await expect(openSecrets(db, ring(base64()))).rejects.toThrow('no_more');
+  });
+
   test('is refused without the key that the database was used with, and with another of that id', async () => {
     const db = await database();
     const a = `a:${base64()}`;
@@ -187,6 +193,11 @@ describe('the key beside the embedded database', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await readdir(folder)).toEqual(['postgres.encryption-key']);
     expect((await keyFromFile(file))[0].bytes.toString('base64')).toBe((await readFile(file, 'utf8')).trim());
+
+    // Where nothing can be made beside it, as in a volume that is only to be read.
+    const handle = await open(file);
+    expect(await keyFromFile(`/dev/fd/${handle.fd}`)).toEqual(keys[0]);
+    await handle.close();
 
     await writeFile(file, 'damaged');
     await expect(keyFromFile(file)).rejects.toThrow(/postgres\.encryption-key: key 1 must be/);

@@ -21,6 +21,7 @@ test.each<[string, Identity, string[]]>([
 describe('when an object lets go of its resource', () => {
   const wiped = nothing;
   const creating: Identity = { ...nothing, generation: 3, retiring: [entry('a', 0), entry('b', 2)] };
+  const earlier: Identity = { ...replaced, externalId: 'b', retiring: [entry('a', 0)] };
   const first: Identity = { ...nothing, generation: 1 };
   test.each<[string, Identity, Identity, Identity | undefined, string[], string | undefined, string[]]>([
     ['there is none', nothing, wiped, undefined, [], undefined, []],
@@ -33,6 +34,7 @@ describe('when an object lets go of its resource', () => {
     ['its successor exists, and there is no Secret', replaced, creating, undefined, [], 'b', ['a', 'c']],
     ['nobody was told of it', created, first, undefined, [], undefined, ['a']],
     ['nobody was told of it but the Secret', created, first, undefined, ['a'], 'a', []],
+    ['an edit has it name the one before, whose token is stored', replaced, earlier, undefined, ['b'], 'b', ['a', 'c']],
     ['the object has lost all but its status', replaced, wiped, replaced, [], 'c', ['a', 'b']],
     ['the object has lost everything', created, wiped, undefined, [], 'a', []],
   ])('and %s, the right one stays', (_, identity, recorded, shown, held, stays, others) => {

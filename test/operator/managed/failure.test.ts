@@ -73,7 +73,15 @@ describe('a failure', () => {
         message: 'The management API is failing (UNAVAILABLE: msg of UNAVAILABLE); retrying',
       },
     ],
-    ['a bug in the API', apiError('INTERNAL_ERROR'), { kind: 'transient', reason: 'ApiUnavailable' }],
+    [
+      'a bug in the API',
+      apiError('INTERNAL_ERROR'),
+      {
+        kind: 'transient',
+        reason: 'ApiUnavailable',
+        message: 'The management API is failing (INTERNAL_ERROR); retrying',
+      },
+    ],
     [
       'no answer',
       new ApiUnreachableError('x', { retryAfterMs: 3 }),

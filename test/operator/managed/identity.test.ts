@@ -5,6 +5,7 @@ import {
   dueForRetirement,
   idempotencyOf,
   identityAnnotations,
+  identityInStatus,
   isBegun,
   nextGeneration,
   readIdentity,
@@ -44,6 +45,17 @@ describe('the identity of an object', () => {
       expect(readIdentity(object({}, { retiring })).retiring).toEqual([entry('b', 2)]);
     },
   );
+
+  test('is copied to the status once it is settled, without what there is none of', () => {
+    const settled = { externalId: 'ipp_1', generation: 2, createKey: undefined, retiring: [] };
+    const retiring = [entry('ipp_0', 1)];
+    expect(identityInStatus(settled)).toEqual({ createGeneration: 2, retiring: undefined });
+    expect(identityInStatus({ ...settled, retiring })).toEqual({ createGeneration: 2, retiring });
+    expect(identityInStatus({ ...settled, externalId: undefined, retiring })).toEqual({
+      createGeneration: undefined,
+      retiring: undefined,
+    });
+  });
 
   test('comes back from the annotations that it was written to', () => {
     const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [entry('ipp_0', 1)] };

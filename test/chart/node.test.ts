@@ -160,6 +160,14 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
   });
 
+  test('the database finds its volume again', async () => {
+    const database = ['-n', system, 'scale', 'statefulset', `${NAME}-database`];
+    await kubectl(...database, '--replicas=0');
+    await kubectl('-n', system, 'wait', '--for=delete', `pod/${NAME}-database-0`, '--timeout=120s');
+    await kubectl(...database, '--replicas=1');
+    await rolledOut();
+  });
+
   test('an upgrade under load fails no request and loses no acknowledged write', async () => {
     await deployed('upgrade', { ...values, api: { replicaCount: 3 } });
     const script = await readFile(join(import.meta.dirname, 'load.mjs'), 'utf8');

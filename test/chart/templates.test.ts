@@ -1,7 +1,7 @@
 /** What the chart renders, over a matrix of values: helm accepts it, and so does the API server. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readValues } from '../../dev/chart/values.ts';
 import { crdYaml } from '../../src/operator/crds/crd.ts';
@@ -84,15 +84,19 @@ const FOREIGN = ['Cluster', 'HTTPRoute', 'PrometheusRule', 'ServiceMonitor'];
 
 const named = (objects: readonly Rendered[], kind: string) => objects.filter((object) => object.kind === kind);
 
+let namespace: string;
+beforeAll(async () => {
+  namespace = await createNamespace('chart');
+  const warn = 'pod-security.kubernetes.io/warn=restricted';
+  expect(await kubectl(['label', 'namespace', namespace, warn])).toMatchObject({ code: 0 });
+});
+
 describe.each(Object.entries(MATRIX))('with %s', (_, values) => {
   test('helm lint --strict finds nothing', async () => {
     expect(await helm(['lint', '--strict', CHART], values)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('the API server takes every object, without a warning', async () => {
-    const namespace = await createNamespace('chart');
-    const warn = 'pod-security.kubernetes.io/warn=restricted';
-    expect(await kubectl(['label', 'namespace', namespace, warn])).toMatchObject({ code: 0 });
     const objects = await render(values, { namespace });
     const known = objects.filter(({ kind }) => !FOREIGN.includes(kind) && kind !== 'CustomResourceDefinition');
     const list = (items: readonly Rendered[]) => ({ input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });

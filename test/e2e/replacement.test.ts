@@ -113,6 +113,23 @@ test('a CertificateAuthority gets a new certificate, and so a new id', async () 
   await stack.remove(AUTHORITIES, 'devices');
 });
 
+test('what was replaced is deleted once nothing uses it any more, and holds up nothing', async () => {
+  const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
+  await stack.apply(object('CertificateAuthority', 'used', { caPem: { value: one.pem } }));
+  const old = String((await stack.ready(AUTHORITIES, 'used')).status.id);
+  // Somebody outside the cluster.
+  const edge = await client.tlsEdges.create({});
+  await client.tlsEdgeModules(edge.id).mutualTls.put({ certificate_authority_ids: [old] });
+  await stack.apply(object('CertificateAuthority', 'used', { caPem: { value: other.pem } }));
+  await eventually(async () => expect((await stack.ready(AUTHORITIES, 'used')).status.id).not.toBe(old));
+  await stack.apply(object('CertificateAuthority', 'used', { caPem: { value: other.pem }, description: 'goes on' }));
+  expect((await stack.ready(AUTHORITIES, 'used')).status.retiring).toMatchObject([{ id: old }]);
+  await client.tlsEdges.delete(edge.id);
+  expect((await stack.reconciled(AUTHORITIES, 'used')).status).not.toHaveProperty('retiring');
+  await expect(client.certificateAuthorities.get(old)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await stack.remove(AUTHORITIES, 'used');
+});
+
 test('a CertificateAuthority that adopts another certificate is not replaced, but says that it differs', async () => {
   const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
   const { id } = await client.certificateAuthorities.create({ ca_pem: one.pem });

@@ -18,7 +18,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it(`at every call while it ${createCredential.name}`, async () => {
     const { failures, killed, points } = await check(stages, createCredential, { isExact: true });
     expect(failures).toEqual([]);
-    expect(killed).toHaveLength(points.length);
+    expect(points.filter((point) => !killed.includes(point))).toEqual([]);
     expect(new Set(killed.map(({ call }) => call))).toEqual(
       new Set([
         'kube PATCH /tunnelcredentials/agent',
@@ -37,7 +37,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
     async ({ index, ...scenario }) => {
       const report = await check(stages, scenario, { isExact: true, choose: everyNth(11, index) });
       expect(report.failures).toEqual([]);
-      expect(report.killed).toHaveLength(report.points.length);
+      expect(report.points.filter((point) => !report.killed.includes(point))).toEqual([]);
     },
   );
 
@@ -46,7 +46,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
     async ({ index, ...scenario }) => {
       const report = await check(stages, scenario, { isExact: true, choose: some(8, index) });
       expect(report.failures).toEqual([]);
-      expect(report.killed).toHaveLength(report.points.length);
+      expect(report.points.filter((point) => !report.killed.includes(point))).toEqual([]);
     },
   );
 
@@ -55,7 +55,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
     async ({ index, ...scenario }) => {
       const report = await check(stages, scenario, { choose: everyNth(13, index) });
       expect(report.failures).toEqual([]);
-      expect(report.killed).toHaveLength(report.points.length);
+      expect(report.points.filter((point) => !report.killed.includes(point))).toEqual([]);
     },
   );
 });

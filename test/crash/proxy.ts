@@ -140,7 +140,7 @@ export class FaultProxy {
     const body = await read(request);
     const forward = async () => toAnswer(await send(open(), body));
     // Leader election, and what this cluster has not, which is looked for again and again.
-    if (/\/(leases|referencegrants)/.test(url.pathname)) return reply(response, await forward());
+    if (/\/(leases|referencegrants)|\/dnsendpoints$/.test(url.pathname)) return reply(response, await forward());
 
     const { method = 'GET' } = request;
     this.#counted++;

@@ -77,7 +77,7 @@ export async function walk(stack: Stack, { row, number, steps, seed }: Walk): Pr
   const { status } = await stack.ready(row.type, name);
   expect(await remote(status.id)).toMatchObject(end.remote);
   await stack.remove(row.type, name);
-  expect(await stack.remoteIds()).not.toContain(status.id);
+  await expect(remote(status.id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   return counts;
 }
 

@@ -135,13 +135,18 @@ describe('no wait is without an end', () => {
   });
 });
 
-/** The kind of timer that runs on the socket at this port of 127.0.0.1: 02 is keepalive, 00 none (man 5 proc_net_tcp). */
+/**
+ * The kind of timer that runs on the established connection from this port of 127.0.0.1: 02 is keepalive, 00 none (man 5
+ * proc_net_tcp). Another one from the same port may be in TIME_WAIT.
+ */
+const ESTABLISHED = '01';
+
 function timerOf(port: number): string | undefined {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const sockets = readFileSync('/proc/net/tcp', 'utf8')
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
-  return sockets.find(([, local]) => local === address)?.[5]?.split(':')[0];
+  return sockets.find(([, local, , state]) => local === address && state === ESTABLISHED)?.[5]?.split(':')[0];
 }
 
 test('the server knows who is connected, and in which format to answer', async () => {

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { CallOptions } from '../../client/call-options.ts';
 import { etagOf, isReplay, remember, sentAt } from '../../client/entity-tags.ts';
+import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { Parent } from '../../resources/definition/resource.ts';
 import type { Remote } from '../managed/external.ts';
@@ -51,7 +52,12 @@ export function nestedCalls<R extends Remote>(
     },
     async *list(options) {
       for await (const { id } of parents.list(options)) {
-        for await (const each of within(id).list(options)) yield named(id, each);
+        try {
+          for await (const each of within(id).list(options)) yield named(id, each);
+        } catch (error) {
+          // The parent has been deleted since it was listed, with everything in it.
+          if (!isNotFound(error)) throw error;
+        }
       }
     },
   };

@@ -1,0 +1,33 @@
+import { afterAll, expect, test } from 'vitest';
+import { startApi } from '../../../src/api/server.ts';
+import { migrate } from '../../../src/api/store/migrate.ts';
+import { createClient } from '../../../src/client/client.ts';
+import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route.ts';
+import { createTestDatabase } from '../../harness.ts';
+
+const API_KEY = 'tnl_ak_nested_calls_of_the_tests_0123456789';
+const databaseUrl = await createTestDatabase({
+  name: 'template_api',
+  prepare: async (url) => void (await migrate(url)),
+});
+const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY });
+const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
+afterAll(async () => {
+  await client.close();
+  await api.stop();
+});
+
+test('a list goes on when a parent is deleted while it is read', async () => {
+  const edges = await Promise.all([1, 2, 3].map(() => client.httpsEdges.create({})));
+  const routes = httpsEdgeRouteKind.calls(client);
+  for (const { id } of edges) await routes.create({ edge_id: id, match: '/', match_type: 'path_prefix' });
+  const seen: string[] = [];
+  for await (const { id } of routes.list()) {
+    const [edge = ''] = id.split('/');
+    // The first one is being read, the second goes, the third is still there.
+    const next = edges.find((each) => each.id !== edge);
+    if (seen.length === 0 && next) await client.httpsEdges.delete(next.id);
+    seen.push(edge);
+  }
+  expect(seen).toHaveLength(2);
+});

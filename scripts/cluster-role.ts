@@ -53,7 +53,7 @@ export function leaseRole(): string {
 `;
 }
 
-/** What the chart lets the editors of a namespace do. An APIKey would give them the rights of the operator's own key. */
+/** What the chart lets the editors of a namespace do. An APIKey hands out keys to the API. */
 export function editRole(kinds: readonly AnyKind[]): string {
   const names = kinds.map(({ plural }) => plural).filter((plural) => plural !== 'apikeys');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate

@@ -293,6 +293,26 @@ describe('Retain leaves a credential that works', () => {
     await expectRetained();
   });
 
+  it('also when it is killed once more, after the Secret was released', async () => {
+    const killedAfter = (isIt: (call: Call) => boolean) =>
+      stage.proxy().intercept(async (call, forward) => {
+        const answer = await forward();
+        if (!isIt(call)) return answer;
+        await stage.operator().kill();
+        return CUT;
+      });
+    killedAfter(({ method, path }) => method === 'POST' && path.endsWith('/secrets'));
+    await stage.apply({ ...agent, spec: retained });
+    await waitFor('the crash', () => !stage.operator().isRunning);
+    await stage.remove(agent);
+    killedAfter(({ method, path }) => method === 'PATCH' && path.endsWith(`/secrets/${agent.name}`));
+    await stage.startOperator();
+    await waitFor('the second crash', () => !stage.operator().isRunning);
+    stage.proxy().intercept();
+    await (await stage.startOperator()).untilReconciling();
+    await expectRetained();
+  });
+
   it('when a rotation was cut short before the new token was stored', async () => {
     await stage.apply({ ...agent, spec: { ...retained, rotation: { overlap: '1h' } } });
     await untilSettled(stage);

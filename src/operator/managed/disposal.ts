@@ -78,7 +78,7 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
 
 /** Lets the resource, and the Secret with its token, outlive the object; not one that was never finished. */
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  const held = (await managed.kind.delivery?.release(managed.object)) ?? [];
+  const held = (await managed.kind.delivery?.release(managed.object, idsOf(everythingOf(identity)))) ?? [];
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
   const { stays, others } = whatStays(identity, knownOf(managed), held);
   await deleteAll(managed, others);

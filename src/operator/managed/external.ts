@@ -80,8 +80,11 @@ export interface Delivery<Spec, R extends Remote> {
   stored(object: KubeObject): Promise<string[]>;
   /** Whether the resource must be replaced now for the sake of its value, and otherwise when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
-  /** Makes the stored values outlive their object; returns the ids of the resources that they belong to. */
-  release(object: KubeObject): Promise<string[]>;
+  /**
+   * Makes the stored values outlive their object; returns the ids of the resources that they belong to. May be repeated.
+   * @param ids the resources of the object
+   */
+  release(object: KubeObject, ids: readonly string[]): Promise<string[]>;
 }
 
 /** The reconcile cannot proceed until something else changes. Not a failure; shown as a condition. */

@@ -1,4 +1,5 @@
 /** Stores what a resource hands out in a Secret, and moves it when the object changes the Secret's name. */
+import { z } from 'zod';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { Delivery, Remote } from '../external.ts';
@@ -89,15 +90,17 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     });
   }
 
-  async release(object: KubeObject): Promise<string[]> {
+  async release(object: KubeObject, ids: readonly string[]): Promise<string[]> {
     const { uid: owner, namespace } = object.metadata;
     const held: string[] = [];
-    for (const name of this.#formerNames(object, undefined)) {
+    // One that was released before a crash is no longer found by its owner, and may not be in the status yet.
+    for (const name of new Set([...this.#formerNames(object, undefined), declaredName(object)])) {
       const existing = await this.#secrets.find(name, namespace);
       if (!existing) continue;
-      const isFree = isReleased(this.handout, existing);
+      const id = idIn(existing, this.handout) ?? '';
+      const isFree = isReleased(this.handout, existing) && ids.includes(id);
       if (!isFree && !isOwnedBy(existing, object)) continue;
-      held.push(idIn(existing, this.handout) ?? '');
+      held.push(id);
       if (isFree) continue;
       const { uid, resourceVersion, ownerReferences = [] } = existing.metadata;
       const others = ownerReferences.filter((reference) => reference.uid !== owner);
@@ -156,3 +159,13 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     return isIntact(this.handout, this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, expected);
   }
 }
+
+/** Where the spec wants the Secret, whether or not the rest of it is valid. */
+function declaredName({ metadata, spec }: KubeObject): string {
+  return nameInSpec.parse(spec)?.secret?.name ?? metadata.name;
+}
+
+const nameInSpec = z
+  .object({ secret: z.object({ name: z.string().min(1).optional() }).optional() })
+  .optional()
+  .catch(undefined);

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { backoff } from '../retry/backoff.ts';
 import { CannotStart, codeOf } from '../settings/cannot-start.ts';
+import { transientCondition } from './store/database-errors.ts';
 
 /** What to throw instead of what a database threw when it was opened or migrated. */
 export function cannotUseDatabase(error: unknown, url: string): unknown {
@@ -35,15 +36,12 @@ export async function onceReachable<T>(
   }
 }
 
-/** The codes of a network that leads nowhere, and of a server that starts or stops. */
-const NOT_YET_THERE = new Set(
-  'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN ETIMEDOUT EHOSTUNREACH ENETUNREACH 57P01 57P03'.split(' '),
-);
+/** Somebody has to mend the URL, or what it names. */
+const NOT_BY_ITSELF = new Set(['invalid_authorization_specification', 'invalid_password', 'invalid_catalog_name']);
 
 function isNotYetThere(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.every(isNotYetThere);
-  if (!(error instanceof Error)) return false;
-  return NOT_YET_THERE.has(codeOf(error) ?? '') || /connection terminated|timeout expired/i.test(error.message);
+  const condition = transientCondition(error);
+  return condition !== undefined && !NOT_BY_ITSELF.has(condition);
 }
 
 /** What to throw instead of what the embedded PostgreSQL threw. */

@@ -59,7 +59,7 @@ const UNREACHABLE = new Set([
 ]);
 
 /** The driver reports these without a code. */
-const TRANSIENT_MESSAGE = /connection terminated|not queryable|cannot use a pool after/i;
+const TRANSIENT_MESSAGE = /connection terminated|not queryable|cannot use a pool after|^timeout expired$/i;
 
 /** What the pool says when all connections were in use for too long; of one that it cannot open, it says something else. */
 const WAITED_IN_VAIN = /timeout exceeded when trying to connect/i;

@@ -12,6 +12,7 @@ export const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings'];
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'log.ts': [],
+  'signals.ts': [],
   retry: [],
   settings: [],
   postgres: ['retry'],
@@ -83,7 +84,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
 
-  'main.ts': ['log.ts', 'settings', 'api', 'operator'],
+  'main.ts': ['log.ts', 'signals.ts', 'settings', 'api', 'operator'],
 };
 
 /** What the command line itself imports: it loads only the program that it runs. */
@@ -101,6 +102,7 @@ export const LOADED_BY_MAIN = [
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
+  'signals.ts': 'How a process ends that is told to.',
   retry: 'Backoff: how long to wait before the next attempt.',
   settings: 'Settings from flags and the environment; durations, whole numbers.',
   postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it, and starts it again when it dies.',

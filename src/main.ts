@@ -14,6 +14,7 @@ import type { OperatorConfig } from './operator/settings.ts';
 import { CannotStart } from './settings/cannot-start.ts';
 import { duration } from './settings/schemas.ts';
 import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
+import { endWhenSignalled, untilSignalled } from './signals.ts';
 
 const logSettings = {
   logLevel: {
@@ -262,24 +263,6 @@ function announceKey(key: string, log: Log): void {
 function isDiscarded(descriptor: number): boolean {
   const file = fstatSync(descriptor);
   return file.isCharacterDevice() && file.rdev === statSync(devNull).rdev;
-}
-
-/** Resolves with the first signal to stop; the second one ends the process at once. */
-function untilSignalled(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let isFirst = true;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const)
-      process.on(signal, () => {
-        if (!isFirst) process.exit(1);
-        isFirst = false;
-        resolve(signal);
-      });
-  });
-}
-
-function endWhenSignalled(): void {
-  const codes = { SIGINT: 130, SIGTERM: 143 } as const;
-  for (const [signal, code] of Object.entries(codes)) process.on(signal, () => process.exit(code));
 }
 
 function addSettings(command: Command, settings: Settings): Command {

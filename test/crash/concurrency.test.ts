@@ -5,6 +5,7 @@ import { ANNOTATION, FINALIZER } from '../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
+import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import { type CredentialSpec, openStage, SECRETS, type Stage } from './stage.ts';
@@ -20,15 +21,7 @@ beforeAll(async () => {
   await (await stage.startOperator()).untilReconciling();
 });
 
-afterEach(async () => {
-  for (const proxy of stage.proxies) proxy.intercept();
-  try {
-    await stage.removeAll();
-    await untilSettled(stage);
-  } finally {
-    await stage.sweep();
-  }
-});
+afterEach(() => cleanUp(stage));
 
 async function createBoth(): Promise<void> {
   await stage.apply({ ...policy, spec: { ...POLICY, rules: [...POLICY.rules] } });

@@ -5,6 +5,7 @@ import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import type { Call } from './proxy.ts';
 import { openStage, SECRETS } from './stage.ts';
@@ -14,15 +15,7 @@ await (await stage.startOperator()).untilReconciling();
 
 const cast = kindRows.map((row, n) => ({ row, n, kind: row.name, name: `one-${row.type.plural}` }));
 
-afterEach(async () => {
-  stage.proxy().intercept();
-  try {
-    await stage.removeAll();
-    await untilSettled(stage);
-  } finally {
-    await stage.sweep();
-  }
-});
+afterEach(() => cleanUp(stage));
 
 async function applyEach(which: (declarations: Declarations) => Declaration): Promise<void> {
   for (const { row, n, kind, name } of cast) await stage.apply({ kind, name, ...which(await stage.declare(row, n)) });

@@ -7,6 +7,7 @@ import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { refusal } from './object-faults.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
@@ -26,16 +27,6 @@ async function createMany(stage: Stage, description: string): Promise<void> {
   for (const row of kindRows) {
     const { another, changed } = await stage.declare(row, 0);
     await stage.apply({ kind: row.name, name: `one-${row.type.plural}`, ...(round % 2 === 0 ? another : changed) });
-  }
-}
-
-async function cleanUp(stage: Stage): Promise<void> {
-  stage.proxy().intercept();
-  try {
-    await stage.removeAll();
-    await untilSettled(stage);
-  } finally {
-    await stage.sweep();
   }
 }
 

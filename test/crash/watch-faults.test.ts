@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { WatchFault } from './watch-relay.ts';
@@ -26,12 +27,7 @@ afterEach(async () => {
     watches.atStart();
     watches.release();
   }
-  try {
-    await stage.removeAll();
-    await untilSettled(stage);
-  } finally {
-    await stage.sweep();
-  }
+  await cleanUp(stage);
 });
 
 async function createBoth(): Promise<void> {

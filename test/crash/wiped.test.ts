@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { cleanUp } from './clean-up.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { type Call, CUT } from './proxy.ts';
 import { type CredentialSpec, openStage, type Stage } from './stage.ts';
@@ -16,15 +17,7 @@ beforeAll(async () => {
   await (await stage.startOperator()).untilReconciling();
 });
 
-afterEach(async () => {
-  stage.proxy().intercept();
-  try {
-    await stage.removeAll();
-    await untilSettled(stage);
-  } finally {
-    await stage.sweep();
-  }
-});
+afterEach(() => cleanUp(stage));
 
 const isCreate = ({ method, path }: Call) => method === 'POST' && path === '/credentials';
 

@@ -63,7 +63,9 @@ async function kubeconfigFile(name: string, user: object): Promise<string> {
   return file;
 }
 
-const withToken = async (token: string) => connect(loadKubeConfig(await kubeconfigFile('fixed', { token })));
+/** The tests run at once: each has a file of its own. */
+const withToken = async (name: string, token: string) =>
+  connect(loadKubeConfig(await kubeconfigFile(`fixed-${name}`, { token })));
 
 /** A way to hand a token to the client, which may be replaced. */
 type Source = readonly [what: string, put: (token: string) => Promise<unknown>, load: () => Promise<KubeConfig>];
@@ -129,7 +131,7 @@ describe('calls are made with the token, and with the next one as soon as that i
 
     await put((await issue(`${name}-2`)).token);
     await first.revoke();
-    const old = await withToken(first.token);
+    const old = await withToken(name, first.token);
     await vi.waitFor(
       () => expect(old.list(POLICIES, { namespace })).rejects.toMatchObject({ name: 'KubeError', code: 401 }),
       { timeout: 30_000, interval: 200 },

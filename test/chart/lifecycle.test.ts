@@ -80,11 +80,6 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   /** The operator as its Deployment would start it. */
   async function operate() {
     const { file } = await speakFor('it-tunnel-operator-operator');
-    // The API server learns of new bindings by a watch of its own; until then, a start would be refused.
-    await eventually(async () => {
-      const asked = ['auth', 'can-i', 'list', 'ippolicies.tunnel-operator.dev', '--all-namespaces'];
-      expect(await tryKubectl([...asked, '--kubeconfig', file])).toMatchObject({ code: 0 });
-    });
     return stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: NAMESPACE, leaderElect: true });
   }
 

@@ -44,7 +44,7 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it.for(Object.values(withEveryKind).map((scenario, index) => ({ ...scenario, index })))(
     'at some calls while it $name',
     async ({ index, ...scenario }) => {
-      const report = await check(stages, scenario, { isExact: true, choose: some(8, index) });
+      const report = await check(stages, scenario, { isExact: true, choose: some(3, index) });
       expect(report.failures).toEqual([]);
       expect(report.points.filter((point) => !report.killed.includes(point))).toEqual([]);
     },

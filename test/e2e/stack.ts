@@ -291,12 +291,18 @@ export async function startStack(
   return stack;
 }
 
+/** Within this time, the API server knows of a right that was just granted. */
+const GRANTED_MS = 10_000;
+
 /** Without a permission, the start would wait for ever. @throws Error naming the permission */
 async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
   const forbidden = Promise.withResolvers<never>();
+  let refusedAt: number | undefined;
   const look = () => {
     const line = logs.find((each) => each.includes('not allowed to '));
-    if (line !== undefined) forbidden.reject(new Error(`the operator lacks a right: ${line}`));
+    if (line === undefined) return;
+    refusedAt ??= performance.now();
+    if (performance.now() - refusedAt > GRANTED_MS) forbidden.reject(new Error(`the operator lacks a right: ${line}`));
   };
   const looking = setInterval(look, 100);
   try {

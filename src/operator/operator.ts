@@ -1,11 +1,5 @@
-/**
- * The operator: which kinds it runs, how it starts and how it stops.
- *
- * `@dot-i/k8s-operator` provides the outer shell (construct, `init`, `start`, `stop`). Its own use of Kubernetes is
- * replaced; each override below says why.
- */
+/** The operator: which kinds it runs, how it starts and how it stops. */
 import { setTimeout as delay } from 'node:timers/promises';
-import operatorLibrary, { type ResourceMeta } from '@dot-i/k8s-operator';
 import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
 import { sha256Hex } from '../resources/formats/sha256.ts';
@@ -37,6 +31,7 @@ import { SecretAccess } from './managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
 import { Waiting } from './managed/waiting.ts';
 import { createMetrics } from './metrics.ts';
+import { OuterShell } from './outer-shell.ts';
 import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
@@ -46,8 +41,7 @@ function leaseName(shard: LabelSelector | undefined): string {
   return shard === undefined ? NAME : `${NAME}-${sha256Hex(String(shard)).slice(0, 10)}`;
 }
 
-// The library is CommonJS: an import wraps its default export.
-export class TunnelOperator extends operatorLibrary.default {
+export class TunnelOperator extends OuterShell {
   readonly #config: OperatorConfig;
   readonly #log: Logger;
   readonly #metrics = createMetrics();
@@ -241,31 +235,6 @@ export class TunnelOperator extends operatorLibrary.default {
       if (error instanceof Blocked) this.#lost.resolve();
       throw error;
     }
-  }
-
-  /** Overridden: it watches without listing, handles all watch events one by one and exits the process on an error. */
-  protected override watchResource(): Promise<void> {
-    throw new Error('use a Controller, whose WatchCache lists, resumes and never exits');
-  }
-
-  /** Overridden: it logs a failed write and carries on as if it had succeeded. */
-  protected override setResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
-    throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
-  }
-
-  /** Overridden: it logs a failed write and carries on as if it had succeeded. */
-  protected override patchResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
-    throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
-  }
-
-  /** Overridden: it replaces the finalizers without a version check and ignores a failed write. */
-  protected override setResourceFinalizers(_meta: ResourceMeta): Promise<void> {
-    throw new Error('use ManagedObject.persist and removeFinalizer, which fail on a conflict');
-  }
-
-  /** Overridden: it goes through setResourceFinalizers and acts on the watch event instead of the newest object. */
-  protected override handleResourceFinalizer(): Promise<boolean> {
-    throw new Error('use ManagedReconciler, which finalizes the newest version of the object');
   }
 
   #readiness(): Readiness {

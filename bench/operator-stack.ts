@@ -1,5 +1,6 @@
 /** What the operator bench runs on: a control plane, PostgreSQL, the API and the operator, each in its own process. */
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,7 @@ export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
       DATABASE_URL: postgres.url,
       PORT: String(apiPort),
       BOOTSTRAP_API_KEY: API_KEY,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: 'warn',
     };
     const api = startProgram(['api'], { name: 'api', folder, env });

@@ -151,8 +151,8 @@ async function main(): Promise<void> {
     if (yaml !== '') print(yaml);
   });
 
-  const { kubeconfig, kubeTimeoutMs, adoptNamespaces } = operatorSettings;
-  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs, adoptNamespaces };
+  const { kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys } = operatorSettings;
+  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys };
   addSettings(
     program
       .command('plan')

@@ -5,8 +5,8 @@ import { form, pattern, text } from './formats/text.ts';
 import { clientId, clientSecret, listOf, scopes } from './session-settings.ts';
 
 const emailAddress = text()
-  .regex(/^[^\s@]{1,64}@[^\s@]{1,190}$/, 'must be an email address')
-  .meta({ examples: ['ada@example.com'] });
+  .regex(/^[^\s@]{1,64}@[^\s@]{1,190}$/, 'must be an email address, as in ada@example.com')
+  .meta({ maxLength: 255, examples: ['ada@example.com'] });
 
 const emailDomain = text()
   .max(253, 'must be at most 253 characters')
@@ -21,11 +21,11 @@ const emailDomain = text()
 
 const SLUG = '[A-Za-z0-9][A-Za-z0-9._-]{0,99}';
 const organization = text()
-  .regex(new RegExp(`^${SLUG}$`), 'must be the slug of an organisation')
-  .meta({ examples: ['acme'] });
+  .regex(new RegExp(`^${SLUG}$`), 'must be the slug of an organisation, as in acme')
+  .meta({ maxLength: 100, examples: ['acme'] });
 const team = text()
   .regex(new RegExp(`^${SLUG}/${SLUG}$`), 'must be the slugs of an organisation and a team, as in acme/admins')
-  .meta({ examples: ['acme/admins'] });
+  .meta({ maxLength: 201, examples: ['acme/admins'] });
 
 const generic = {
   client_id: clientId.nullish(),

@@ -45,10 +45,9 @@ export function listOf<T extends z.ZodType>(member: T) {
 
 /** RFC 6749, section 3.3. */
 export const scopes = listOf(
-  text().regex(
-    /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/,
-    'must be a single scope: 1 to 255 characters without spaces or quotes',
-  ),
+  text()
+    .regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/, 'must be a single scope: 1 to 255 characters without spaces or quotes')
+    .meta({ maxLength: 255 }),
 ).meta({ description: 'Scopes to request at sign-in.', examples: [['openid', 'email']] });
 
 export const clientId = text()

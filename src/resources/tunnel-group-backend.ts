@@ -27,8 +27,13 @@ const labels = z
     description: 'A tunnel belongs to the group if it has all of these labels.',
     examples: [{ app: 'web' }],
     ...form({
-      propertyNames: { pattern: LABEL.source },
-      additionalProperties: { type: 'string', pattern: LABEL.source },
+      propertyNames: { pattern: LABEL.source, 'x-message': `a label's key ${LABEL_RULE}` },
+      additionalProperties: {
+        type: 'string',
+        pattern: LABEL.source,
+        maxLength: 255,
+        'x-message': `a label's value ${LABEL_RULE}`,
+      },
       minProperties: 1,
       maxProperties: MAX_LABELS,
     }),

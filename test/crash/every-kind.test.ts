@@ -1,7 +1,7 @@
 /** What may befall an object of any kind, with one of each at the same time. */
 import { afterEach, expect, it } from 'vitest';
-import type { Declaration, Declarations } from '../../dev/fixtures/kinds.ts';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
+import type { Declaration } from '../../dev/fixtures/kinds.ts';
+import { type Story, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
@@ -13,11 +13,11 @@ import { openStage, SECRETS } from './stage.ts';
 const stage = await openStage({ flags: ['--api-timeout', '2s'] });
 await (await stage.startOperator()).untilReconciling();
 
-const cast = kindRows.map((row, n) => ({ row, n, kind: row.name, name: `one-${row.type.plural}` }));
+const cast = storyRows.map((row, n) => ({ row, n, kind: row.name, name: `one-${row.type.plural}` }));
 
 afterEach(() => cleanUp(stage));
 
-async function applyEach(which: (declarations: Declarations) => Declaration): Promise<void> {
+async function applyEach(which: (story: Story) => Declaration): Promise<void> {
   for (const { row, n, kind, name } of cast) await stage.apply({ kind, name, ...which(await stage.declare(row, n)) });
 }
 
@@ -35,8 +35,9 @@ const count = async (pattern: string) => {
   return Number(row?.n);
 };
 
-/** With a text of its own in a member that can be updated. */
-function third({ changed }: Declarations): Declaration {
+/** With a text of its own in a member that can be updated, or with other modules. */
+function third({ changed, lists }: Story): Declaration {
+  if (lists?.least) return lists.least;
   const member = 'description' in changed.spec ? 'description' : 'name';
   const given = { [member]: 'third' };
   return { ...changed, spec: { ...changed.spec, ...given }, remote: { ...changed.remote, ...given } };
@@ -113,8 +114,5 @@ it('everything that is deleted at once is gone, though the API is away for part 
   expect((await Promise.all(cast.map((one) => stage.find(one)))).filter(Boolean).length).toBeGreaterThan(0);
   await stage.restartApi();
   await untilSettled(stage);
-  for (const { kind } of stage.kinds) {
-    const left = (await Array.fromAsync(kind.calls(stage.client).list())).filter(({ id }) => !stage.isOther(id));
-    expect(left).toEqual([]);
-  }
+  for (const row of stage.kinds) expect(await stage.resourcesOf(row)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** Checks the promise: everything declared exists exactly once, everywhere, and nothing else does. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { kindRow } from '../../dev/fixtures/kinds.ts';
+import { storyRow } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { createClient } from '../../src/client/client.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
@@ -37,14 +37,11 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   const { namespace, kube, client } = stage;
   const items = async (type: ResourceType) => (await kube.list(type, { namespace })).items;
   const objects: KubeObject[] = [];
-  const remotes: Remote[] = [];
-  for (const {
-    name: kind,
-    type,
-    kind: { calls },
-  } of stage.kinds) {
-    objects.push(...(await items(type)).map((object) => ({ ...object, kind })));
-    remotes.push(...(await Array.fromAsync(calls(client).list())).filter(({ id }) => !stage.isOther(id)));
+  const remotes: { kind: string; remote: Remote }[] = [];
+  for (const row of stage.kinds) {
+    const kind = row.name;
+    objects.push(...(await items(row.type)).map((object) => ({ ...object, kind })));
+    remotes.push(...(await stage.resourcesOf(row)).map((remote) => ({ kind, remote })));
   }
   const secrets = (await items(SECRETS)).filter(({ type }) => Object.values<unknown>(SECRET_TYPE).includes(type));
   const rules = await Array.fromAsync(client.ipPolicyRules.list());
@@ -61,16 +58,16 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     }
     const say = (problem: string) => problems.push(`${key} ${problem}`);
     const id = readIdentity(object).externalId ?? '';
-    claimed.add(id);
+    claimed.add(`${declared.kind} ${id}`);
     checkObject(object, say);
     const described = { ...sketch(object) };
     checkRemote(
       remoteOf(declared),
-      remotes.find((remote) => remote.id === id),
+      remotes.find(({ kind, remote }) => kind === declared.kind && remote.id === id)?.remote,
       say,
     );
     if (!('remote' in declared) && declared.kind === 'IPPolicy') checkRules(declared.spec, rulesOf(rules, id), say);
-    if (kindRow(declared.kind).kind.delivery) {
+    if (storyRow(declared.kind).kind.delivery) {
       const where = 'remote' in declared || declared.kind === 'IPPolicy' ? undefined : declared.spec.secret;
       const name = where?.name ?? declared.name;
       secretsOf.add(name);
@@ -94,9 +91,11 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     const isGarbage = metadata.ownerReferences?.every(({ uid }) => !living.has(uid)) ?? false;
     if (!secretsOf.has(metadata.name) && !isGarbage) problems.push(`Secret ${metadata.name} is left over`);
   }
-  for (const { id } of remotes) if (!claimed.has(id)) problems.push(`${id} is an orphan`);
+  for (const { kind, remote } of remotes) {
+    if (!claimed.has(`${kind} ${remote.id}`)) problems.push(`${kind} ${remote.id} is an orphan`);
+  }
   for (const { id, ip_policy } of rules) {
-    if (!claimed.has(ip_policy.id)) problems.push(`${id} is an orphan of ${ip_policy.id}`);
+    if (!claimed.has(`IPPolicy ${ip_policy.id}`)) problems.push(`${id} is an orphan of ${ip_policy.id}`);
   }
   return { problems, outline };
 }

@@ -1,7 +1,8 @@
 /** A part of what `kill-points.deep.test.ts` goes through in full. */
 import { describe, expect, it } from 'vitest';
 import { chains, check, type KillPoint } from './kill-points.ts';
-import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
+import { disturbedToo, editsOfModules, undisturbedButFor, withEveryKind } from './scenarios.ts';
+import { swaps } from './swaps.ts';
 
 const { createCredential, ...others } = undisturbedButFor;
 const stages = await chains(3);
@@ -13,6 +14,11 @@ const everyNth = (n: number, first: number) => (points: KillPoint[]) =>
 /** As many, whatever the number of kinds. */
 const some = (count: number, first: number) => (points: KillPoint[]) =>
   everyNth(Math.max(1, Math.floor(points.length / count)), first)(points);
+
+const writes = (points: KillPoint[]) => points.filter(({ call }) => /^api (POST|PATCH|PUT|DELETE) /.test(call));
+
+/** Those with two writes. */
+const editsOfTwo = editsOfModules.filter(({ name }) => / to | and /.test(name));
 
 describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it(`at every call while it ${createCredential.name}`, async () => {
@@ -47,6 +53,26 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
       const report = await check(stages, scenario, { isExact: true, choose: some(3, index) });
       expect(report.failures).toEqual([]);
       expect(report.points.filter((point) => !report.killed.includes(point))).toEqual([]);
+    },
+  );
+
+  it.for(editsOfTwo)('at every write while it $name', async (scenario) => {
+    const report = await check(stages, scenario, { isExact: true, choose: writes });
+    expect(report.failures).toEqual([]);
+    expect(report.killed.length).toBeGreaterThan(0);
+    expect(report.points.filter((point) => !report.killed.includes(point))).toEqual([]);
+  });
+
+  it.for(swaps.map((scenario, index) => ({ ...scenario, index })))(
+    'at some writes while it $name',
+    async ({ index, ...scenario }) => {
+      const report = await check(stages, scenario, {
+        isExact: true,
+        choose: (points) => some(3, index)(writes(points)),
+      });
+      expect(report.failures).toEqual([]);
+      // Who is refused first, and so how often, is not the same every time.
+      expect(report.killed.length).toBeGreaterThan(0);
     },
   );
 

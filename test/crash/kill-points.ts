@@ -6,7 +6,7 @@
  * so the order of all calls is not the same every time, while that of the calls about one object is.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
@@ -69,7 +69,7 @@ const MOST_ATTEMPTS = 3;
 
 let performances = 0;
 
-function castFor(stage: Stage, { rows = kindRows }: Scenario): Cast {
+function castFor(stage: Stage, { rows = storyRows }: Scenario): Cast {
   const n = ++performances;
   return {
     stage,
@@ -159,6 +159,7 @@ async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, refere
   const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
   const before = await created(stage);
+  const since = (await stage.query('select max(id) as last from events'))[0]?.last;
   const trap = killing(stage, point);
   stage.proxy().intercept(trap.fault);
   await scenario.act(cast);
@@ -171,7 +172,7 @@ async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, refere
   await stage.startOperator();
   const outline = unnumbered(await untilSettled(stage));
   const made = difference(await created(stage), before);
-  const failures: string[] = [];
+  const failures = (await scenario.always?.(cast, since)) ?? [];
   if (reference && !isDeepStrictEqual(outline, reference.outline)) {
     failures.push(`the end is ${JSON.stringify(outline)}, without a crash ${JSON.stringify(reference.outline)}`);
   }

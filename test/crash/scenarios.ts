@@ -1,7 +1,11 @@
 /** What users do while the operator is killed: the stories that must always end the same way. */
-import type { KindRow } from '../../dev/fixtures/kinds.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { type Edit, type ModulesRow, modulesRows, type StoryRow } from '../../dev/fixtures/story-rows.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
+import { readIdentity } from '../../src/operator/managed/identity.ts';
 import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
 
 /** One performance of a scenario, with objects of its own. */
@@ -10,20 +14,27 @@ export interface Cast {
   readonly policy: { readonly kind: 'IPPolicy'; readonly name: string };
   readonly agent: { readonly kind: 'TunnelCredential'; readonly name: string };
   /** One of every kind, with the number of the performance. */
-  readonly each: readonly { readonly kind: string; readonly name: string; readonly row: KindRow; readonly n: number }[];
+  readonly each: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly row: StoryRow;
+    readonly n: number;
+  }[];
 }
 
 export interface Scenario {
   /** "survives being killed while it …" */
   readonly name: string;
   /** The kinds of which there is one each; default: all. */
-  readonly rows?: readonly KindRow[];
+  readonly rows?: readonly StoryRow[];
   /** What is there before, settled. */
   readonly given?: (cast: Cast) => Promise<void>;
   /** What the operator is killed at. */
   readonly act: (cast: Cast) => Promise<void>;
   /** True: it happens while no operator runs, so that the calls of a start count too. */
   readonly whileDown?: boolean;
+  /** What must have held all the time, in sentences about when it did not. @param since the last event before it began */
+  readonly always?: (cast: Cast, since: unknown) => Promise<string[]>;
   /** What happens between the crash and the restart. */
   readonly meanwhile?: (cast: Cast) => Promise<void>;
 }
@@ -116,6 +127,46 @@ async function deleteEachInTheApi(cast: Cast): Promise<void> {
   await deleteInTheApi(cast);
   for (const object of each) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
 }
+
+async function listOf({ stage }: Cast, { kind, row, n }: Cast['each'][number], list: string) {
+  const declared = (await stage.declare(row, n)).lists?.[list];
+  if (!declared) throw new Error(`${kind} has no modules called ${list}`);
+  return declared;
+}
+
+async function applyList(cast: Cast, list: string): Promise<void> {
+  for (const one of cast.each)
+    await cast.stage.apply({ kind: one.kind, name: one.name, ...(await listOf(cast, one, list)) });
+}
+
+/** Goes through every revision that the resource has had, as the API recorded them. */
+async function mustStayGuarded(cast: Cast, since: unknown, { isOpen }: ModulesRow, edit: Edit): Promise<string[]> {
+  const { stage, each } = cast;
+  const problems = each.map(async (one) => {
+    const object = await stage.find(one);
+    const { externalId = '' } = object ? readIdentity(object) : {};
+    const text = "select payload->'modules' as modules from events where id > $1 and resource_id = $2 order by id";
+    const rows = await stage.query(text, [since, partsOfId(externalId).own]);
+    const revisions = rows.map(({ modules }) => z.array(z.string()).parse(modules));
+    const open = revisions.filter(isOpen).map((modules) => `it was open, with the modules [${modules}]`);
+    const [before, after] = [await listOf(cast, one, edit.from), await listOf(cast, one, edit.to)];
+    const names = new Set(Object.keys({ ...before.body, ...after.body }));
+    const writes = [...names].filter((name) => !isDeepStrictEqual(before.body[name], after.body[name])).length;
+    return revisions.length === writes ? open : [...open, `it took ${revisions.length} writes in place of ${writes}`];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+/** What users do to modules: ends exactly as without a crash, and never lets anybody in meanwhile. */
+export const editsOfModules: readonly Scenario[] = modulesRows.flatMap((row) =>
+  row.edits.map((edit) => ({
+    name: edit.name,
+    rows: [row],
+    given: (cast: Cast) => applyList(cast, edit.from),
+    act: (cast: Cast) => applyList(cast, edit.to),
+    always: (cast: Cast, since: unknown) => mustStayGuarded(cast, since, row, edit),
+  })),
+);
 
 /** Undisturbed too, and for every kind; what happens in all the other stories is the same for each. */
 export const withEveryKind = {

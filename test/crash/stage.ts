@@ -13,9 +13,10 @@ import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
-import { type Declaration, type Declarations, type KindRow, kindRow, kindRows } from '../../dev/fixtures/kinds.ts';
+import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import type { DataObject } from '../../dev/fixtures/source-texts.ts';
+import { type Story, type StoryRow, storyRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { keyring } from '../../src/api/secrets/keyring.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
@@ -23,9 +24,11 @@ import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { isNotFound } from '../../src/client/errors.ts';
 import { API_VERSION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
+import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
+import type { Remote } from '../../src/operator/managed/external.ts';
 import { createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
@@ -94,8 +97,8 @@ export class Stage {
   /** What the user wants to be there. */
   readonly declared = new Map<string, Declared>();
   /** Kinds of which anything was ever declared. */
-  readonly #kinds = new Set<KindRow>();
-  readonly #declarations = new Map<string, Promise<Declarations>>();
+  readonly #kinds = new Set<StoryRow>();
+  readonly #declarations = new Map<string, Promise<Story>>();
   /** Ids of resources that declared ones refer to; no operator has to do with them. */
   readonly #others = new Set<string>();
   #api: RunningApi;
@@ -180,7 +183,7 @@ export class Stage {
     this.#operators[place] = undefined;
   }
 
-  get kinds(): readonly KindRow[] {
+  get kinds(): readonly StoryRow[] {
     return [...this.#kinds];
   }
 
@@ -235,12 +238,12 @@ export class Stage {
   // What users do.
 
   /** Declarations that no other number shares; what they refer to is made past the operator, and stays. */
-  declare(row: KindRow, n: number): Promise<Declarations> {
+  declare(row: StoryRow, n: number): Promise<Story> {
     const key = `${row.name} ${n}`;
     const known = this.#declarations.get(key);
     if (known) return known;
     const post = postTo(this.apiUrl, API_KEY);
-    const number = n * kindRows.length + kindRows.indexOf(row);
+    const number = n * storyRows.length + storyRows.indexOf(row);
     const made = row.declare(async (path, body) => {
       const resource = await post(path, body);
       this.#others.add(String(resource.id));
@@ -257,9 +260,11 @@ export class Stage {
     for await (const { id } of this.client.apiKeys.list()) this.#others.add(id);
   }
 
-  /** Whether it was made for others to refer to, or to work with. */
-  isOther(id: string): boolean {
-    return this.#others.has(id);
+  /** What the API has of a kind, without what was made for others to refer to, or to work with. */
+  async resourcesOf({ kind, isAttached = false }: StoryRow): Promise<Remote[]> {
+    const all = await Array.fromAsync(kind.calls(this.client).list());
+    // Modules are set at what was made for that.
+    return isAttached ? all : all.filter(({ id }) => !this.#others.has(partsOfId(id).own));
   }
 
   async apply(declared: Declared, annotations: Record<string, string> = {}): Promise<void> {
@@ -268,7 +273,7 @@ export class Stage {
     for (const object of 'objects' in declared ? declared.objects : []) await this.#keep(object);
     const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
     this.declared.set(`${kind}/${name}`, declared);
-    this.#kinds.add(kindRow(kind));
+    this.#kinds.add(storyRow(kind));
     await retryOnConflict(async () => {
       const existing = await this.kube.find(type, name, this.namespace);
       if (!existing) return this.kube.create(type, body, this.namespace);
@@ -321,10 +326,10 @@ export class Stage {
   }
 
   /** Past the operator, as another client of the API would. */
-  async deleteInTheApi(kinds: readonly KindRow[] = this.kinds): Promise<void> {
-    for (const { kind } of kinds) {
-      const family = kind.calls(this.client);
-      for await (const { id } of family.list()) if (!this.isOther(id)) await family.delete(id);
+  async deleteInTheApi(kinds: readonly StoryRow[] = this.kinds): Promise<void> {
+    for (const row of kinds) {
+      const family = row.kind.calls(this.client);
+      for (const { id } of await this.resourcesOf(row)) await family.delete(id);
     }
   }
 
@@ -357,9 +362,9 @@ export class Stage {
       }
     }
     await this.sweepSecrets();
-    for (const { kind } of this.#kinds) {
-      const family = kind.calls(this.client);
-      for await (const { id } of family.list()) if (!this.isOther(id)) await ignoreNotFound(family.delete(id));
+    for (const row of this.#kinds) {
+      const family = row.kind.calls(this.client);
+      for (const { id } of await this.resourcesOf(row)) await ignoreNotFound(family.delete(id));
     }
   }
 
@@ -428,7 +433,7 @@ const DATA_TYPES: Readonly<Record<DataObject['kind'], ResourceType>> = {
   ConfigMap: { group: '', version: 'v1', plural: 'configmaps' },
 };
 
-export const typeOf = (kind: Declared['kind']): ResourceType => kindRow(kind).type;
+export const typeOf = (kind: Declared['kind']): ResourceType => storyRow(kind).type;
 
 async function ignoreNotFound(promise: Promise<unknown>): Promise<void> {
   await promise.catch((error) => {

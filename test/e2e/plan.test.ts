@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { certificates } from '../../dev/conformance/certificates.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
 import { cluster } from '../harness.ts';
 import { runCommand } from './command.ts';
 import { API_KEY, eventually, type Manifest, manifest, POLICIES, policy, SECRETS, startStack } from './stack.ts';
@@ -14,7 +15,8 @@ const stack = await startStack({ prefix: 'plan' });
 const { kubeconfigPath } = await cluster();
 const pem = await certificates();
 const folder = await mkdtemp(join(tmpdir(), 'plan-'));
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const inputs = await mkdtemp(join(tmpdir(), 'planned-'));
+afterAll(() => Promise.all([folder, inputs].map((each) => rm(each, { recursive: true, force: true }))));
 
 const { namespace } = stack;
 const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
@@ -38,10 +40,28 @@ const ENV = {
   HOME: folder,
 };
 
-/** The plan for these objects, given on standard input. */
-function plan(objects: readonly object[], ...args: string[]) {
-  const input = objects.map((each) => JSON.stringify(each)).join('\n---\n');
-  return runCommand(['plan', '-f', '-', '-n', namespace, ...args], ENV, input);
+const text = (objects: readonly object[]) => objects.map((each) => JSON.stringify(each)).join('\n---\n');
+
+const CONFIG = {
+  apiUrl: stack.api.url,
+  apiKey: API_KEY,
+  apiTimeoutMs: 10_000,
+  kubeconfig: kubeconfigPath,
+  kubeTimeoutMs: 10_000,
+  namespace,
+  adoptNamespaces: undefined,
+  allowUserApiKeys: false,
+  output: 'text',
+} as const;
+
+let planned = 0;
+
+/** The plan for these objects. As a command it takes as long again to start; some of the tests do that. */
+async function plan(objects: readonly object[], config: Partial<PlanConfig> = {}) {
+  const file = join(inputs, `${++planned}.yaml`);
+  await writeFile(file, text(objects));
+  const { output, exitCode } = await planFiles({ ...CONFIG, files: [file], ...config });
+  return { code: exitCode, stdout: output };
 }
 
 /** Everything that a write would change. */
@@ -83,7 +103,8 @@ describe('plan', () => {
   test('shows each field of what would be created', async () => {
     await given();
     const rules = [{ cidr: '192.0.2.0/24', action: 'allow' }];
-    const { code, stdout, stderr } = await plan([policy('new', { description: 'office', rules })]);
+    const input = text([policy('new', { description: 'office', rules })]);
+    const { code, stdout, stderr } = await runCommand(['plan', '-f', '-', '-n', namespace], ENV, input);
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
     expect(stdout).toBe(
       [
@@ -111,13 +132,13 @@ describe('plan', () => {
 
     const rules = [rule, { cidr: '10.0.0.0/8', action: 'allow' }];
     const changed = await plan([policy('known', { rules })]);
-    expect(changed).toMatchObject({ code: 2, stderr: '' });
+    expect(changed).toMatchObject({ code: 2 });
     expect(changed.stdout.split('\n').slice(0, 3)).toEqual([
       `~ change IPPolicy ${namespace}/known (${id})`,
       '    spec.description: "a" → (none)',
       '    spec.rules[10.0.0.0/8].action: "deny" → "allow"',
     ]);
-    const { stdout, code } = await plan([policy('known', { rules })], '--output', 'json');
+    const { stdout, code } = await plan([policy('known', { rules })], { output: 'json' });
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
       notes: [],
@@ -214,11 +235,9 @@ describe('plan', () => {
       '    spec.headers.x-note: "seen one" → "seen two"',
     ]);
     // What is no secret any more was one until now.
-    const inline = await plan(
-      [object('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })],
-      '-o',
-      'json',
-    );
+    const inline = await plan([object('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })], {
+      output: 'json',
+    });
     expect(JSON.parse(inline.stdout).objects[0].changes).toEqual([{ path: 'spec.body', secret: 'changed' }]);
     const created = await plan([secret, object('HTTPResponseBackend', 'other', spec)]);
     expect(created.stdout).toContain('    spec.body: (secret)\n');
@@ -330,7 +349,7 @@ describe('plan', () => {
     const all = [object('HTTPSEdge', 'portal', {}), route, modules({ oidc: { ...oidc, clientSecret } })];
     await given();
     const created = await plan([...all, secret('hidden one')]);
-    expect(created).toMatchObject({ code: 2, stderr: '' });
+    expect(created).toMatchObject({ code: 2 });
     const lines = created.stdout.slice(created.stdout.indexOf('+ create HTTPSEdgeRouteModules')).split('\n');
     expect(lines.filter((line) => !/: (false|0|true|"")$/.test(line)).slice(0, 6)).toEqual([
       `+ create HTTPSEdgeRouteModules ${namespace}/portal`,
@@ -409,7 +428,7 @@ describe('plan', () => {
   test('says where nothing may be adopted, whether or not it exists', async () => {
     const { id } = await stack.client.tlsEdges.create({});
     await given();
-    const refused = (each: object, ...args: string[]) => plan([each], '--adopt-namespaces', 'elsewhere', ...args);
+    const refused = (each: object) => plan([each], { adoptNamespaces: ['elsewhere'] });
     for (const adopted of [id, 'edgtls_01jd0000000000000000000000']) {
       const { code, stdout } = await refused(object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: adopted }));
       expect(code).toBe(1);
@@ -418,12 +437,52 @@ describe('plan', () => {
       expect(modules.stdout).toContain(`nothing may be named by its id from namespace ${namespace}`);
     }
     expect(await refused(object('TLSEdge', 'own', {}))).toMatchObject({ code: 2 });
-    const granted = await plan(
-      [object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: id })],
-      '--adopt-namespaces',
-      namespace,
-    );
-    expect(granted).toMatchObject({ code: 0 });
+    const theirs = text([object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: id })]);
+    const args = ['plan', '-f', '-', '-n', namespace, '--adopt-namespaces', namespace];
+    expect(await runCommand(args, ENV, theirs)).toMatchObject({ code: 0 });
+  });
+
+  test('says which ids do not exist, except those that the resource has already', async () => {
+    const [kept, gone] = [await stack.client.ipPolicies.create({}), await stack.client.ipPolicies.create({})];
+    const backend = await stack.client.tunnelGroupBackends.create({ labels: { app: 'web' } });
+    const nowhere = (prefix: string) => ({ id: `${prefix}_01jd0000000000000000000000` });
+    const ec = (...ids: object[]) => object('EndpointConfiguration', 'by-id', { type: 'http', ipPolicyRefs: ids });
+    await stack.apply(ec({ id: gone.id }));
+    await given(ec({ id: gone.id }), object('TLSEdge', 'by-id', {}));
+    await stack.client.ipPolicies.delete(gone.id);
+    await given();
+    expect((await plan([ec({ id: gone.id }, { id: kept.id })])).stdout).toContain('~ change EndpointConfiguration');
+
+    const modules = (ref: object) =>
+      object('TLSEdgeModules', 'by-id', { tlsEdgeRef: { name: 'by-id' }, backend: { backendRef: ref } });
+    const { code, stdout } = await plan([
+      ec({ id: gone.id }, nowhere('ipp')),
+      object('ReservedDomain', 'by-id', { domain: 'by-id.example.com', certificateRef: nowhere('cert') }),
+      object('TunnelCredential', 'by-id', { ownerId: nowhere('usr').id }),
+      object('HTTPSEdgeRoute', 'by-id', { edgeRef: nowhere('edghts'), match: '/', matchType: 'path_prefix' }),
+      modules(nowhere('bkdtg')),
+    ]);
+    expect(code).toBe(1);
+    const said = [...stdout.matchAll(/^! blocked (\w+) \S+ \((.*)\)$/gm)].map(([, kind, why]) => [kind, why]);
+    expect(said).toEqual([
+      ['EndpointConfiguration', `spec.ipPolicyRefs[1].id: ${nowhere('ipp').id} does not exist`],
+      ['ReservedDomain', `spec.certificateRef.id: ${nowhere('cert').id} does not exist`],
+      ['TunnelCredential', `spec.ownerId: ${nowhere('usr').id} does not exist`],
+      ['HTTPSEdgeRoute', `spec.edgeRef.id: ${nowhere('edghts').id} does not exist`],
+      ['TLSEdgeModules', `spec.backend.backendRef.id: ${nowhere('bkdtg').id} does not exist`],
+    ]);
+    expect(await plan([modules({ id: backend.id })])).toMatchObject({ code: 2 });
+  });
+
+  test('says whose keys would have the rights of a user, unless they may', async () => {
+    await given();
+    const key = (spec: object) => object('APIKey', 'key', spec);
+    const refused = await plan([key({})]);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toMatch(/! blocked APIKey \S+ \(an APIKey must belong to a bot: set spec\.ownerRef/);
+    const owned = await plan([key({ ownerRef: { name: 'bot' } }), object('BotUser', 'bot', { name: 'bot' })]);
+    expect(owned.stdout).toContain('+ create APIKey');
+    expect((await plan([key({})], { allowUserApiKeys: true })).stdout).toContain('+ create APIKey');
   });
 
   test('says which other object manages the same already', async () => {
@@ -462,27 +521,22 @@ describe('plan', () => {
     const list = { apiVersion: 'v1', kind: 'List', items: [policy('three')] };
     await writeFile(join(folder, 'a.json'), JSON.stringify(list));
     await writeFile(join(folder, 'notes.txt'), 'not: [yaml');
-    const { stdout } = await runCommand(['plan', '-f', folder, '--namespace', namespace], ENV);
-    const names = [...stdout.matchAll(/^\+ create IPPolicy \S+\/(\w+)/gm)].map(([, name]) => name);
+    const { output } = await planFiles({ ...CONFIG, files: [folder] });
+    const names = [...output.matchAll(/^\+ create IPPolicy \S+\/(\w+)/gm)].map(([, name]) => name);
     expect(names).toEqual(['three', 'one', 'two']);
-    const alone = await runCommand(['plan', '-f', join(folder, 'notes.txt')], ENV);
-    expect(alone).toMatchObject({ code: 1, stdout: '' });
-    expect(alone.stderr).toMatch(/^tunnel-operator failed: .*notes\.txt: .*\n$/);
+    await expect(planFiles({ ...CONFIG, files: [join(folder, 'notes.txt')] })).rejects.toThrow(/notes\.txt: /);
   });
 
   test('says in one line what it cannot read', async () => {
     await given();
-    const failing = async (args: string[], env = {}, input = '') =>
-      (await runCommand(['plan', ...args], { ...ENV, ...env }, input)).stderr;
-    expect(await failing(['-f', join(folder, 'none')])).toMatch(/^tunnel-operator failed: .*none does not exist\n$/);
-    expect(await failing(['-f', '-'], {}, '{"kind": "IPPolicy"}')).toContain('-, document 1 is no Kubernetes object: ');
-    expect(await failing([])).toContain("required option '-f, --filename <path>' not specified");
-    const input = JSON.stringify(policy('x', {}, { [`${GROUP}/adopt`]: 'ipp_01jd0000000000000000000000' }));
-    expect(await failing(['-f', '-'], { TUNNEL_API_KEY: 'wrong' }, input)).toMatch(
-      /^tunnel-operator failed: the management API at http.*\n$/,
-    );
-    expect(await failing(['-f', '-'], { KUBECONFIG: '/dev/null' }, input)).toContain(
-      'KUBECONFIG is "/dev/null", which cannot be loaded',
-    );
+    const none = await runCommand(['plan', '-f', join(folder, 'none')], ENV);
+    expect(none).toMatchObject({ code: 1, stdout: '' });
+    expect(none.stderr).toMatch(/^tunnel-operator failed: .*none does not exist\n$/);
+    const unloadable = await runCommand(['plan', '-f', folder], { ...ENV, KUBECONFIG: '/dev/null' });
+    expect(unloadable.stderr).toContain('KUBECONFIG is "/dev/null", which cannot be loaded');
+    expect((await runCommand(['plan'], ENV)).stderr).toContain("required option '-f, --filename <path>' not specified");
+    await expect(plan([{ kind: 'IPPolicy' }])).rejects.toThrow(/, document 1 is no Kubernetes object: /);
+    const adopting = policy('x', {}, { [`${GROUP}/adopt`]: 'ipp_01jd0000000000000000000000' });
+    await expect(plan([adopting], { apiKey: 'wrong' })).rejects.toThrow(/^the management API at http/);
   });
 });

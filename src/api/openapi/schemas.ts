@@ -34,13 +34,13 @@ function keepExamples({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; j
 }
 
 /** Puts the keywords that a schema has for this document alone (resources/text.ts) among its others. */
-function unfold(_: string, value: unknown): unknown {
+function unfold(key: string, value: unknown): unknown {
+  // Said where the expression is all that is checked: in the CRDs.
+  if (key === 'x-message') return undefined;
   const { data } = form.safeParse(value);
   if (data === undefined) return value;
   const { 'x-form': own, ...rest } = data;
-  // Said where the expression is all that is checked: in the CRDs.
-  const { 'x-message': _says, ...keywords } = own;
-  return { ...rest, ...keywords };
+  return { ...rest, ...own };
 }
 
 const form = z.looseObject({ 'x-form': z.record(z.string(), z.unknown()) });

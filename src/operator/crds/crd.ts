@@ -208,10 +208,10 @@ function patternRule({ pattern, 'x-message': message }: Schema) {
 /** A structural schema has no `propertyNames`. */
 function rulesOf(schema: Schema): unknown[] {
   const form = asSchema(schema['x-form'] ?? {});
-  const pattern = asSchema(form.propertyNames ?? {}).pattern;
+  const { pattern, 'x-message': message } = asSchema(form.propertyNames ?? {});
   if (schema['x-cel'] !== undefined || typeof pattern !== 'string')
     return z.array(z.unknown()).parse(schema['x-cel'] ?? []);
-  return [{ rule: `self.all(key, key.matches(${celString(inRe2(pattern))}))`, message: `keys must match ${pattern}` }];
+  return [{ rule: `self.all(key, key.matches(${celString(inRe2(pattern))}))`, message }];
 }
 
 function translate(keyword: string, value: unknown): unknown {

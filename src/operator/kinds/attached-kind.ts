@@ -45,6 +45,8 @@ export interface ModuleMember {
   /** In the API. */
   readonly name: string;
   readonly fields: readonly FamilyField[];
+  /** Names of fields, at any depth, that are given by source. */
+  readonly sources: readonly string[];
   readonly schema: z.ZodType;
 }
 
@@ -68,6 +70,7 @@ export function attachedKind(
       member: camelCase(module.name),
       name: module.name,
       fields,
+      sources,
       schema: schema.meta({ description: `${module.description} If this is left out, there is no such module.` }),
       calls,
     };

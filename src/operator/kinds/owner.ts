@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { botUser } from '../../resources/bot-user.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { CelRule } from '../managed/cel.ts';
+import { Reference } from '../managed/inputs/input.ts';
 import { refTo } from '../managed/inputs/schemas.ts';
 import type { PrinterColumn } from '../managed/kind.ts';
 
@@ -26,10 +27,12 @@ function expand<Spec extends { ownerRef?: unknown }>({ ownerRef, ...others }: Sp
   return ownerRef === undefined ? others : { ...others, ownerId: ownerRef };
 }
 
-const botId = z.union([z.object({ ownerRef: idOf(botUser.prefix) }), z.object({ ownerId: idOf(botUser.prefix) })]);
+const botId = idOf(botUser.prefix);
+/** By name, nothing but a BotUser can be the owner. */
+const bot = z.union([z.object({ ownerRef: z.union([botId, z.instanceof(Reference)]) }), z.object({ ownerId: botId })]);
 
-/** Bots are never admins. Whoever is not named is the owner of the operator's API key, who usually is one. */
-export const isOwnedByBot = (spec: unknown) => botId.safeParse(spec).success;
+/** Whether it names a bot, once its references are resolved or before. Bots are never admins. Whoever is not named is the owner of the operator's API key, who usually is one. */
+export const isOwnedByBot = (spec: unknown) => bot.safeParse(spec).success;
 
 /** @param what whose owner it is, as in `credential` */
 export function owned(what: string) {

@@ -4,11 +4,16 @@
  */
 import { REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';
-import type { ManagedObject } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
 
+export interface HandingOut {
+  kind: { name: string; handsOutUserRights(spec: ManagedSpec): boolean };
+  /** Whether what is handed out may have the rights of a user. */
+  mayHandOutUserRights: boolean;
+}
+
 /** @throws Blocked when what the object hands out would have the rights of a user, and that is not allowed */
-export function mustMayHandOut({ kind, mayHandOutUserRights }: ManagedObject, spec: ManagedSpec): void {
+export function mustMayHandOut({ kind, mayHandOutUserRights }: HandingOut, spec: ManagedSpec): void {
   if (mayHandOutUserRights || !kind.handsOutUserRights(spec)) return;
   const message = `an ${kind.name} must belong to a bot: set spec.ownerRef to a BotUser, or have the operator started with --allow-user-api-keys true`;
   throw new Blocked(REASON.accessDenied, message);

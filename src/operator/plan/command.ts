@@ -12,6 +12,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { ApiServerCheck } from './api-server-check.ts';
 import { DesiredCluster } from './desired-cluster.ts';
 import { readManifests } from './manifest-files.ts';
+import { NamedResources } from './named-resources.ts';
 import type { Planned } from './planned.ts';
 import { Planner } from './planner.ts';
 import { asJson, asText } from './render.ts';
@@ -29,6 +30,8 @@ export interface PlanConfig {
   namespace: string | undefined;
   /** Those in which the operator may adopt; undefined for all. */
   adoptNamespaces: readonly string[] | undefined;
+  /** Whether the operator lets an APIKey belong to a user. */
+  allowUserApiKeys: boolean;
   output: 'text' | 'json';
 }
 
@@ -50,13 +53,16 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const notes = new Set<string>();
   const note = (text: string) => notes.add(text);
   const mayAdopt = (name: string) => config.adoptNamespaces?.includes(name) ?? true;
+  const derived = [...kinds, ...attachedKinds];
   const planner = new Planner({
-    kinds: [...kinds, ...attachedKinds],
+    kinds: derived,
     client,
     cluster,
     apiServer: new ApiServerCheck({ kube, createsNamespace: (name) => cluster.createsNamespace(name), note }),
     rivals: new Rivals({ existing: (kind) => existingIfAllowed(cluster, kind, note), mayAdopt }),
+    named: new NamedResources(derived, client),
     mayAdopt,
+    mayHandOutUserRights: config.allowUserApiKeys,
   });
   try {
     const plans: Planned[] = [];

@@ -7,6 +7,7 @@ import { ObjectStore } from '../kube/object-store.ts';
 import { idToAdopt } from '../managed/adoption.ts';
 import { mustMayAdopt } from '../managed/adoption-grant.ts';
 import { Blocked, type External, type Remote } from '../managed/external.ts';
+import { mustMayHandOut } from '../managed/handing-out-grant.ts';
 import { inputsOf, isReference } from '../managed/inputs/input.ts';
 import { Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
@@ -16,6 +17,7 @@ import type { ApiServerCheck } from './api-server-check.ts';
 import { decide, decideModules } from './decision.ts';
 import type { DesiredCluster, ObjectName } from './desired-cluster.ts';
 import type { ManifestDocument } from './manifest-files.ts';
+import type { NamedResources } from './named-resources.ts';
 import type { Planned } from './planned.ts';
 import type { Rivals } from './rivals.ts';
 import { changesOf, mustKnowMembers } from './spec-changes.ts';
@@ -26,7 +28,10 @@ export interface PlannerOptions {
   cluster: DesiredCluster;
   apiServer: ApiServerCheck;
   rivals: Rivals;
+  named: NamedResources;
   mayAdopt(namespace: string): boolean;
+  /** Whether what is handed out may have the rights of a user. */
+  mayHandOutUserRights: boolean;
 }
 
 /** A spec with what it takes from elsewhere. */
@@ -88,12 +93,14 @@ export class Planner {
     this.#mustMayAdopt(kind, object);
     if (declared.managementPolicy === 'Observe') return none('only observed');
     const resolved = await this.#resolve(kind, object, declared);
+    this.#mustMayHandOut(kind, declared);
     const external: External<ManagedSpec, Remote> = kind.external(this.#options.client);
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
     const decision = isAttached(kind)
       ? await decideModules(kind, external, object, resolved.spec)
       : await decide(external, object, resolved.spec);
     const { action, remote, id = remote?.id, reason, changed } = decision;
+    if (action !== 'none') await this.#options.named.mustExist(object, action === 'change' ? remote : undefined);
     const sources = readStatus(object).sources ?? [];
     const changes = changesOf(kind, {
       ...resolved,
@@ -110,6 +117,11 @@ export class Planner {
     const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
     if (!mayAdopt) mustNameNoIds(object);
     if (!isAttached(kind) && idToAdopt(object) !== undefined) mustMayAdopt({ object, mayAdopt });
+  }
+
+  #mustMayHandOut({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {
+    const { mayHandOutUserRights } = this.#options;
+    mustMayHandOut({ kind: { name, handsOutUserRights }, mayHandOutUserRights }, declared);
   }
 
   async #resolve(kind: DerivedKind, object: KubeObject, declared: ManagedSpec): Promise<Resolved> {

@@ -24,12 +24,14 @@ const RESERVED = new Set([
   'upgrade',
 ]);
 
+const BAD_VALUE = 'must be printable ASCII without line breaks or surrounding white space';
+
 function problemOf(name: string, value: string): string | undefined {
   if (!NAME.test(name)) return "is not a header name (letters, digits and !#$%&'*+.^_`|~-)";
   if (name.toLowerCase() === '__proto__')
     return 'must not be "__proto__": many JSON parsers drop a member of that name';
   if (RESERVED.has(name.toLowerCase())) return 'is reserved for the connection or the framing of the message';
-  if (!VALUE.test(value)) return 'must be printable ASCII without line breaks or surrounding white space';
+  if (!VALUE.test(value)) return BAD_VALUE;
   return undefined;
 }
 
@@ -57,8 +59,16 @@ export const headers = z
     description: 'Headers of the response; their names are stored in lower case.',
     examples: [{ 'content-type': 'text/plain' }],
     ...form({
-      propertyNames: { pattern: NAME.source },
-      additionalProperties: { type: 'string', pattern: VALUE.source, maxLength: MAX_HEADER_BYTES },
+      propertyNames: {
+        pattern: NAME.source,
+        'x-message': "must have header names as keys (letters, digits and !#$%&'*+.^_`|~-), as in content-type",
+      },
+      additionalProperties: {
+        type: 'string',
+        pattern: VALUE.source,
+        'x-message': BAD_VALUE,
+        maxLength: MAX_HEADER_BYTES,
+      },
       maxProperties: MAX_HEADERS,
     }),
   });

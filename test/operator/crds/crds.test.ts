@@ -72,6 +72,12 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
     expect(rules.filter(({ message = '' }) => !/[a-z]{2,} /.test(message))).toEqual([]);
   });
 
+  test('quotes no regular expression at those who have written something else', () => {
+    const text = JSON.stringify(asRecord(asRecord(schema.properties).spec));
+    expect(text.match(/"pattern":"[^"]*"/g) ?? []).toEqual([]);
+    expect(text.match(/"message":"[^"]*(?:\^|\[)[^"]*\$"/g) ?? []).toEqual([]);
+  });
+
   test('names its fields, and not those of the API', () => {
     const texts = [root, ...fields].flatMap((field) => [
       String(field.schema.description ?? ''),

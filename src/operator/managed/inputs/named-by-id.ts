@@ -8,23 +8,29 @@ import { Blocked } from '../external.ts';
  * @throws Blocked when the spec names anything by id, whether or not that exists
  */
 export function mustNameNoIds({ metadata, spec }: KubeObject): void {
-  const paths = namedById(spec);
+  const paths = namedById(spec).map(({ path }) => path);
   if (paths.length === 0) return;
   const message = `nothing may be named by its id from namespace ${metadata.namespace}: refer to objects by name in place of ${paths.join(', ')}, or have the operator started with --adopt-namespaces that include it`;
   throw new Blocked(REASON.accessDenied, message);
 }
 
-/** The paths, as a user writes them: `spec.edgeRef.id`, `spec.ipPolicyRefs[1].id`, `spec.ownerId`. */
-export function namedById(spec: unknown): string[] {
-  return pathsIn(spec, 'spec', false);
+export interface NamedById {
+  /** As a user writes it: `spec.edgeRef.id`, `spec.ipPolicyRefs[1].id`, `spec.ownerId`. */
+  path: string;
+  id: string;
+}
+
+export function namedById(spec: unknown): NamedById[] {
+  return namedIn(spec, 'spec', false);
 }
 
 /** @param isReference whether the value is in the place of a reference, or of a list of them */
-function pathsIn(value: unknown, path: string, isReference: boolean): string[] {
-  if (Array.isArray(value)) return value.flatMap((each, index) => pathsIn(each, `${path}[${index}]`, isReference));
+function namedIn(value: unknown, path: string, isReference: boolean): NamedById[] {
+  if (Array.isArray(value)) return value.flatMap((each, index) => namedIn(each, `${path}[${index}]`, isReference));
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
-    const isId = typeof member === 'string' && (isReference ? name === 'id' : path === 'spec' && name === 'ownerId');
-    return isId ? [`${path}.${name}`] : pathsIn(member, `${path}.${name}`, /Refs?$/.test(name));
+    const isId = isReference ? name === 'id' : path === 'spec' && name === 'ownerId';
+    if (isId && typeof member === 'string') return [{ path: `${path}.${name}`, id: member }];
+    return namedIn(member, `${path}.${name}`, /Refs?$/.test(name));
   });
 }

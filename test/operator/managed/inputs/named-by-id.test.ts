@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest';
 import { namedById } from '../../../../src/operator/managed/inputs/named-by-id.ts';
 
-test.for<[string, unknown, string[]]>([
-  ['nothing', undefined, []],
-  ['names alone', { edgeRef: { name: 'shop' }, ipPolicyRefs: [{ name: 'office' }] }, []],
-  ['a reference', { edgeRef: { id: 'edghts_1' } }, ['spec.edgeRef.id']],
-  ['one of a list', { ipPolicyRefs: [{ name: 'office' }, { id: 'ipp_1' }] }, ['spec.ipPolicyRefs[1].id']],
-  ['one inside a module', { backend: { backendRef: { kind: 'X', id: 'bkdhr_1' } } }, ['spec.backend.backendRef.id']],
-  ['an owner', { ownerId: 'usr_1' }, ['spec.ownerId']],
-  ['a text that comes from elsewhere', { body: { secretKeyRef: { name: 'id', key: 'id' } } }, []],
-  ['an id that is no reference', { labels: { id: 'x', ownerId: 'y' }, clientId: { value: 'z' } }, []],
+test.for<[string, unknown, Record<string, string>]>([
+  ['nothing', undefined, {}],
+  ['names alone', { edgeRef: { name: 'shop' }, ipPolicyRefs: [{ name: 'office' }] }, {}],
+  ['a reference', { edgeRef: { id: 'edghts_1' } }, { 'spec.edgeRef.id': 'edghts_1' }],
+  ['one of a list', { ipPolicyRefs: [{ name: 'office' }, { id: 'ipp_1' }] }, { 'spec.ipPolicyRefs[1].id': 'ipp_1' }],
+  [
+    'one inside a module',
+    { backend: { backendRef: { kind: 'X', id: 'bkdhr_1' } } },
+    { 'spec.backend.backendRef.id': 'bkdhr_1' },
+  ],
+  ['an owner', { ownerId: 'usr_1' }, { 'spec.ownerId': 'usr_1' }],
+  ['a text that comes from elsewhere', { body: { secretKeyRef: { name: 'id', key: 'id' } } }, {}],
+  ['an id that is no reference', { labels: { id: 'x', ownerId: 'y' }, clientId: { value: 'z' } }, {}],
 ])('%s', ([, spec, expected]) => {
-  expect(namedById(spec)).toEqual(expected);
+  expect(Object.fromEntries(namedById(spec).map(({ path, id }) => [path, id]))).toEqual(expected);
 });

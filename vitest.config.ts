@@ -1,8 +1,21 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** `npm run test:deep`: long runs (faults, load, property tests with many cases) that the default leaves out. */
 const deep = process.env.TEST_DEEP === '1';
 const DEEP = '**/*.deep.test.ts';
+
+/** Whose files start clusters and programs, and take the longest however small they are. */
+const LONGEST = /\/test\/(crash|e2e|chart|api\/faults)\//;
+
+/** The longest files first, so that at the end no worker waits for another that has just begun with one. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -17,6 +30,7 @@ export default defineConfig({
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['json-summary', 'html'] },
     // The control plane, Postgres and the programs under test want processors too.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // They end a wait for something that will not happen; a passing test takes a small part of it.
     testTimeout: deep ? 600_000 : 60_000,
     hookTimeout: 120_000,

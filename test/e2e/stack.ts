@@ -294,8 +294,10 @@ export async function startStack(
 /** Without a permission, the start would wait for ever. @throws Error naming the permission */
 async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
   const forbidden = Promise.withResolvers<never>();
+  // One that ran before may have lost its rights since.
+  const before = logs.length;
   const look = () => {
-    const line = logs.find((each) => each.includes('not allowed to '));
+    const line = logs.slice(before).find((each) => each.includes('not allowed to '));
     if (line !== undefined) forbidden.reject(new Error(`the operator lacks a right: ${line}`));
   };
   const looking = setInterval(look, 100);

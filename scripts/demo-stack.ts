@@ -61,6 +61,10 @@ export class Demo {
     return this.#cluster !== undefined;
   }
 
+  get apiUrl(): string {
+    return this.#mustHaveApi().url;
+  }
+
   async startApi(): Promise<void> {
     await this.#make(() => this.#startApi());
   }

@@ -13,6 +13,7 @@ import { familiesTable } from '../dev/families-table.ts';
 import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
+import { eventsSection, reasonsSection } from '../dev/troubleshooting/page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
@@ -29,16 +30,18 @@ const FOLDERS = ['crds', 'docs/conformance', `${CHART}/templates/crds`];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
-const [architecture = '', api = '', operator = '', normalisation = '', licences = '', lock = ''] = await Promise.all(
-  [
-    'docs/architecture.md',
-    'docs/api.md',
-    'docs/operator.md',
-    'docs/normalisation.md',
-    'docs/licences.md',
-    'package-lock.json',
-  ].map((file) => readFile(join(root, file), 'utf8')),
-);
+const [architecture = '', api = '', operator = '', troubleshooting = '', normalisation = '', licences = '', lock = ''] =
+  await Promise.all(
+    [
+      'docs/architecture.md',
+      'docs/api.md',
+      'docs/operator.md',
+      'docs/troubleshooting.md',
+      'docs/normalisation.md',
+      'docs/licences.md',
+      'package-lock.json',
+    ].map((file) => readFile(join(root, file), 'utf8')),
+  );
 
 const [valuesYaml, chartPage] = await Promise.all(
   ['values.yaml', 'README.md'].map((file) => readFile(join(root, CHART, file), 'utf8')),
@@ -55,6 +58,10 @@ const wanted = new Map<string, string>([
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ['docs/normalisation.md', normalisationPage(normalisation)],
   ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds, attachedKinds))],
+  [
+    'docs/troubleshooting.md',
+    withSection(withSection(troubleshooting, 'reasons', reasonsSection()), 'events', eventsSection()),
+  ],
   ['docs/licences.md', withSection(licences, 'licences', licencesTable(JSON.parse(lock)))],
   [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],

@@ -33,14 +33,6 @@ const TAKEN = new Set(
 describe('docs/operator.md', () => {
   const text = read('docs/operator.md');
 
-  it.each(Object.values(REASON))('explains the reason %s', (reason) => {
-    expect(text).toContain(`| \`${reason}\` |`);
-  });
-
-  it.each(Object.values(EVENT_REASON))('names the Event %s', (reason) => {
-    expect(text).toContain(`\`${reason}\``);
-  });
-
   it.each(Object.values(ANNOTATION))('names the annotation %s', (name) => {
     expect(text).toContain(name);
   });
@@ -50,6 +42,29 @@ describe('docs/operator.md', () => {
     const ours = metrics.map(({ name }) => name).filter((name) => name.startsWith('tunnel_operator_'));
     const short = (name: string) => name.replace('tunnel_operator_', '…_');
     expect(ours.filter((name) => !text.includes(name) && !text.includes(short(name)))).toEqual([]);
+  });
+});
+
+describe('docs/troubleshooting.md', () => {
+  const page = read('docs/troubleshooting.md');
+  const rowsOf = (section: string) => {
+    const [, text = ''] = new RegExp(`<!-- ${section}: .*?-->(.*?)<!-- /${section} -->`, 's').exec(page) ?? [];
+    return [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
+  };
+
+  it('explains every reason of a condition and of an Event, once', () => {
+    expect(rowsOf('reasons').toSorted()).toEqual(Object.values(REASON).toSorted());
+    expect(rowsOf('events').toSorted()).toEqual(Object.values(EVENT_REASON).toSorted());
+  });
+
+  // The types let a condition have no others.
+  it.each(
+    Object.entries({ REASON, EVENT_REASON }).flatMap(([name, reasons]) =>
+      Object.keys(reasons).map((key) => `${name}.${key}`),
+    ),
+  )('explains no reason that nothing sets: %s', (constant) => {
+    const sources = globSync('src/operator/{kinds,managed}/**/*.ts', { cwd: ROOT });
+    expect(sources.some((file) => new RegExp(`\\b${constant}\\b`).test(read(file)))).toBe(true);
   });
 });
 

@@ -68,6 +68,7 @@ test('it has what is needed to run it and to use it, and nothing from the worksh
     'normalisation.md',
     'operator.md',
     'permissions.md',
+    'troubleshooting.md',
   ]);
 });
 

@@ -94,6 +94,11 @@ for (const { text } of blocks.filter(({ language }) => language === 'yaml')) {
   await writeFile(join(checkout, file), text);
 }
 
+test('there is no block that nothing below runs', () => {
+  expect(readme.match(/^```/gm)).toHaveLength(blocks.length * 2);
+  expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(['console', 'sh', 'yaml']));
+});
+
 test('manifests are accepted', async () => {
   const printed = await run('kubectl apply --dry-run=server -f manifests.yaml');
   expect(printed.match(/ created \(server dry run\)$/gm)).toHaveLength(2);

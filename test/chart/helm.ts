@@ -47,10 +47,14 @@ export function helm(args: readonly string[], values?: object): Promise<CommandR
 /** The manifests that an installation would apply, hooks included. */
 export async function render(
   values: object,
-  { namespace = 'tunnels', only = [] }: { namespace?: string; only?: readonly string[] } = {},
+  {
+    name = 'it',
+    namespace = 'tunnels',
+    only = [],
+  }: { name?: string; namespace?: string; only?: readonly string[] } = {},
 ): Promise<Rendered[]> {
   const shown = only.flatMap((template) => ['--show-only', `templates/${template}`]);
-  const { code, stdout, stderr } = await helm(['template', 'it', CHART, '--namespace', namespace, ...shown], values);
+  const { code, stdout, stderr } = await helm(['template', name, CHART, '--namespace', namespace, ...shown], values);
   if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(stdout)
     .map((document) => document.toJS())

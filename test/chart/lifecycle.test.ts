@@ -2,20 +2,18 @@
  * The life of a release on a control plane of its own, which has no nodes: what would run in Pods runs here, with the
  * tokens of the service accounts that the chart has made.
  */
-import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { TunnelOperator } from '../../src/operator/operator.ts';
-import { kubectlOn } from '../e2e/kubectl.ts';
 import { API_KEY, credential, eventually, manifest, policy, startStack } from '../e2e/stack.ts';
-import type { CommandResult } from '../harness.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
-import { CHART, DATABASE, helm, type Rendered, render } from './helm.ts';
+import { CHART, DATABASE, helm, render } from './helm.ts';
+import { installPage, NEEDS_MORE } from './install-page.ts';
+import { releaseOn } from './release.ts';
 
 const RELEASE = 'it';
 const NAMESPACE = 'system';
@@ -42,12 +40,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   afterAll(() => own.stop());
   const stack = await startStack({ prefix: 'release', operators: 0 });
 
-  const tryKubectl = (args: string[], input?: string) => kubectlOn(own, args, input === undefined ? {} : { input });
-  async function kubectl(args: string[], input?: string): Promise<string> {
-    const result = await tryKubectl(args, input);
-    expect(result, args.join(' ')).toMatchObject({ code: 0 });
-    return result.stdout;
-  }
+  const { tryKubectl, kubectl, operate, runHook } = releaseOn(own, { name: RELEASE, namespace: NAMESPACE, folder });
   const applyTo = (namespace: string, ...items: object[]) =>
     kubectl(['-n', namespace, 'apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const ready = (...objects: string[]) =>
@@ -63,42 +56,6 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(result, command).toMatchObject({ code: 0 });
   }
 
-  /** A kubeconfig that speaks for a service account of the namespace. */
-  async function speakFor(account: string): Promise<{ file: string; tokenFile: string; caFile: string }> {
-    const token = await kubectl(['-n', NAMESPACE, 'create', 'token', account]);
-    const config = parse(await readFile(own.kubeconfigPath, 'utf8'));
-    const [file, tokenFile, caFile] = ['kubeconfig', 'token', 'ca.crt'].map((name) =>
-      join(folder, `${account}.${name}`),
-    );
-    if (!file || !tokenFile || !caFile) throw new Error('no file names');
-    await writeFile(file, JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token } }] }));
-    await writeFile(tokenFile, token);
-    await writeFile(caFile, Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64'));
-    return { file, tokenFile, caFile };
-  }
-
-  /** The operator as its Deployment would start it. */
-  async function operate() {
-    const { file } = await speakFor('it-tunnel-operator-operator');
-    return stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: NAMESPACE, leaderElect: true });
-  }
-
-  /** Makes the objects of a hook but for its Pod, and runs the script that would run in that. */
-  async function runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult> {
-    const before = objects.filter(({ kind }) => !['Pod', 'Job'].includes(kind));
-    await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: before }));
-    const account = before.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? '';
-    const { tokenFile, caFile } = await speakFor(account);
-    const { hostname, port } = new URL(own.server);
-    const inPod = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, NODE_EXTRA_CA_CERTS: caFile };
-    return new Promise((resolve) => {
-      const options = { env: { ...inPod, TOKEN_FILE: tokenFile, ...env } };
-      execFile(process.execPath, [join(CHART, 'files/scripts', script)], options, (error, stdout, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
-      });
-    });
-  }
-
   let generated: Record<string, string>;
   let operator: TunnelOperator;
 
@@ -110,7 +67,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const key = Buffer.from(generated['encryption-key'] ?? '', 'base64').toString();
     expect(Buffer.from(key, 'base64')).toHaveLength(32);
 
-    operator = await operate();
+    operator = await operate(stack);
     await applyTo('a', policy('p', { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }), credential('c'));
     await ready('ippolicy/p', 'tunnelcredential/c');
     expect(await stack.remoteIds()).toHaveLength(2);
@@ -159,7 +116,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await stack.stopOperator(operator);
     await release('install', [CHART], DATABASE);
     expect(await secret()).toEqual(generated);
-    operator = await operate();
+    operator = await operate(stack);
     await applyTo('a', credential('of-bot', { ownerRef: { name: 'b' } }));
     await ready('ipp/p', 'tcred/of-bot');
   });
@@ -171,7 +128,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const { code, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '1' });
     expect(code).toBe(1);
     expect(stderr).toContain('left: ippolicies a/p: is the operator running?\n');
-    operator = await operate();
+    operator = await operate(stack);
   });
 
   test('takes every object along before it takes the definitions', async () => {
@@ -185,6 +142,27 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     // What has no object stays.
     expect(await stack.remoteIds()).toHaveLength(1);
     await release('uninstall', ['--no-hooks']);
+    await stack.stopOperator(operator);
     await eventually(async () => expect(await kubectl(['get', 'crd', '-o', 'name'])).not.toContain('tunnel-operator'));
+  });
+
+  test('the commands of docs/install.md work, in the order of the page', async () => {
+    const page = await installPage(own, folder);
+    expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
+    const named = { name: 'tunnels', namespace: 'tunnel-system', folder };
+    const installed = releaseOn(own, named);
+    await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
+    for (const command of page.commands) {
+      if (command in NEEDS_MORE) continue;
+      if (command.startsWith('helm test ')) {
+        operator = await installed.operate(stack);
+        const objects = await render(DATABASE, { ...named, only: ['tests/credential.yaml'] });
+        const env = { NAMESPACE: named.namespace, NAME: 'tunnels-tunnel-operator-test', TIMEOUT_SECONDS: '30' };
+        const api = { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY };
+        expect(await installed.runHook(objects, 'test.mjs', { ...env, ...api })).toMatchObject({ code: 0, stderr: '' });
+        await applyTo('a', policy('to-be-deleted'));
+        await ready('ippolicy/to-be-deleted');
+      } else expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
+    }
   });
 });

@@ -297,9 +297,11 @@ const GRANTED_MS = 10_000;
 /** Without a permission, the start would wait for ever. @throws Error naming the permission */
 async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
   const forbidden = Promise.withResolvers<never>();
+  // One that ran before may have lost its rights since.
+  const before = logs.length;
   let refusedAt: number | undefined;
   const look = () => {
-    const line = logs.find((each) => each.includes('not allowed to '));
+    const line = logs.slice(before).find((each) => each.includes('not allowed to '));
     if (line === undefined) return;
     refusedAt ??= performance.now();
     if (performance.now() - refusedAt > GRANTED_MS) forbidden.reject(new Error(`the operator lacks a right: ${line}`));

@@ -59,7 +59,24 @@ export const REASON = {
   sourceInvalid: 'SourceInvalid',
   /** The remote resource cannot be deleted yet; the message says what still refers to it. */
   deletionBlocked: 'DeletionBlocked',
+  /** CertificateReady: in use. */
+  issued: 'Issued',
+  /** CertificateReady: being issued. */
+  pending: 'Pending',
+  /** CertificateReady: the domain asks for none. */
+  notRequested: 'NotRequested',
+  /** DNSConfigured: a domain of the service's own needs no records. */
+  notNeeded: 'NotNeeded',
+  /** DNSConfigured: the service has found the records. */
+  checked: 'Checked',
+  /** DNSConfigured: the service has not looked for the records. */
+  notChecked: 'NotChecked',
+  /** DNSConfigured and CertificateReady: the service has not found the records. */
+  dnsError: 'DNSError',
 } as const;
+
+/** The types of `Finding` and `Failure` let a condition have no other. */
+export type Reason = (typeof REASON)[keyof typeof REASON];
 
 /** Reasons of Kubernetes Events. A failure shown in the conditions is also an Event, with the same reason. */
 export const EVENT_REASON = {
@@ -79,3 +96,5 @@ export const EVENT_REASON = {
   retired: 'OldCredentialRevoked',
   supersededDeleted: 'OldResourceDeleted',
 } as const;
+
+export type EventReason = Reason | (typeof EVENT_REASON)[keyof typeof EVENT_REASON];

@@ -5,11 +5,10 @@
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
-import type { Finding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from '../managed/cel.ts';
 import type { Companion } from '../managed/companion.ts';
-import type { External, Remote } from '../managed/external.ts';
+import type { External, Finding, Remote } from '../managed/external.ts';
 import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import {

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
-import type { Finding } from '../kube/conditions.ts';
+import { REASON } from '../contract/reasons.ts';
+import type { Finding } from '../managed/external.ts';
 import { plainKind } from './plain-kind.ts';
 
 type Domain = View<typeof reservedDomain>;
@@ -106,21 +107,24 @@ export function conditionsOf(domain: Domain): { CertificateReady: Finding; DNSCo
   const issued = certificate !== null || (status !== null && status.renews_at !== null);
   const unknown: Finding = {
     status: 'Unknown',
-    reason: 'NotChecked',
+    reason: REASON.notChecked,
     message: 'The service checks the DNS records only when it issues a certificate',
   };
   const certificateReady = (): Finding => {
-    if (issued) return { status: 'True', reason: 'Issued', message: job ? `In use; renewal: ${job.msg}` : 'In use' };
-    if (!status) return { status: 'False', reason: 'NotRequested', message: 'The domain has no certificate' };
-    const reason = job?.error_code === 'DNS_ERROR' ? 'DNSError' : job?.error_code ? 'InternalError' : 'Pending';
+    if (issued)
+      return { status: 'True', reason: REASON.issued, message: job ? `In use; renewal: ${job.msg}` : 'In use' };
+    if (!status) return { status: 'False', reason: REASON.notRequested, message: 'The domain has no certificate' };
+    const reason =
+      job?.error_code === 'DNS_ERROR' ? REASON.dnsError : job?.error_code ? REASON.internalError : REASON.pending;
     return { status: 'False', reason, message: job?.msg ?? 'waiting to be started' };
   };
   const dnsConfigured = (): Finding => {
     if (target === null) {
-      return { status: 'True', reason: 'NotNeeded', message: 'The domain is below a domain of the service' };
+      return { status: 'True', reason: REASON.notNeeded, message: 'The domain is below a domain of the service' };
     }
-    if (job?.error_code === 'DNS_ERROR') return { status: 'False', reason: 'DNSError', message: job.msg };
-    if (status && issued) return { status: 'True', reason: 'Checked', message: 'The service has found the records' };
+    if (job?.error_code === 'DNS_ERROR') return { status: 'False', reason: REASON.dnsError, message: job.msg };
+    if (status && issued)
+      return { status: 'True', reason: REASON.checked, message: 'The service has found the records' };
     return unknown;
   };
   return { CertificateReady: certificateReady(), DNSConfigured: dnsConfigured() };

@@ -16,9 +16,9 @@ export const condition = z.object({
 export type Condition = z.output<typeof condition>;
 
 /** What a reconcile found out about one condition; the times are added when it is recorded. */
-export interface Finding {
+export interface Finding<Reason extends string = string> {
   status: 'True' | 'False' | 'Unknown';
-  reason: string;
+  reason: Reason;
   message: string;
 }
 

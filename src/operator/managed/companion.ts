@@ -5,10 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
-import { type Finding, findCondition } from '../kube/conditions.ts';
+import { findCondition } from '../kube/conditions.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
+import type { Finding } from './external.ts';
 import { readStatus } from './spec.ts';
 
 /** What a kind may have written beside its resource. */

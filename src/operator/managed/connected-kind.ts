@@ -1,11 +1,10 @@
 /** A declared kind connected to the management API and to the Secrets that it delivers to. */
 import type { Client } from '../../client/client.ts';
 import { GROUP, VERSION } from '../contract/names.ts';
-import type { Finding } from '../kube/conditions.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
-import type { Delivery, External, Remote } from './external.ts';
+import type { Delivery, External, Finding, Remote } from './external.ts';
 import { inputsOf, isSource } from './inputs/input.ts';
 import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';

@@ -1,7 +1,12 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
 import type { CreateOptions } from '../../client/call-options.ts';
+import type { Reason } from '../contract/reasons.ts';
+import type { Finding as AnyFinding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Handout } from './secrets/handout.ts';
+
+/** What a reconcile found out about one condition. */
+export type Finding = AnyFinding<Reason>;
 
 export interface Remote {
   id: string;
@@ -90,9 +95,9 @@ export interface Delivery<Spec, R extends Remote> {
 /** The reconcile cannot proceed until something else changes. Not a failure; shown as a condition. */
 export class Blocked extends Error {
   override readonly name = 'Blocked';
-  readonly reason: string;
+  readonly reason: Reason;
 
-  constructor(reason: string, message: string) {
+  constructor(reason: Reason, message: string) {
     super(message);
     this.reason = reason;
   }

@@ -1,17 +1,17 @@
 /** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
 import { ApiError, ApiUnreachableError } from '../../client/errors.ts';
-import { REASON } from '../contract/reasons.ts';
+import { REASON, type Reason } from '../contract/reasons.ts';
 import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
 import { Blocked, Contradiction, StaleObject } from './external.ts';
 import { aboutMember, inSpecTerms, NO_TERMS, type SpecTerms } from './spec-terms.ts';
 
 export type Failure =
   /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
-  | { kind: 'stale'; reason: string; message: string }
+  | { kind: 'stale'; reason: Reason; message: string }
   /** Temporary; the object is no worse than before. */
-  | { kind: 'transient'; reason: string; message: string; retryAfterMs?: number | undefined }
+  | { kind: 'transient'; reason: Reason; message: string; retryAfterMs?: number | undefined }
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
-  | { kind: 'terminal'; reason: string; message: string };
+  | { kind: 'terminal'; reason: Reason; message: string };
 
 /** @param terms those of the object, for what the API says about it */
 export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
@@ -63,11 +63,11 @@ function classifyKubeError(error: KubeError): Failure {
   return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
 }
 
-function stale({ message }: Error, reason: string): Failure {
+function stale({ message }: Error, reason: Reason): Failure {
   return { kind: 'stale', reason, message };
 }
 
-function transient(reason: string, message: string, retryAfterMs?: number): Failure {
+function transient(reason: Reason, message: string, retryAfterMs?: number): Failure {
   return { kind: 'transient', reason, message, retryAfterMs };
 }
 

@@ -1,9 +1,9 @@
 /** What the conditions say when nothing has failed; failure.ts has the failures. */
 import { ANNOTATION } from '../contract/names.ts';
 import { CONDITION, REASON } from '../contract/reasons.ts';
-import { type Finding, findCondition } from '../kube/conditions.ts';
+import { findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { Remote } from './external.ts';
+import type { Finding, Remote } from './external.ts';
 import { readIdentity } from './identity.ts';
 import type { Handout } from './secrets/handout.ts';
 import { idNotAdopted, readStatus } from './spec.ts';
@@ -23,8 +23,10 @@ export const RESOLVED: Finding = {
 /** Keeps a reported correction visible until the object changes, so that a steady state writes nothing. */
 export function unchanged(object: KubeObject): Finding {
   const synced = findCondition(readStatus(object).conditions ?? [], CONDITION.synced);
-  const isKept = synced?.reason === REASON.driftCorrected && synced.observedGeneration === object.metadata.generation;
-  return isKept && synced.status === 'True' ? synced : UP_TO_DATE;
+  if (synced?.reason !== REASON.driftCorrected || synced.observedGeneration !== object.metadata.generation) {
+    return UP_TO_DATE;
+  }
+  return synced.status === 'True' ? { ...synced, reason: REASON.driftCorrected } : UP_TO_DATE;
 }
 
 export function tokenUnavailable(id: string, { what }: Pick<Handout, 'what'>): Finding {

@@ -4,9 +4,9 @@
  */
 import { z } from 'zod';
 import { REASON } from '../contract/reasons.ts';
-import { type Finding, findCondition } from '../kube/conditions.ts';
+import { findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { Remote } from './external.ts';
+import type { Finding, Remote } from './external.ts';
 import { specPaths } from './findings.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { type ManagedSpec, readStatus } from './spec.ts';

@@ -1,11 +1,10 @@
 /** How a custom resource is declared: one value per kind, in `src/operator/kinds`. */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
-import type { Finding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
 import type { Companion } from './companion.ts';
-import type { Delivery, External, Remote } from './external.ts';
+import type { Delivery, External, Finding, Remote } from './external.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
 import { type ManagedSpec, managedSpec } from './spec.ts';
 

@@ -1,7 +1,7 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
-import { REASON } from '../contract/reasons.ts';
-import { type Finding, findCondition, mergeConditions, sameStatus } from '../kube/conditions.ts';
+import { type EventReason, REASON } from '../contract/reasons.ts';
+import { findCondition, mergeConditions, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
@@ -10,7 +10,7 @@ import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
 import { ensureCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { type Remote, StaleObject } from './external.ts';
+import { type Finding, type Remote, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
 import type { UsedInputs } from './inputs/inputs.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
@@ -154,7 +154,7 @@ export class ManagedObject {
   }
 
   /** Records a Kubernetes Event about the object. */
-  recordEvent(type: KubeEvent['type'], reason: string, message: string): void {
+  recordEvent(type: KubeEvent['type'], reason: EventReason, message: string): void {
     this.#access.eventRecorder.record(this.object, { type, reason, message });
   }
 

@@ -1,9 +1,9 @@
 /** Writing the outcome of a reconcile to the object's status. */
 import { ANNOTATION } from '../contract/names.ts';
-import { CONDITION, EVENT_REASON, REASON } from '../contract/reasons.ts';
-import { type Finding, findCondition } from '../kube/conditions.ts';
+import { CONDITION, EVENT_REASON, REASON, type Reason } from '../contract/reasons.ts';
+import { findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import type { Remote } from './external.ts';
+import type { Finding, Remote } from './external.ts';
 import { adoptionIgnored, RESOLVED, withNote } from './findings.ts';
 import { identityInStatus, readIdentity } from './identity.ts';
 import { UNRESOLVED_REASONS } from './inputs/unresolved.ts';
@@ -19,7 +19,7 @@ export interface CurrentState {
 }
 
 export interface ShownFailure {
-  reason: string;
+  reason: Reason;
   message: string;
   /** For transient failures, which say nothing about the resource itself: an object that was Ready stays Ready. */
   keepReady: boolean;

@@ -3,6 +3,7 @@
  * change, and admission.
  */
 import { GROUP, VERSION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -46,12 +47,12 @@ export class ApiServerCheck {
           note(`${kind} objects of it were not checked against the rules of the cluster: ${why}`);
           return;
         }
-        throw new Blocked('', `namespace ${namespace} does not exist`);
+        throw new Blocked(REASON.rejected, `namespace ${namespace} does not exist`);
       }
       if (error.isNotFound)
-        throw new Blocked('', `the cluster has no kind ${kind}: install its CustomResourceDefinition`);
+        throw new Blocked(REASON.rejected, `the cluster has no kind ${kind}: install its CustomResourceDefinition`);
       if (error.code < 400 || error.code >= 500 || error.code === 401) throw error;
-      throw new Blocked('', error.message.replace(/^\S+ "[^"]*" is invalid: /, ''));
+      throw new Blocked(REASON.rejected, error.message.replace(/^\S+ "[^"]*" is invalid: /, ''));
     }
   }
 }

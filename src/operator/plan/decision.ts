@@ -1,4 +1,5 @@
 /** What the operator would do at the API for one object: the same decisions as its reconcile takes, without a write. */
+import { REASON } from '../contract/reasons.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
@@ -31,7 +32,7 @@ export async function decide(external: AnyExternal, object: KubeObject, spec: Ma
   const remote = await external.observe(id);
   if (!remote) {
     const isVisible = (await external.sight()) === 'everything';
-    if (!isVisible) throw new Blocked('', `${id} does not exist, or the API key may not see it`);
+    if (!isVisible) throw new Blocked(REASON.rejected, `${id} does not exist, or the API key may not see it`);
     return { action: 'create', reason: `${id} no longer exists` };
   }
   const replacing = external.replacingChanges(spec, remote);
@@ -45,9 +46,9 @@ export async function decide(external: AnyExternal, object: KubeObject, spec: Ma
 
 /** As the reconcile adopts. @throws Blocked when that cannot be */
 async function adoption(external: AnyExternal, spec: ManagedSpec, id: string): Promise<Decision> {
-  if (!external.isId(id)) throw new Blocked('', `${id}, which is to be adopted, is no id of this kind`);
+  if (!external.isId(id)) throw new Blocked(REASON.rejected, `${id}, which is to be adopted, is no id of this kind`);
   const remote = await external.observe(id);
-  if (!remote) throw new Blocked('', `${id}, which is to be adopted, does not exist`);
+  if (!remote) throw new Blocked(REASON.rejected, `${id}, which is to be adopted, does not exist`);
   mustBeChangeable(external, spec, remote);
   const changed = external.changes(spec, remote);
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed, reason: 'adopted' };
@@ -69,7 +70,7 @@ export async function decideModules(
   // Of an owner that is yet to be created, nothing is known.
   if (!external.isId(id)) return moved ?? { action: 'create' };
   const remote = await external.observe(id);
-  if (!remote) throw new Blocked('', `${id} does not exist: there is nothing to set the modules of`);
+  if (!remote) throw new Blocked(REASON.rejected, `${id} does not exist: there is nothing to set the modules of`);
   const changed = external.changes(spec, remote);
   if (moved) return { ...moved, remote, changed };
   if (changed.length > 0 && hasNoModules(remote)) return { action: 'create', id };

@@ -1,6 +1,7 @@
 /** What the operator would do at the API for each object of the files. Reads both sides, and writes nothing. */
 import type { Client } from '../../client/client.ts';
 import { API_VERSION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
 import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
@@ -79,10 +80,10 @@ export class Planner {
     const name = this.#cluster.nameOf(document);
     const kind = this.#kinds.get(document.kind);
     if (!kind || document.apiVersion !== API_VERSION) {
-      throw new Blocked('', `the operator has no kind ${document.kind} of ${document.apiVersion}`);
+      throw new Blocked(REASON.rejected, `the operator has no kind ${document.kind} of ${document.apiVersion}`);
     }
     const object = await this.#cluster.applied(kind, document);
-    if (isDeleting(object)) throw new Blocked('', 'the object is being deleted');
+    if (isDeleting(object)) throw new Blocked(REASON.rejected, 'the object is being deleted');
     const isIdle = isPaused(object);
     // Says it in terms of the file; what it cannot know, the API server does.
     if (!isIdle) mustKnowMembers(kind, object.spec);

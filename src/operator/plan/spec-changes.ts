@@ -1,5 +1,6 @@
 /** What changes at the API, as members of the spec. Pure. */
 import { z } from 'zod';
+import { REASON } from '../contract/reasons.ts';
 import { declarationOf, sourcesIn } from '../export/declaration.ts';
 import { type DerivedKind, isAttached, ownMembers, type SpecMember, specMembers } from '../export/spec-members.ts';
 import { Blocked, type Remote } from '../managed/external.ts';
@@ -32,7 +33,8 @@ const record = z.record(z.string(), z.unknown()).catch({});
 export function mustKnowMembers(kind: DerivedKind, spec: unknown): void {
   const known = new Set([...ownMembers(kind).map(([name]) => name), ...Object.keys(managedSpec)]);
   const unknown = Object.keys(record.parse(spec)).filter((name) => !known.has(name));
-  if (unknown.length > 0) throw new Blocked('', unknown.map((name) => `spec.${name}: unknown field`).join('; '));
+  if (unknown.length > 0)
+    throw new Blocked(REASON.rejected, unknown.map((name) => `spec.${name}: unknown field`).join('; '));
 }
 
 export function changesOf(kind: DerivedKind, change: SpecChange): PlannedChange[] {

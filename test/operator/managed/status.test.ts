@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { REASON } from '../../../src/operator/contract/reasons.ts';
 import { failureFindings } from '../../../src/operator/managed/status.ts';
 import { condition, object } from '../objects.ts';
 
-const failure = { reason: 'ApiUnavailable', message: 'no answer' };
+const failure = { reason: REASON.apiUnavailable, message: 'no answer' };
 const ready = object({ status: { conditions: [condition('Ready', 'True')] } });
 const unready = object({ status: { conditions: [condition('Ready', 'False')] } });
 

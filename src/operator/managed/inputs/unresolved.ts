@@ -1,8 +1,8 @@
 /** A reference or a source that cannot be used yet: shown in the condition ReferencesResolved. */
-import { REASON } from '../../contract/reasons.ts';
+import { REASON, type Reason } from '../../contract/reasons.ts';
 import { Blocked } from '../external.ts';
 
-export const UNRESOLVED_REASONS: readonly string[] = [
+export const UNRESOLVED_REASONS: readonly Reason[] = [
   REASON.referenceNotFound,
   REASON.referenceNotReady,
   REASON.referenceDeleting,
@@ -11,6 +11,6 @@ export const UNRESOLVED_REASONS: readonly string[] = [
   REASON.sourceInvalid,
 ];
 
-export function unresolved(reason: string, path: string, message: string): Blocked {
+export function unresolved(reason: Reason, path: string, message: string): Blocked {
   return new Blocked(reason, `${path}: ${message}`);
 }

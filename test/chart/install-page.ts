@@ -1,0 +1,83 @@
+/** The commands of docs/install.md, to be run as they stand there. Only for test files. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
+import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
+import type { CommandResult } from '../harness.ts';
+import { CHART } from './helm.ts';
+
+const PAGE = join(import.meta.dirname, '../../docs/install.md');
+
+/** Commands that no test of the page runs, and why. Any other is run. */
+export const NEEDS_MORE: Readonly<Record<string, string>> = {
+  'docker build --tag registry.example.com/tunnel-operator:0.1.0 --build-arg VERSION=0.1.0 .':
+    'needs docker: npm run e2e:kind builds the image',
+  'docker push registry.example.com/tunnel-operator:0.1.0': 'needs docker and a registry',
+};
+
+export interface InstallPage {
+  /** In the order of the page, each in one line. */
+  commands: readonly string[];
+  /** What the Prometheus operator brings: CustomResourceDefinitions that take everything. */
+  monitoringKinds: object;
+  /** Runs it in a shell on the control plane. A failure is a result too. */
+  run(command: string): Promise<CommandResult>;
+}
+
+/** @param folder the page's commands run in a folder of their own below it */
+export async function installPage(own: ControlPlane, folder: string): Promise<InstallPage> {
+  const blocks = [...(await readFile(PAGE, 'utf8')).matchAll(/^```(\w*)\n(.*?)^```/gms)];
+  const home = join(folder, 'install-page');
+  await mkdir(home);
+  const { helm } = await ensureBinaries(['helm']);
+  await symlink(helm, join(home, 'helm'));
+  await symlink(own.kubectlPath, join(home, 'kubectl'));
+  await mkdir(join(home, 'charts'));
+  await symlink(CHART, join(home, 'charts/tunnel-operator'));
+  const commands: string[] = [];
+  for (const [, language, text = ''] of blocks) {
+    const [, file] = /^# (\S+\.yaml)\n/.exec(text) ?? [];
+    if (language === 'sh')
+      commands.push(
+        ...text
+          .trim()
+          .replaceAll(/ *\\\n */g, ' ')
+          .split('\n')
+          .map(withoutComment),
+      );
+    else if (language === 'yaml' && file) await writeFile(join(home, file), text);
+    else throw new Error(`nothing runs this block of docs/install.md:\n${text}`);
+  }
+  const env = { HOME: home, PATH: [home, process.env.PATH].join(delimiter), KUBECONFIG: own.kubeconfigPath };
+  return {
+    commands,
+    monitoringKinds: { apiVersion: 'v1', kind: 'List', items: ['ServiceMonitor', 'PrometheusRule'].map(crd) },
+    run: (command) =>
+      new Promise((resolve) => {
+        // Without nodes, no Pod is ever ready.
+        const here = command.replace(/ --wait\b/, '');
+        execFile('bash', ['-c', here], { cwd: home, env }, (error, stdout, stderr) => {
+          resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+        });
+      }),
+  };
+}
+
+const withoutComment = (line: string) => line.replace(/\s+#.*/, '');
+
+function crd(kind: string): object {
+  const names = { kind, singular: kind.toLowerCase(), plural: `${kind.toLowerCase()}s` };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${names.plural}.monitoring.coreos.com` },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names,
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * A release of the chart on a control plane without nodes: what would run in Pods runs here, with the tokens of the
+ * service accounts that the chart has made.
+ */
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { parse } from 'yaml';
+import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
+import type { TunnelOperator } from '../../src/operator/operator.ts';
+import { kubectlOn } from '../e2e/kubectl.ts';
+import { eventually, type Stack } from '../e2e/stack.ts';
+import type { CommandResult } from '../harness.ts';
+import { CHART, type Rendered } from './helm.ts';
+
+export interface Release {
+  /** A failure is a result too: look at `code`. */
+  tryKubectl(args: string[], input?: string): Promise<CommandResult>;
+  kubectl(args: string[], input?: string): Promise<string>;
+  /** The operator as its Deployment would start it. */
+  operate(stack: Stack): Promise<TunnelOperator>;
+  /** Makes the objects of a hook but for its Pod, and runs the script that would run in that. */
+  runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult>;
+}
+
+/** @param folder for kubeconfigs and tokens */
+export function releaseOn(
+  own: ControlPlane,
+  { name, namespace, folder }: { name: string; namespace: string; folder: string },
+): Release {
+  const tryKubectl = (args: string[], input?: string) => kubectlOn(own, args, input === undefined ? {} : { input });
+
+  async function kubectl(args: string[], input?: string): Promise<string> {
+    const result = await tryKubectl(args, input);
+    expect(result, args.join(' ')).toMatchObject({ code: 0 });
+    return result.stdout;
+  }
+
+  /** A kubeconfig that speaks for a service account of the namespace. */
+  async function speakFor(account: string): Promise<{ file: string; tokenFile: string; caFile: string }> {
+    const token = await kubectl(['-n', namespace, 'create', 'token', account]);
+    const config = parse(await readFile(own.kubeconfigPath, 'utf8'));
+    const [file, tokenFile, caFile] = ['kubeconfig', 'token', 'ca.crt'].map((suffix) =>
+      join(folder, `${account}.${suffix}`),
+    );
+    if (!file || !tokenFile || !caFile) throw new Error('no file names');
+    await writeFile(file, JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token } }] }));
+    await writeFile(tokenFile, token);
+    await writeFile(caFile, Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64'));
+    return { file, tokenFile, caFile };
+  }
+
+  async function operate(stack: Stack): Promise<TunnelOperator> {
+    const { file } = await speakFor(`${name}-tunnel-operator-operator`);
+    // The API server learns of new bindings by a watch of its own; until then, a start would be refused.
+    await eventually(async () => {
+      const asked = ['auth', 'can-i', 'list', 'ippolicies.tunnel-operator.dev', '--all-namespaces'];
+      expect(await tryKubectl([...asked, '--kubeconfig', file])).toMatchObject({ code: 0 });
+    });
+    return stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: namespace, leaderElect: true });
+  }
+
+  async function runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult> {
+    const before = objects.filter(({ kind }) => !['Pod', 'Job'].includes(kind));
+    await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: before }));
+    const account = before.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? '';
+    const { tokenFile, caFile } = await speakFor(account);
+    const { hostname, port } = new URL(own.server);
+    const inPod = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, NODE_EXTRA_CA_CERTS: caFile };
+    return new Promise((resolve) => {
+      const options = { env: { ...inPod, TOKEN_FILE: tokenFile, ...env } };
+      execFile(process.execPath, [join(CHART, 'files/scripts', script)], options, (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+      });
+    });
+  }
+
+  return { tryKubectl, kubectl, operate, runHook };
+}

@@ -2,6 +2,7 @@
 import type { Client } from '../../client/client.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import { user } from '../../resources/user.ts';
+import { REASON } from '../contract/reasons.ts';
 import type { DerivedKind } from '../export/spec-members.ts';
 import { ifExists } from '../kinds/external-of-family.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -28,7 +29,7 @@ export class NamedResources {
     const exists = await Promise.all(named.map(({ id }) => this.#exists(id)));
     const missing = named.filter((_, index) => !exists[index]);
     if (missing.length > 0)
-      throw new Blocked('', missing.map(({ path, id }) => `${path}: ${id} does not exist`).join('; '));
+      throw new Blocked(REASON.rejected, missing.map(({ path, id }) => `${path}: ${id} does not exist`).join('; '));
   }
 
   #exists(id: string): Promise<boolean> {

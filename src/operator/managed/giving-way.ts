@@ -65,6 +65,8 @@ const ID = /\b[a-z]+_[0-9a-hjkmnp-tv-z]{26}\b/g;
 /** False if there is nothing to give up, or no more. */
 async function giveWay(managed: ManagedObject, spec: ManagedSpec): Promise<boolean> {
   const { external } = managed.kind;
+  // By now the spec may ask for what it has.
+  await managed.mustBeNewest();
   const current = await currentOf(managed);
   if (!current || !(await external.giveUp?.(current, spec))) return false;
   const message = `${current.id} gives up what others wait for, and waits for what they have`;

@@ -35,10 +35,13 @@ export class ApiUnreachableError extends Error {
   readonly answer: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  /** Whether it was a change of a resource, which may arrive and take effect at any time from now on. */
+  readonly mayTakeEffect: boolean;
 
   constructor(
     message: string,
     options: {
+      mayTakeEffect?: boolean;
       cause?: unknown;
       answer?: string;
       status?: number | undefined;
@@ -46,6 +49,7 @@ export class ApiUnreachableError extends Error {
     } = {},
   ) {
     super(message, { cause: options.cause });
+    this.mayTakeEffect = options.mayTakeEffect ?? false;
     this.answer = options.answer;
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
@@ -58,6 +62,7 @@ export function strangeAnswer(seen: {
   detail: string;
   status: number;
   retryAfterMs?: number | undefined;
+  mayTakeEffect?: boolean;
 }): ApiUnreachableError {
   const { answer, detail, ...options } = seen;
   const message = `answered ${answer}; is that the management API? (${detail})`;

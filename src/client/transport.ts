@@ -82,7 +82,8 @@ export function createTransport(options: TransportOptions): Transport {
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
       // An argument that no request can carry, such as a header with a line break: nothing was sent.
       if (call.signal?.aborted || error instanceof errors.InvalidArgumentError) throw error;
-      throw new ApiUnreachableError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error });
+      const mayTakeEffect = isChange(call) && !isUnsent(error);
+      throw new ApiUnreachableError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error, mayTakeEffect });
     } finally {
       options.onAttempt?.({ method: call.method, status, seconds: (performance.now() - started) / 1000 });
     }
@@ -137,7 +138,8 @@ function requestOptions(base: string, options: TransportOptions, call: ApiReques
   };
 }
 
-function readResponse({ method, path }: ApiRequest, response: Dispatcher.ResponseData, raw: string): ApiResponse {
+function readResponse(call: ApiRequest, response: Dispatcher.ResponseData, raw: string): ApiResponse {
+  const { method, path } = call;
   const { statusCode: status, headers } = response;
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
   const body = parseJson(raw);
@@ -152,7 +154,7 @@ function readResponse({ method, path }: ApiRequest, response: Dispatcher.Respons
   const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
   const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
   const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
-  throw strangeAnswer({ answer, detail, status, retryAfterMs });
+  throw strangeAnswer({ answer, detail, status, retryAfterMs, mayTakeEffect: isChange(call) });
 }
 
 function parseDate(header: string | undefined): Date | undefined {
@@ -176,6 +178,15 @@ function parseJson(raw: string): unknown {
 function isSafeToRepeat(call: ApiRequest, error: ApiError | ApiUnreachableError): boolean {
   if (isRefusal(error)) return true;
   return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
+}
+
+/** A create under an idempotency key, sent again, is told what the first one made. */
+const isChange = ({ method }: ApiRequest) => method === 'PATCH' || method === 'PUT' || method === 'DELETE';
+
+/** Whether there was no connection to send it on. */
+function isUnsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
 /** Whether the API refused the request before it began. */

@@ -73,7 +73,15 @@ describe('after a lost answer', () => {
       client.ipPolicies.update(made.id, { description: 'x' }, { ifMatch }),
     );
     expect(result).toBeInstanceOf(ApiUnreachableError);
+    expect(result).toMatchObject({ mayTakeEffect: true });
     expect(attempts).toBe(1);
+  });
+
+  test('a change for which there is no connection takes no effect later', async () => {
+    const nobody = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: ADMIN_KEY, retries: 0 });
+    atEnd(() => nobody.close());
+    const change = nobody.ipPolicies.update('ipp_01jd0000000000000000000000', {});
+    await expect(change).rejects.toMatchObject({ name: 'ApiUnreachableError', mayTakeEffect: false });
   });
 
   test('any other change is repeated', async () => {

@@ -7,7 +7,7 @@ import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
-import type { Call } from './proxy.ts';
+import type { Answer, Call } from './proxy.ts';
 import { openStage, SECRETS } from './stage.ts';
 
 const stage = await openStage({ flags: ['--api-timeout', '2s'] });
@@ -30,6 +30,8 @@ async function ids(): Promise<Map<string, string | undefined>> {
   return new Map(await Promise.all(found));
 }
 
+const isUpdate = ({ target, method }: Call) => target === 'api' && (method === 'PATCH' || method === 'PUT');
+
 const count = async (pattern: string) => {
   const [row] = await stage.query('select count(*)::int as n from events where type like $1', [pattern]);
   return Number(row?.n);
@@ -48,7 +50,6 @@ it('an update that was abandoned and arrives after a newer one changes nothing',
   await untilSettled(stage);
   const gate = Promise.withResolvers<void>();
   const late = new Map<string, Promise<unknown>>();
-  const isUpdate = ({ target, method }: Call) => target === 'api' && (method === 'PATCH' || method === 'PUT');
   stage.proxy().intercept(async (call, forward) => {
     if (!isUpdate(call) || late.has(call.path)) return forward();
     const arrival = gate.promise.then(forward);
@@ -67,6 +68,32 @@ it('an update that was abandoned and arrives after a newer one changes nothing',
   await untilSettled(stage);
   const after = await ids();
   for (const { kind } of updated) expect(after.get(kind), kind).toBe(before.get(kind));
+});
+
+it('an update that was abandoned, and arrives after the spec was put back, is undone', async () => {
+  await applyEach(({ another }) => another);
+  await untilSettled(stage);
+  const gate = Promise.withResolvers<void>();
+  const late: Promise<Answer>[] = [];
+  const paths = new Set<string>();
+  stage.proxy().intercept((call, forward) => {
+    if (!isUpdate(call)) return forward();
+    const arrival = gate.promise.then(forward);
+    late.push(arrival);
+    paths.add(call.path);
+    return arrival;
+  });
+  const updated = cast.filter(({ row }) => row.replaced.length === 0);
+  for (const { row, n, kind, name } of updated)
+    await stage.apply({ kind, name, ...(await stage.declare(row, n)).changed });
+  await waitFor('an update of each', () => paths.size >= updated.length);
+  await applyEach(({ another }) => another);
+  stage.proxy().intercept();
+  await untilSettled(stage, 60_000);
+  gate.resolve();
+  const answers = await Promise.all(late);
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(updated.length);
+  await untilSettled(stage);
 });
 
 it('nothing is made twice when a backup is restored: new UIDs, no status', async () => {

@@ -6,6 +6,7 @@ import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
+import { FATES, failOverToThePast } from './stale-server.ts';
 import type { WatchFault } from './watch-relay.ts';
 
 /** Custom resources, the Secrets that the operator writes, and the Secrets and ConfigMaps that specs name. */
@@ -167,5 +168,10 @@ describe('a stale cache does not mislead the operator', () => {
     await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'again' });
     stage.proxy().watches.release();
     await untilSettled(stage);
+  });
+
+  it('of any kind, when an API server that is behind answers it after a failover', { timeout: 120_000 }, async () => {
+    // Of each kind one object, in turn with one of these fates.
+    await failOverToThePast(stage, (fate, nth) => FATES[nth % FATES.length] === fate);
   });
 });

@@ -337,6 +337,21 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     await clear(name, name);
   });
 
+  test('a route that requires modules serves only once an object declares them', async () => {
+    const name = 'required';
+    const all = guarded(name, name, { oidc: OIDC }).map((each) =>
+      each.kind === 'HTTPSEdgeRoute' ? { ...each, spec: { ...each.spec, requireModules: true } } : each,
+    );
+    await stack.apply(...all.filter(({ kind }) => kind !== 'HTTPSEdgeRouteModules'));
+    const { ready, status } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    expect(ready?.message).toContain('spec.requireModules asks for some, and no object declares any');
+    const [edge = '', id = ''] = String(status.id).split('/');
+    expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: null });
+    await stack.apply(...all);
+    expect(await open(await served(name))).toEqual([]);
+    await clear(name, name);
+  });
+
   test('a TLS edge, whose backend is set last and deleted first', async () => {
     const name = 'guarded-tls';
     await stack.apply(

@@ -26,7 +26,7 @@ import { plannedWork } from '../managed/schedule.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
 import type { Waiting } from '../managed/waiting.ts';
-import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
+import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './change-handlers.ts';
 import { CompanionWatch } from './companion-watch.ts';
 import { EnqueueReferrers, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
@@ -120,6 +120,7 @@ export class Controller {
     this.cache.addHandler(new IndexInputs(kind.name, kind.inputs, (object) => kind.specIfValid(object)));
     this.cache.addHandler(this.#workers);
     this.cache.addHandler(new EnqueueRivals(this.#queue, claims));
+    this.cache.addHandler(new FollowOthers(options.waiting, store, options.isOurs));
   }
 
   get name(): string {

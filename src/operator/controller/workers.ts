@@ -9,6 +9,7 @@ import type { ManagedReconciler } from '../managed/reconciler.ts';
 import type { SpecTerms } from '../managed/spec-terms.ts';
 import type { ShownFailure } from '../managed/status.ts';
 import { reactionTo } from './failure-policy.ts';
+import { LateWrites } from './late-writes.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { SettledVersions } from './settled-versions.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -35,6 +36,7 @@ export class Workers implements ChangeHandler {
   readonly #logged = new Map<string, string>();
   /** How often in a row each key's version turned out to be stale. */
   readonly #stale = new Map<string, { version: string; times: number }>();
+  readonly #late = new LateWrites();
   #running: Promise<void>[] = [];
 
   constructor(options: WorkersOptions) {
@@ -91,9 +93,10 @@ export class Workers implements ChangeHandler {
       queue.forget(key);
       this.#logged.delete(key);
       this.#stale.delete(key);
-      if (outcome.requeueAfterMs === undefined) return 'success';
-      queue.addAfter(key, outcome.requeueAfterMs);
-      return 'requeue_after';
+      const planned = [outcome.requeueAfterMs, this.#late.nextLookMs(key, performance.now())];
+      const due = planned.filter((ms) => ms !== undefined);
+      for (const ms of due) queue.addAfter(key, ms);
+      return due.length > 0 ? 'requeue_after' : 'success';
     } catch (error) {
       return this.#failed(key, object, error);
     }
@@ -103,6 +106,7 @@ export class Workers implements ChangeHandler {
     const { queue, settled } = this.#options;
     settled.delete(key);
     const failure = classify(error, this.#options.termsOf(object));
+    this.#late.failed(key, failure, performance.now());
     const stale = this.#countStale(key, object, failure);
     const { retry, isError, show } = reactionTo(failure, { failures: queue.failures(key) + 1, stale });
     queue.addRateLimited(key, retry);
@@ -150,6 +154,7 @@ export class Workers implements ChangeHandler {
     settled.delete(key);
     this.#logged.delete(key);
     this.#stale.delete(key);
+    this.#late.forget(key);
     queue.drop(key);
   }
 }

@@ -1,5 +1,6 @@
 /** `HTTPSEdgeRoute`: what an HTTPS edge does with the requests for one path, or for all paths with a prefix. */
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
+import { guardable } from '../managed/guarding.ts';
 import { nestedCalls, partsOfId } from './nested-calls.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -9,6 +10,7 @@ export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, httpsEdgeRoute),
   replaced: ['edge_id'],
   serves: ['backend_id'],
+  spec: guardable,
   givenUp: (_, { id, match }) => {
     const nowhere = `/.moving/${partsOfId(id).own}`;
     return match === nowhere ? undefined : { match: nowhere };

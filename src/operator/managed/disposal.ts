@@ -26,6 +26,8 @@ export async function retireSuperseded(
 ): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
   const { due, later } = dueForRetirement(identity, now);
+  // A stale cache could list what was taken back since.
+  if (due.length > 0) await managed.mustBeNewest();
   const goingAlong = due.filter(({ id }) => goesWithOwner(managed, id));
   const left = [...goingAlong, ...(await claimedByAnother(managed, due))];
   const needed = due.length > 0 ? await neededStill(managed, identity, isServing) : [];

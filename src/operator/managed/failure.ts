@@ -9,7 +9,14 @@ export type Failure =
   /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
   | { kind: 'stale'; reason: Reason; message: string }
   /** Temporary; the object is no worse than before. */
-  | { kind: 'transient'; reason: Reason; message: string; retryAfterMs?: number | undefined }
+  | {
+      kind: 'transient';
+      reason: Reason;
+      message: string;
+      retryAfterMs?: number | undefined;
+      /** Whether it was a change at the API, which may take effect yet. */
+      mayTakeEffect?: boolean;
+    }
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: Reason; message: string };
 
@@ -26,7 +33,8 @@ export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
       error.answer === undefined
         ? 'The management API does not respond; retrying'
         : `The URL of the management API answered ${error.answer}; is that the management API? Retrying`;
-    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
+    const failure = transient(REASON.apiUnavailable, message, error.retryAfterMs);
+    return error.mayTakeEffect ? { ...failure, mayTakeEffect: true } : failure;
   }
   if (error instanceof KubeError) return classifyKubeError(error);
   if (error instanceof KubeUnreachableError) {
@@ -67,8 +75,8 @@ function stale({ message }: Error, reason: Reason): Failure {
   return { kind: 'stale', reason, message };
 }
 
-function transient(reason: Reason, message: string, retryAfterMs?: number): Failure {
-  return { kind: 'transient', reason, message, retryAfterMs };
+function transient(reason: Reason, message: string, retryAfterMs?: number) {
+  return { kind: 'transient' as const, reason, message, retryAfterMs };
 }
 
 /** An API error in terms of the custom resource: no request ids, which change every time. */

@@ -12,9 +12,11 @@ import { hasFinalizer, readPolicies } from './spec.ts';
 
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
-  const { object } = managed;
-  if (!hasFinalizer(object)) return managed.outcome();
+  if (!hasFinalizer(managed.object)) return managed.outcome();
   mustBeUnreferenced(managed);
+  // By now it may be gone, and another object of its name have the modules that it had.
+  await managed.mustBeNewest();
+  const { object } = managed;
   const hasRival = (await rivalOf(managed)) !== undefined;
   // Its spec is read before anything is done.
   const fates = { ofClaim: fateOfRemote(object, hasRival), ofOwn: fateOfRemote(object, false) };

@@ -2,14 +2,16 @@
  * Objects that wait for each other, in a circle, as two routes do that swap their paths: one of them gives up what it has,
  * and no longer wants, before it has anything else. docs/decisions/0016 has the rule.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '../../client/errors.ts';
-import { EVENT_REASON } from '../contract/reasons.ts';
-import { keyOf } from '../kube/kube-object.ts';
+import { CONDITION, EVENT_REASON, REASON } from '../contract/reasons.ts';
+import { findCondition } from '../kube/conditions.ts';
+import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import { everythingOf } from './disposal.ts';
 import { type Remote, StaleObject } from './external.ts';
 import { readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { isDeleting, isPaused, type ManagedSpec } from './spec.ts';
+import { isDeleting, isPaused, type ManagedSpec, readStatus } from './spec.ts';
 import type { Wait } from './waiting.ts';
 
 /**
@@ -35,7 +37,9 @@ export async function inTurn<T>(managed: ManagedObject, spec: ManagedSpec, work:
   }
 }
 
-const idsOf = ({ object }: ManagedObject) => everythingOf(readIdentity(object)).map(({ id }) => id);
+/** Of the resources that the object has. */
+export const idsOf = ({ object }: Pick<ManagedObject, 'object'>): string[] =>
+  everythingOf(readIdentity(object)).map(({ id }) => id);
 
 function waitOf(managed: ManagedObject, wants: readonly string[]): Wait {
   const { object, kind } = managed;
@@ -47,7 +51,7 @@ function waitOf(managed: ManagedObject, wants: readonly string[]): Wait {
     isCurrent() {
       const now = peer?.store.get(keyOf(object));
       const isSame = now?.metadata.uid === uid && now.metadata.generation === generation;
-      return now !== undefined && isSame && !isPaused(now) && !isDeleting(now);
+      return now !== undefined && isSame && isWorkedOn(now);
     },
     wake: () => peer?.enqueue(keyOf(object)),
   };
@@ -62,9 +66,41 @@ export function holdersNamedBy(error: unknown): string[] {
 
 const ID = /\b[a-z]+_[0-9a-hjkmnp-tv-z]{26}\b/g;
 
+/**
+ * What an object waits for that another operator works on, as its condition shows it.
+ * @param current the object as it is now
+ */
+export function waitShownBy(object: KubeObject, current: () => KubeObject | undefined): Wait | undefined {
+  const wants = holdersShownBy(object);
+  if (wants.length === 0) return undefined;
+  return {
+    has: idsOf({ object }),
+    wants,
+    isCurrent() {
+      const now = current();
+      return now !== undefined && isWorkedOn(now) && isDeepStrictEqual(holdersShownBy(now), wants);
+    },
+    // Its own operator retries it, and sees what the others have become.
+    wake: () => {},
+  };
+}
+
+function holdersShownBy(object: KubeObject): string[] {
+  const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
+  const isShown = ready?.reason === REASON.rejected && ready.observedGeneration === object.metadata.generation;
+  return isShown ? [...ready.message.matchAll(IN_USE)].flatMap(([text]) => text.match(ID) ?? []) : [];
+}
+
+/** The words of the API; other refusals name resources, too. */
+const IN_USE = /is already used by [a-z]+_\w+/g;
+
+const isWorkedOn = (object: KubeObject) => !isPaused(object) && !isDeleting(object);
+
 /** False if there is nothing to give up, or no more. */
 async function giveWay(managed: ManagedObject, spec: ManagedSpec): Promise<boolean> {
   const { external } = managed.kind;
+  // By now the spec may ask for what it has.
+  await managed.mustBeNewest();
   const current = await currentOf(managed);
   if (!current || !(await external.giveUp?.(current, spec))) return false;
   const message = `${current.id} gives up what others wait for, and waits for what they have`;

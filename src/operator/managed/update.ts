@@ -23,6 +23,8 @@ export async function ensureUpToDate(
   const changes = external.changes(allowed, remote);
   if (changes.length === 0) return { remote, ready, synced: waiting ?? unchanged(managed.object), renewAt };
   mustBeChangeable(external, allowed, remote);
+  // What differs may be the work of another process, for an object that is newer than this one, or gone.
+  await managed.mustBeNewest();
   const updated = await external.update(remote, allowed);
   const synced = reportUpdate(managed, remote, specPaths(changes));
   return { remote: updated, ready, synced: waiting ?? synced, renewAt };

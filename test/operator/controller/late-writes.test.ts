@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { ApiError, ApiUnreachableError } from '../../../src/client/errors.ts';
+import { LateWrites } from '../../../src/operator/controller/late-writes.ts';
+import { classify } from '../../../src/operator/managed/failure.ts';
+
+const late = classify(new ApiUnreachableError('PATCH /x: no answer in time', { mayTakeEffect: true }));
+
+test.for<[string, unknown]>([
+  ['a read', new ApiUnreachableError('GET /x: no answer in time')],
+  ['a refusal', new ApiError({ error_code: 'INTERNAL_ERROR', status_code: 500, msg: 'no', details: {} })],
+  ['anything else', new Error('no')],
+])('an object is left alone after %s that failed', ([, error]) => {
+  const writes = new LateWrites();
+  writes.failed('a', classify(error), 0);
+  expect(writes.nextLookMs('a', 0)).toBeUndefined();
+});
+
+describe('an object whose write may arrive yet', () => {
+  test('is looked at ever more rarely, and no more after some minutes', () => {
+    const writes = new LateWrites();
+    writes.failed('a', late, 1_000);
+    const looks: number[] = [];
+    let now = 1_500;
+    for (let next = writes.nextLookMs('a', now); next !== undefined; next = writes.nextLookMs('a', now)) {
+      looks.push(next);
+      now += next;
+    }
+    expect(looks).toEqual([1_000, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000]);
+    expect(writes.nextLookMs('a', 2_000)).toBeUndefined();
+  });
+
+  test('counts from the last one, and not once the object is gone', () => {
+    const writes = new LateWrites();
+    writes.failed('a', late, 0);
+    writes.failed('a', late, 100_000);
+    expect(writes.nextLookMs('a', 101_000)).toBe(1_000);
+    expect(writes.nextLookMs('b', 101_000)).toBeUndefined();
+    writes.forget('a');
+    expect(writes.nextLookMs('a', 101_000)).toBeUndefined();
+  });
+});

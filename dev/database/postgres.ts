@@ -1,5 +1,5 @@
 /** The PostgreSQL that tests use: fast writes, and it can be crashed and paused. */
-import { startTemporaryPostgres } from '../../src/postgres/temporary.ts';
+import { startTemporaryPostgres, type TemporaryOptions } from '../../src/postgres/temporary.ts';
 import { type ProcessStats, processStats } from '../processes/stats.ts';
 import { waitFor } from '../processes/wait.ts';
 
@@ -35,9 +35,12 @@ const SETTINGS = {
 };
 
 /** Starts a server with an empty cluster. It does not outlive this process, even if that is killed by SIGKILL. */
-export async function startPostgres(options: { readonly log?: (line: string) => void } = {}): Promise<Postgres> {
+export async function startPostgres(
+  options: Omit<TemporaryOptions, 'settings'> & { readonly log?: (line: string) => void } = {},
+): Promise<Postgres> {
   const startedAt = performance.now();
-  const server = await startTemporaryPostgres({ settings: SETTINGS });
+  const { log, ...others } = options;
+  const server = await startTemporaryPostgres({ settings: SETTINGS, ...others });
   const { url, dataDir } = server;
   const signal = async (name: NodeJS.Signals) => {
     const running = await server.postmaster();
@@ -45,7 +48,7 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
   };
   const resume = () => signal('SIGCONT');
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  options.log?.(`PostgreSQL ready on port ${new URL(url).port} after ${seconds} s`);
+  log?.(`PostgreSQL ready on port ${new URL(url).port} after ${seconds} s`);
   return {
     url,
     dataDir,

@@ -1,5 +1,5 @@
 /** The PostgreSQL that tests use: fast writes, and it can be crashed and paused. */
-import { startTemporaryPostgres } from '../../src/postgres/temporary.ts';
+import { startTemporaryPostgres, type TemporaryOptions } from '../../src/postgres/temporary.ts';
 import { type ProcessStats, processStats } from '../processes/stats.ts';
 import { waitFor } from '../processes/wait.ts';
 
@@ -14,6 +14,8 @@ export interface Postgres {
   stop(): Promise<void>;
   /** SIGKILL: connections break, nothing is flushed. The data stays. */
   crash(): Promise<void>;
+  /** Ends it as its administrator would, without waiting for clients. The data stays. */
+  shutDown(): Promise<void>;
   /**
    * Starts it again on the same port and data, after `crash` or in place of a running one; returns when it accepts
    * connections.
@@ -35,17 +37,24 @@ const SETTINGS = {
 };
 
 /** Starts a server with an empty cluster. It does not outlive this process, even if that is killed by SIGKILL. */
-export async function startPostgres(options: { readonly log?: (line: string) => void } = {}): Promise<Postgres> {
+export async function startPostgres(
+  options: Omit<TemporaryOptions, 'settings'> & { readonly log?: (line: string) => void } = {},
+): Promise<Postgres> {
   const startedAt = performance.now();
-  const server = await startTemporaryPostgres({ settings: SETTINGS });
+  const { log, ...others } = options;
+  const server = await startTemporaryPostgres({ settings: SETTINGS, ...others });
   const { url, dataDir } = server;
   const signal = async (name: NodeJS.Signals) => {
     const running = await server.postmaster();
     if (running) process.kill(running.pid, name);
   };
+  const endBy = async (name: NodeJS.Signals) => {
+    await signal(name);
+    await waitFor('PostgreSQL to end', async () => (await server.postmaster()) === undefined, { intervalMs: 5 });
+  };
   const resume = () => signal('SIGCONT');
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  options.log?.(`PostgreSQL ready on port ${new URL(url).port} after ${seconds} s`);
+  log?.(`PostgreSQL ready on port ${new URL(url).port} after ${seconds} s`);
   return {
     url,
     dataDir,
@@ -58,10 +67,8 @@ export async function startPostgres(options: { readonly log?: (line: string) => 
       await resume();
       await server.stop();
     },
-    crash: async () => {
-      await signal('SIGKILL');
-      await waitFor('PostgreSQL to end', async () => (await server.postmaster()) === undefined, { intervalMs: 5 });
-    },
+    crash: () => endBy('SIGKILL'),
+    shutDown: () => endBy('SIGINT'),
     restart: async () => {
       await resume();
       // After a crash the old server's children may hold its shared memory for a moment, which keeps a new one from

@@ -37,9 +37,14 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/ssh/keys.ts': {
     'const MAX_RUNNING = * → *': 'how many at once; any small number will do',
   },
+  'src/api/store/connections.ts': {
+    'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
+  },
   'src/api/store/database.ts': {
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
-    'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
+  },
+  'src/api/store/servers.ts': {
+    'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
   },
   'src/operator/controller/api-budget.ts': {
     '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { backoff } from '../retry/backoff.ts';
 import { CannotStart, codeOf } from '../settings/cannot-start.ts';
+import { withoutSecrets } from './store/connection-url.ts';
 import { transientCondition } from './store/database-errors.ts';
 
 /** What to throw instead of what a database threw when it was opened or migrated. */
@@ -53,8 +54,8 @@ export function cannotKeepData(error: unknown, dataDir: string): unknown {
 /** Undefined for what is no answer of a server or the system, and so a fault of ours. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  // Every address of a name was tried.
-  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  // Every server was tried, which its message tells, or every address of a name, of which it tells nothing.
+  if (error instanceof AggregateError) return error.message || reasonOf(error.errors[0]);
   // An answer of the server, or an error of the system. The driver itself gives no code.
   if (error instanceof pg.DatabaseError || codeOf(error) !== undefined || isFromDriver(error)) return error.message;
   const reason = reasonOf(error.cause);
@@ -63,8 +64,3 @@ function reasonOf(error: unknown): string | undefined {
 
 const isFromDriver = ({ message }: Error) =>
   /connection terminated|timeout exceeded|timeout expired|does not support SSL|SASL|password/i.test(message);
-
-function withoutSecrets(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
-}

@@ -11,6 +11,10 @@ import { freePort } from './ports.ts';
 export interface TemporaryOptions {
   /** Server parameters; PostgreSQL's own defaults without. */
   settings?: Readonly<Record<string, string | number>>;
+  /** Makes the data directory in place of initdb: from another server's, say. */
+  fill?: (location: Location) => Promise<void>;
+  /** Default: a free one. */
+  port?: number;
 }
 
 export interface TemporaryPostgres {
@@ -26,7 +30,8 @@ export interface TemporaryPostgres {
 }
 
 /** Starts a server with an empty cluster; its data is removed even if this process is killed by SIGKILL. */
-export async function startTemporaryPostgres({ settings = {} }: TemporaryOptions = {}): Promise<TemporaryPostgres> {
+export async function startTemporaryPostgres(options: TemporaryOptions = {}): Promise<TemporaryPostgres> {
+  const { settings = {}, fill } = options;
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-postgres-'));
   // For root, PostgreSQL runs as another user, who must get through to its data.
   await chmod(folder, 0o711);
@@ -53,9 +58,10 @@ export async function startTemporaryPostgres({ settings = {} }: TemporaryOptions
     dismissWatcher();
   };
   try {
+    await fill?.(location);
     const opened = await openCluster(location, { settings, log });
     cluster = opened;
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     await opened.start(port);
     const restart = async () => {
       await end();

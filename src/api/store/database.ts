@@ -1,20 +1,11 @@
-/** The connection pool: every wait has a timeout, and a transaction is a function. */
+/** Statements and transactions: every wait has a timeout, and a transaction is a function. */
 import pg from 'pg';
+import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
 import { mustRetry } from './database-errors.ts';
 import { createDeadlines } from './deadlines.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 
-export interface DatabaseOptions {
-  url: string;
-  /** Most connections at once. */
-  poolSize: number;
-  /** Milliseconds that one statement may take on the server. */
-  statementTimeoutMs: number;
-  /** Milliseconds to wait for a free or new connection. */
-  connectTimeoutMs: number;
-  /** Called with what happens to idle connections (a restart of the server, for one). */
-  onError?: (error: Error) => void;
-}
+export type DatabaseOptions = ConnectionOptions;
 
 /** What runs statements: the pool (each is a transaction of its own) or a transaction. */
 export interface Executor {
@@ -29,8 +20,7 @@ export interface Database extends Executor {
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /** Most connections at once. */
   readonly poolSize: number;
-  /** Connections: open, idle, and requests waiting for one. */
-  usage(): { total: number; idle: number; waiting: number };
+  usage: Connections['usage'];
   close(): Promise<void>;
 }
 
@@ -38,21 +28,7 @@ const ATTEMPTS = 3;
 
 /** Opens a pool; connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.poolSize,
-    connectionTimeoutMillis: options.connectTimeoutMs,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    statement_timeout: options.statementTimeoutMs,
-    lock_timeout: options.statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.statementTimeoutMs * 2,
-    application_name: 'tunnel-operator',
-    options: '-c TimeZone=UTC -c DateStyle=ISO',
-  });
-  pool.on('error', (error) => options.onError?.(error));
-  // While the pool ends, its connections have no listener of its own: one that the server cuts then would end the process.
-  pool.on('connect', (client) => void client.on('error', () => {}));
+  const connections = openConnections(options, send);
 
   // The server ends a slow statement itself; this is for a server that no longer answers at all.
   const deadlines = createDeadlines<Outcome>({
@@ -77,15 +53,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   /** One promise for all of it, since nearly every request comes through here twice. */
   function query(statement: Statement): Promise<ResultRow[]> {
     return new Promise((resolve, reject) => {
-      pool.connect((noClient, client) => {
+      connections.take((client, noClient) => {
         if (!client) return reject(noClient);
         send(client, statement, {
           resolve({ rows }) {
-            client.release();
+            connections.giveBack(client, undefined);
             resolve(rows);
           },
           reject(error) {
-            client.release(brokenBy(error));
+            connections.giveBack(client, brokenBy(error));
             reject(error);
           },
         });
@@ -94,7 +70,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   async function attempt<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    const client = await pool.connect();
+    const client = await new Promise<pg.PoolClient>((resolve, reject) => {
+      connections.take((client, noClient) => (client ? resolve(client) : reject(noClient)));
+    });
     let broken: Error | undefined;
     const onError = (error: Error) => {
       broken ??= error;
@@ -127,7 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     } finally {
       client.off('error', onError);
       // A broken connection does not return to the pool.
-      client.release(broken);
+      connections.giveBack(client, broken);
     }
   }
 
@@ -143,9 +121,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     },
     poolSize: options.poolSize,
-    usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    usage: connections.usage,
     async close() {
-      await pool.end();
+      await connections.close();
       deadlines.stop();
     },
   };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
 import { LOCKS } from './locks.ts';
+import { Servers } from './servers.ts';
 
 export interface Migration {
   version: number;
@@ -12,6 +13,8 @@ export interface Migration {
   sql: string;
   checksum: string;
 }
+
+const CONNECT_TIMEOUT_MS = 10_000;
 
 const FOLDER = join(import.meta.dirname, 'migrations');
 
@@ -35,9 +38,11 @@ export async function migrations(folder = FOLDER): Promise<Migration[]> {
  */
 export async function migrate(url: string, available?: Migration[]): Promise<string[]> {
   const wanted = available ?? (await migrations());
+  const servers = new Servers(url, { connectTimeoutMs: CONNECT_TIMEOUT_MS });
+  if (!servers.isTrusted) await servers.find();
   const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 10_000,
+    connectionString: servers.current.url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: 'tunnel-operator migrate',
   });
   // What waits for an answer fails anyway; without a listener a connection that breaks would end the process.

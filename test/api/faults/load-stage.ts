@@ -15,12 +15,12 @@ import { Stored, wronglyServed } from './stored.ts';
 import { stories } from './stories.ts';
 import { WireProxy } from './wire-proxy.ts';
 
-const API_KEY = 'tnl_ak_of_the_writers_0123456789012345';
-const DATABASE = 'under_load';
+export const API_KEY = 'tnl_ak_of_the_writers_0123456789012345';
+export const DATABASE = 'under_load';
 export const WRITERS = 20;
 
 /** Short waits, that a fault need not last long; fewer connections than writers. */
-const SETTINGS = {
+export const SETTINGS = {
   DATABASE_POOL_SIZE: '6',
   DATABASE_CONNECT_TIMEOUT: '1s',
   DATABASE_STATEMENT_TIMEOUT: '1500ms',
@@ -53,15 +53,24 @@ export async function openLoadStage(seed: number): Promise<LoadStage> {
     return api;
   };
   const processes = [await start('direct', databaseUrl), await start('behind-proxy', proxy.url)];
-  const load = new Load(processes);
-  load.start(stories, WRITERS, seed);
-  atEnd(() => load.stop());
+  const load = startLoad(processes, seed);
   const untilRefusedBehindProxy = () => load.refusals(3, processes.slice(1));
   return { postgres, database: DATABASE, databaseUrl, processes, proxy, load, untilRefusedBehindProxy };
 }
 
+export function startLoad(processes: readonly ApiProcess[], seed: number): Load {
+  const load = new Load(processes);
+  load.start(stories, WRITERS, seed);
+  atEnd(() => load.stop());
+  return load;
+}
+
 /** Ends the writing and holds what is there against what they know. */
-export async function expectNothingLostOrDoubled({ load, processes, databaseUrl }: LoadStage): Promise<void> {
+export async function expectNothingLostOrDoubled({
+  load,
+  processes,
+  databaseUrl,
+}: Pick<LoadStage, 'load' | 'processes' | 'databaseUrl'>): Promise<void> {
   await load.stop();
   expect(load.violations).toEqual([]);
   const client = new pg.Client({ connectionString: databaseUrl, types: { getTypeParser } });

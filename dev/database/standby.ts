@@ -1,0 +1,117 @@
+/**
+ * A streaming standby. The embedded binaries have no pg_basebackup, so this makes the copy as its manual describes it
+ * (PostgreSQL, "Making a Base Backup Using the Low Level API"), over the file system.
+ */
+import { appendFile, chmod, cp, mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { z } from 'zod';
+import { type Location, run } from '../../src/postgres/binaries.ts';
+import { codeOf } from '../../src/settings/cannot-start.ts';
+import { waitFor } from '../processes/wait.ts';
+import { type Postgres, startPostgres } from './postgres.ts';
+
+/** Starts a standby of a running server, and returns when it streams. */
+export async function startStandby(primary: Postgres, options: { readonly port?: number } = {}): Promise<Postgres> {
+  const standby = await startPostgres({ fill: (location) => copy(primary, location), ...options });
+  const streams = "select from pg_stat_replication where state = 'streaming'";
+  await waitFor('the standby to stream', async () => (await ask(primary, streams)).length > 0);
+  return standby;
+}
+
+/** From now on a commit is answered only when a standby has it, too. */
+export async function replicateSynchronously(primary: Postgres): Promise<void> {
+  await ask(primary, "alter system set synchronous_standby_names = '*'");
+  await ask(primary, 'select pg_reload_conf()');
+  const isSync = "select from pg_stat_replication where sync_state = 'sync'";
+  await waitFor('the replication to be synchronous', async () => (await ask(primary, isSync)).length > 0);
+}
+
+/** Returns when the standby takes writes. */
+export async function promote(standby: Postgres): Promise<void> {
+  await ask(standby, 'select pg_promote(true, 60)');
+}
+
+/** Stops every process of the server, as if its machine hung: connections are taken by the kernel, and nobody answers. */
+export async function freeze(server: Postgres): Promise<{ thaw(): Promise<void> }> {
+  const pids = await withClient(server, async (client) => {
+    // First the one that would start others.
+    await server.pause();
+    const { rows } = await client.query('select pid from pg_stat_activity');
+    return z
+      .array(z.object({ pid: z.number() }))
+      .parse(rows)
+      .map(({ pid }) => pid);
+  });
+  const signal = (name: NodeJS.Signals) => {
+    for (const pid of pids) {
+      try {
+        process.kill(pid, name);
+      } catch (error) {
+        // That of the question has ended.
+        if (codeOf(error) !== 'ESRCH') throw error;
+      }
+    }
+  };
+  signal('SIGSTOP');
+  return {
+    async thaw() {
+      signal('SIGCONT');
+      await server.resume();
+    },
+  };
+}
+
+/** Returns when the server has a commit that waits for a standby: nothing that is written there is acknowledged. */
+export async function untilCommitsWait(server: Postgres): Promise<void> {
+  const client = new Client({ connectionString: server.url, connectionTimeoutMillis: 5_000 });
+  // It is ended from outside.
+  client.on('error', () => {});
+  await client.connect();
+  const done = client.query('create table of_nobody ()').then(
+    () => 'acknowledged',
+    () => 'refused',
+  );
+  const waits =
+    "select pid from pg_stat_activity where wait_event = 'SyncRep' and query like 'create table of_nobody%'";
+  await waitFor('a commit to wait for a standby', async () => (await ask(server, waits)).length > 0);
+  await ask(server, `select pg_terminate_backend(pid) from (${waits}) as waiting`);
+  if ((await done) !== 'refused') throw new Error('a commit was acknowledged without a standby');
+}
+
+async function ask(server: Postgres, text: string): Promise<unknown[]> {
+  return withClient(server, async (client) => (await client.query(text)).rows);
+}
+
+async function withClient<T>(server: Postgres, action: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: server.url, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    return await action(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Of the running server alone; the log of changes comes by streaming. */
+const LEFT_OUT = new Set(['pg_wal', 'postmaster.pid', 'postmaster.opts', 'server.log', 'standby.signal']);
+
+const stopped = z.object({ labelfile: z.string() });
+
+async function copy(primary: Postgres, { dataDir, identity }: Location): Promise<void> {
+  const { port, username, password } = new URL(primary.url);
+  await withClient(primary, async (client) => {
+    await client.query("select pg_backup_start('standby', true)");
+    const filter = (path: string) => dirname(path) !== primary.dataDir || !LEFT_OUT.has(basename(path));
+    await cp(primary.dataDir, dataDir, { recursive: true, filter });
+    // In the same session: the server ends a backup whose session is gone.
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
+    await writeFile(join(dataDir, 'backup_label'), stopped.parse(rows[0]).labelfile);
+  });
+  await mkdir(join(dataDir, 'pg_wal'));
+  const source = `host=127.0.0.1 port=${port} user=${username} password=${password}`;
+  await appendFile(join(dataDir, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
+  await writeFile(join(dataDir, 'standby.signal'), '');
+  await chmod(dataDir, 0o700);
+  if (identity) await run('chown', ['-R', `${identity.uid}:${identity.gid}`, dataDir]);
+}

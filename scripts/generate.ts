@@ -12,6 +12,7 @@ import { SECTIONS } from '../dev/conformance/sections.ts';
 import { familiesTable } from '../dev/families-table.ts';
 import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
+import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { migrations } from '../src/api/store/migrate.ts';
@@ -29,16 +30,18 @@ const FOLDERS = ['crds', 'docs/conformance', `${CHART}/templates/crds`];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
-const [architecture = '', api = '', operator = '', normalisation = '', licences = '', lock = ''] = await Promise.all(
-  [
-    'docs/architecture.md',
-    'docs/api.md',
-    'docs/operator.md',
-    'docs/normalisation.md',
-    'docs/licences.md',
-    'package-lock.json',
-  ].map((file) => readFile(join(root, file), 'utf8')),
-);
+const [architecture = '', api = '', operator = '', normalisation = '', licences = '', metrics = '', lock = ''] =
+  await Promise.all(
+    [
+      'docs/architecture.md',
+      'docs/api.md',
+      'docs/operator.md',
+      'docs/normalisation.md',
+      'docs/licences.md',
+      'docs/metrics.md',
+      'package-lock.json',
+    ].map((file) => readFile(join(root, file), 'utf8')),
+  );
 
 const [valuesYaml, chartPage] = await Promise.all(
   ['values.yaml', 'README.md'].map((file) => readFile(join(root, CHART, file), 'utf8')),
@@ -55,6 +58,7 @@ const wanted = new Map<string, string>([
   ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
   ['docs/normalisation.md', normalisationPage(normalisation)],
   ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds, attachedKinds))],
+  ['docs/metrics.md', metricsPage(metrics)],
   ['docs/licences.md', withSection(licences, 'licences', licencesTable(JSON.parse(lock)))],
   [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],
@@ -77,6 +81,13 @@ function normalisationPage(page: string): string {
     hidden: hiddenTable(),
   };
   return Object.entries(sections).reduce((text, [name, section]) => withSection(text, name, section), page);
+}
+
+function metricsPage(page: string): string {
+  const { process: ofProcess, ...programs } = allMetrics();
+  // Elsewhere prom-client knows less of a process.
+  const tables = process.platform === 'linux' ? { ...programs, process: ofProcess } : programs;
+  return Object.entries(tables).reduce((text, [name, table]) => withSection(text, name, metricsTable(table)), page);
 }
 
 /** The checksums of all migrations. Existing ones stay: a migration must never change once it has been applied. */

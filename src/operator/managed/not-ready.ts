@@ -2,7 +2,7 @@
 import { CONDITION, REASON } from '../contract/reasons.ts';
 import { findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { readStatus } from './spec.ts';
+import { isPaused, readStatus } from './spec.ts';
 
 export interface NotReady {
   reason: string;
@@ -16,8 +16,9 @@ const NOT_RECONCILED = 'NotReconciled';
 const OTHER = 'Other';
 const REASONS: ReadonlySet<string> = new Set(Object.values(REASON));
 
-/** Undefined if the object is Ready. */
+/** Undefined if the object is Ready, or somebody wants it left alone. */
 export function notReady(object: KubeObject): NotReady | undefined {
+  if (isPaused(object)) return undefined;
   const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
   if (ready?.status === 'True') return undefined;
   const created = Date.parse(object.metadata.creationTimestamp);

@@ -8,6 +8,7 @@ const conditions = (...all: object[]) => object({ created, status: { conditions:
 
 test.each([
   { what: 'that no reconcile has seen', of: object({ created }), is: ['NotReconciled', created] },
+  { what: 'that is paused', of: object({ created }, { paused: 'true' }), is: undefined },
   { what: 'that is Ready', of: conditions(condition('Ready', 'True')), is: undefined },
   {
     what: 'with a reason of ours',

@@ -67,7 +67,7 @@ describe('alerts and dashboard', () => {
       const found = known.get(name);
       expect(found, name).toBeDefined();
       labels.push(...(found ?? []));
-      const matched = [...matchers.matchAll(/(\w+)=/g)].map(([, label = '']) => label);
+      const matched = [...matchers.matchAll(/(\w+)(?:=~|!~|!=|=)/g)].map(([, label = '']) => label);
       expect([...ADDED, ...(found ?? [])]).toEqual(expect.arrayContaining(matched));
     }
     const grouped = [...expr.matchAll(/by \((.*?)\)/g)].flatMap(([, names = '']) => names.split(/, */));

@@ -12,6 +12,7 @@ import { SECTIONS } from '../dev/conformance/sections.ts';
 import { familiesTable } from '../dev/families-table.ts';
 import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
+import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
 import { eventsSection, reasonsSection } from '../dev/troubleshooting/page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
@@ -30,23 +31,14 @@ const FOLDERS = ['crds', 'docs/conformance', `${CHART}/templates/crds`];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
-const [architecture = '', api = '', operator = '', troubleshooting = '', normalisation = '', licences = '', lock = ''] =
-  await Promise.all(
-    [
-      'docs/architecture.md',
-      'docs/api.md',
-      'docs/operator.md',
-      'docs/troubleshooting.md',
-      'docs/normalisation.md',
-      'docs/licences.md',
-      'package-lock.json',
-    ].map((file) => readFile(join(root, file), 'utf8')),
-  );
+const read = (file: string) => readFile(join(root, file), 'utf8');
+const values = readValues(await read(`${CHART}/values.yaml`));
 
-const [valuesYaml, chartPage] = await Promise.all(
-  ['values.yaml', 'README.md'].map((file) => readFile(join(root, CHART, file), 'utf8')),
-);
-const values = readValues(valuesYaml ?? '');
+/** The page as it is, with its generated sections made anew. */
+async function page(file: string, sections: Readonly<Record<string, string>>): Promise<readonly [string, string]> {
+  const before = await read(file);
+  return [file, Object.entries(sections).reduce((text, [name, section]) => withSection(text, name, section), before)];
+}
 
 /** By their paths relative to the root of the repository. */
 const wanted = new Map<string, string>([
@@ -54,20 +46,23 @@ const wanted = new Map<string, string>([
   // change.
   ['docs/openapi.json', json(document, 120)],
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
-  ['docs/api.md', withSection(api, 'families', familiesTable(FAMILIES))],
-  ['docs/architecture.md', withSection(architecture, 'rooms', roomsSection(ROOMS, PURPOSE))],
-  ['docs/normalisation.md', normalisationPage(normalisation)],
-  ['docs/operator.md', withSection(operator, 'kinds', kindsTable(kinds, attachedKinds))],
-  [
-    'docs/troubleshooting.md',
-    withSection(withSection(troubleshooting, 'reasons', reasonsSection()), 'events', eventsSection()),
-  ],
-  ['docs/licences.md', withSection(licences, 'licences', licencesTable(JSON.parse(lock)))],
+  await page('docs/api.md', { families: familiesTable(FAMILIES) }),
+  await page('docs/architecture.md', { rooms: roomsSection(ROOMS, PURPOSE) }),
+  await page('docs/normalisation.md', {
+    normalised: normalisedTable(),
+    defaults: defaultsTable(),
+    renamed: renamedTable(),
+    hidden: hiddenTable(),
+  }),
+  await page('docs/operator.md', { kinds: kindsTable(kinds, attachedKinds) }),
+  await page('docs/troubleshooting.md', { reasons: reasonsSection(), events: eventsSection() }),
+  await page('docs/metrics.md', metricsTables()),
+  await page('docs/licences.md', { licences: licencesTable(JSON.parse(await read('package-lock.json'))) }),
   [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],
   [`${CHART}/files/edit-role.yaml`, editRole(allKinds)],
   [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
-  [`${CHART}/README.md`, withSection(chartPage ?? '', 'values', valuesTable(values))],
+  await page(`${CHART}/README.md`, { values: valuesTable(values) }),
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
   ['test/api/store/schema/checksums.json', await checksums()],
   ...allKinds.flatMap((kind) => [
@@ -76,20 +71,17 @@ const wanted = new Map<string, string>([
   ]),
 ]);
 
-function normalisationPage(page: string): string {
-  const sections = {
-    normalised: normalisedTable(),
-    defaults: defaultsTable(),
-    renamed: renamedTable(),
-    hidden: hiddenTable(),
-  };
-  return Object.entries(sections).reduce((text, [name, section]) => withSection(text, name, section), page);
+function metricsTables(): Record<string, string> {
+  const { process: ofProcess, ...programs } = allMetrics();
+  // Elsewhere prom-client knows less of a process.
+  const tables = process.platform === 'linux' ? { ...programs, process: ofProcess } : programs;
+  return Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, metricsTable(table)]));
 }
 
 /** The checksums of all migrations. Existing ones stay: a migration must never change once it has been applied. */
 async function checksums(): Promise<string> {
   const file = 'test/api/store/schema/checksums.json';
-  const known: object = JSON.parse(await readFile(join(root, file), 'utf8'));
+  const known: object = JSON.parse(await read(file));
   const all = Object.fromEntries((await migrations()).map(({ name, checksum }) => [name, checksum]));
   return json({ ...all, ...known }, 120);
 }
@@ -98,7 +90,7 @@ const check = process.argv.includes('--check');
 
 const stale: string[] = [];
 for (const [file, text] of wanted) {
-  const found = await readFile(join(root, file), 'utf8').catch(() => undefined);
+  const found = await read(file).catch(() => undefined);
   if (found !== text) stale.push(file);
 }
 

@@ -1,2 +1,10 @@
 /** The programs that a control plane and its tests need. */
-export type BinaryName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm' | 'pebble';
+export type BinaryName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kubectl'
+  | 'helm'
+  | 'pebble'
+  | 'promtool'
+  | 'prometheus';

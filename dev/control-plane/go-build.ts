@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binary-name.ts';
-import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION } from './versions.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION, PROMETHEUS_VERSION } from './versions.ts';
 
 const [MAJOR, MINOR] = KUBERNETES_VERSION.split('.');
 const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: MAJOR, gitMinor: MINOR };
@@ -16,6 +16,8 @@ interface Recipe {
   readonly module?: 'kubernetes' | 'etcd';
   /** Linker variables, which set what `--version` prints. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Build tags. */
+  readonly tags?: string;
 }
 
 const KUBERNETES_LINKED = Object.fromEntries(
@@ -32,7 +34,20 @@ const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
     variables: { 'helm.sh/helm/v4/internal/version.version': `v${HELM_VERSION}` },
   },
   pebble: { package: `github.com/letsencrypt/pebble/v2/cmd/pebble@v${PEBBLE_VERSION}` },
+  promtool: prometheus('promtool'),
+  prometheus: prometheus('prometheus'),
 };
+
+function prometheus(command: string): Recipe {
+  const [major = '', minor = '', patch = ''] = PROMETHEUS_VERSION.split('.');
+  return {
+    // Its Go module has not reached 1.0: release 3.16.0 is module version 0.316.0.
+    package: `github.com/prometheus/prometheus/cmd/${command}@v0.${major}${minor.padStart(2, '0')}.${patch}`,
+    variables: { 'github.com/prometheus/common/version.Version': PROMETHEUS_VERSION },
+    // Without the clients of every cloud, most of what there is to compile.
+    tags: 'remove_all_sd',
+  };
+}
 
 function kubernetes(command: string): Recipe {
   return { module: 'kubernetes', package: `k8s.io/kubernetes/cmd/${command}`, variables: KUBERNETES_LINKED };
@@ -77,7 +92,8 @@ export async function goBuild(
   const temporary = await mkdtemp(join(directory, '.build-'));
   try {
     const linked = Object.entries(first.variables ?? {}).map(([variable, value]) => `-X ${variable}=${value}`);
-    const flags = ['-v', '-trimpath', '-ldflags', ['-s -w', ...linked].join(' ')];
+    const tags = first.tags === undefined ? [] : ['-tags', first.tags];
+    const flags = ['-v', '-trimpath', ...tags, '-ldflags', ['-s -w', ...linked].join(' ')];
     const packages = recipes.map((recipe) => recipe.package);
     if (first.module === undefined) await go(['install', ...flags, ...packages], { GOBIN: temporary }, onPackage);
     else {

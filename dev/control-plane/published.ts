@@ -1,6 +1,6 @@
 /**
  * Published binaries: etcd, kube-apiserver and kubectl in the archives that controller-tools makes for `envtest`,
- * kube-controller-manager (Linux only) with the Kubernetes release, helm with its own.
+ * kube-controller-manager (Linux only) with the Kubernetes release, helm and Prometheus with their own.
  *
  * Tested against a server on loopback with the same layout (`binaries.test.ts`); the real servers could not be reached
  * from where this was written.
@@ -14,19 +14,21 @@ import { z } from 'zod';
 import type { BinaryName } from './binary-name.ts';
 import { type Checksum, DownloadFailed, fetchFile, fetchText } from './download.ts';
 import type { Platform } from './platform.ts';
-import { HELM_VERSION, KUBERNETES_VERSION } from './versions.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PROMETHEUS_VERSION } from './versions.ts';
 
 /** Base URLs of the publications, without trailing slashes; tests replace them by their own server. */
 export interface Sources {
   readonly envtestIndex: string;
   readonly kubernetes: string;
   readonly helm: string;
+  readonly prometheus: string;
 }
 
 export const SOURCES: Sources = {
   envtestIndex: 'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml',
   kubernetes: 'https://dl.k8s.io',
   helm: 'https://get.helm.sh',
+  prometheus: 'https://github.com/prometheus/prometheus/releases/download',
 };
 
 export interface FetchOptions {
@@ -37,10 +39,13 @@ export interface FetchOptions {
   readonly onBytes?: (received: number, total: number | undefined) => void;
 }
 
+export type Publication = 'envtest' | 'kubernetes' | 'helm' | 'prometheus';
+
 /** The publication that contains a binary; undefined if nobody publishes it for this platform. */
-export function publication(name: BinaryName, { os }: Platform): 'envtest' | 'kubernetes' | 'helm' | undefined {
+export function publication(name: BinaryName, { os }: Platform): Publication | undefined {
   if (name === 'etcd' || name === 'kube-apiserver' || name === 'kubectl') return 'envtest';
   if (name === 'kube-controller-manager') return os === 'linux' ? 'kubernetes' : undefined;
+  if (name === 'prometheus' || name === 'promtool') return 'prometheus';
   return name === 'helm' ? 'helm' : undefined;
 }
 
@@ -49,7 +54,7 @@ export function publication(name: BinaryName, { os }: Platform): 'envtest' | 'ku
  * @throws DownloadFailed, ChecksumMismatch
  */
 export async function fetchPublished(
-  from: 'envtest' | 'kubernetes' | 'helm',
+  from: Publication,
   names: readonly BinaryName[],
   options: FetchOptions,
 ): Promise<void> {
@@ -63,7 +68,7 @@ export async function fetchPublished(
         await fetchFile(url, join(temporary, name), checksum, options.onBytes);
       }
     } else {
-      const archive = from === 'envtest' ? await findEnvtest(options) : await findHelm(options);
+      const archive = await ARCHIVES[from](options);
       await fetchFile(archive.url, join(temporary, 'archive.tar.gz'), archive.checksum, options.onBytes);
       await unpack(join(temporary, 'archive.tar.gz'), temporary, names);
     }
@@ -80,6 +85,8 @@ interface Archive {
   readonly url: string;
   readonly checksum: Checksum;
 }
+
+const ARCHIVES = { envtest: findEnvtest, helm: findHelm, prometheus: findPrometheus };
 
 const EnvtestIndex = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),
@@ -104,6 +111,15 @@ async function findEnvtest({ platform, sources }: FetchOptions): Promise<Archive
 async function findHelm({ platform, sources }: FetchOptions): Promise<Archive> {
   const url = `${sources.helm}/helm-v${HELM_VERSION}-${platform.os}-${platform.arch}.tar.gz`;
   return { url, checksum: parseChecksum('sha256', await fetchText(`${url}.sha256sum`)) };
+}
+
+/** Its checksums are in one file, of all platforms. */
+async function findPrometheus({ platform, sources }: FetchOptions): Promise<Archive> {
+  const release = `${sources.prometheus}/v${PROMETHEUS_VERSION}`;
+  const file = `prometheus-${PROMETHEUS_VERSION}.${platform.os}-${platform.arch}.tar.gz`;
+  const sums = (await fetchText(`${release}/sha256sums.txt`)).split('\n');
+  const sum = sums.find((line) => line.endsWith(` ${file}`)) ?? '';
+  return { url: `${release}/${file}`, checksum: parseChecksum('sha256', sum) };
 }
 
 /** `wanted` itself if it is among `tags` (`v1.36.3` …), else the highest patch of its minor version, else undefined. */

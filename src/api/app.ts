@@ -118,7 +118,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
-  app.decorate('logRefusal', refusalLogs(app.log));
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -139,6 +138,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   readJson(app, bodyLimit, (request) => bytes.ofAddress(addressOf(request)));
   const metrics = collectMetrics(app, { db, bytes, connections });
   app.decorate('metrics', metrics);
+  const logRefusal = refusalLogs(app.log);
+  app.decorate('noteRefusal', (reason: string) => {
+    metrics.refused();
+    logRefusal(reason);
+  });
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
   const shares = createPoolShares(db);
   const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });

@@ -265,6 +265,15 @@ export class TunnelOperator extends OuterShell {
 
   #readGauges(): void {
     for (const controller of this.#controllers) controller.readGauges();
+    // Of Secrets there are two caches, one of them of metadata.
+    const caches = Map.groupBy(
+      this.#caches().map(([, cache]) => cache),
+      ({ resource }) => resource,
+    );
+    for (const [resource, ofIt] of caches) {
+      const isForbidden = ofIt.some((cache) => cache.obstacle()?.kind === 'forbidden');
+      this.#metrics.kube.watchForbidden.set({ resource }, isForbidden ? 1 : 0);
+    }
     const staleness = this.#secrets.watch.staleness() ?? 0;
     this.#metrics.kube.watchStaleness.set({ resource: SECRETS.plural }, staleness / 1000);
     this.#metrics.kube.leader.set({ name: NAME }, this.#state === 'leading' ? 1 : 0);

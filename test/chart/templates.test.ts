@@ -77,7 +77,7 @@ const MATRIX: Record<string, object> = {
       databaseTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
     },
     serviceMonitor: { enabled: true, additionalLabels: { release: 'prometheus' } },
-    prometheusRule: { enabled: true },
+    prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' },
     grafanaDashboard: { enabled: true, annotations: { folder: 'Tunnels' } },
   },
 };

@@ -224,6 +224,7 @@ describe('an API that', () => {
     await stack.apply(policy('denied'));
     const { ready } = await stack.reason(POLICIES, 'denied', 'Ready', 'AccessDenied');
     expect(ready).toMatchObject({ status: 'False', message: expect.stringContaining("the operator's API key") });
+    expect(await stack.metric('tunnel_operator_api_requests_total', { code: '401' })).toBeGreaterThan(0);
     await stack.restart();
     await stack.ready(POLICIES, 'denied');
   });

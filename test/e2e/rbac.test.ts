@@ -176,6 +176,8 @@ describe('without a permission', async () => {
     await eventually(async () => {
       expect(await stack.metric('tunnel_operator_watch_total', { activity: 'list-failed' })).toBeGreaterThan(1);
     });
+    expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(1);
+    expect(await stack.metric('tunnel_operator_watch_forbidden', { resource: plural })).toBe(1);
     const said = stack.logs.map((line) => JSON.parse(line)).filter(({ msg, level }) => msg === missing && level > 20);
     expect(said).toHaveLength(1);
     // Other kinds do not wait for it.
@@ -183,6 +185,7 @@ describe('without a permission', async () => {
     await stack.ready(CREDENTIALS, 'c');
     await chartAccount(kubectl, namespace, [namespace]);
     await stack.ready(POLICIES, 'p');
+    expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(0);
     expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
   });
 });

@@ -108,11 +108,15 @@ describe('a Secret that belongs to something else', () => {
     expect(ready).toMatchObject({ status: 'False', message: expect.stringContaining('Secret taken exists') });
     expect(await stack.secret('taken')).toEqual({ token: 'mine' });
     expect(await stack.remoteIds()).toEqual(remotes);
+    const about = { kind: 'TunnelCredential', reason: 'SecretConflict' };
+    const conflicts = () => stack.metric('tunnel_operator_not_ready_objects', about);
+    await eventually(async () => expect(await conflicts()).toBe(1));
 
     await stack.run('delete', 'secret', 'taken');
     await stack.ready(CREDENTIALS, 'taken');
     expect(await stack.accepts(await token('taken'))).toBe(true);
     expect(await stack.remoteIds()).toHaveLength(remotes.length + 1);
+    await eventually(async () => expect(await conflicts()).toBe(0));
   });
 
   test('is not overwritten when a credential moves to its name; the token stays where it was', async () => {

@@ -23,7 +23,7 @@ import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a request that is refused for load, of which the log says more than in the lines of the requests. */
-    logRefusal: (reason: string) => void;
+    noteRefusal: (reason: string) => void;
   }
 }
 
@@ -37,7 +37,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const answer = toApiError(error);
   // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError || isHandlerTimeout(error);
-  if (answer instanceof Overload) request.server.logRefusal(answer.message);
+  if (answer instanceof Overload) request.server.noteRefusal(answer.message);
   else if (answer.status >= 500) {
     request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
   }

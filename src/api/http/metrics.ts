@@ -9,6 +9,8 @@ import type { RateLimiter } from './rate-limit.ts';
 export interface Metrics {
   /** A client went away before it had its answer. */
   aborted(request: Pick<FastifyRequest, 'method' | 'documentedPath'>): void;
+  /** A request was refused for load. */
+  refused(): void;
   /** A client did not read its answer in time. */
   cut(): void;
   /** What Prometheus reads. */
@@ -36,11 +38,15 @@ function processMetrics(): Registry {
   return ofProcess;
 }
 
-/** Observes the requests to routes that are added from now on. */
-export function collectMetrics(
-  app: FastifyInstance,
-  { db, bytes, connections }: { db: Database; bytes: BytesInFlight; connections: Pick<Connections, 'usage'> },
-): Metrics {
+/** What is read when metrics are scraped. */
+export interface Sources {
+  db: Pick<Database, 'usage'>;
+  bytes: Pick<BytesInFlight, 'total'>;
+  connections: Pick<Connections, 'usage'>;
+}
+
+/** All metrics of the API, those of the process included. */
+export function createMetrics({ db, bytes, connections }: Sources) {
   const register = new Registry();
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
@@ -62,7 +68,7 @@ export function collectMetrics(
     },
   });
   new Gauge({
-    name: 'http_bytes_in_flight',
+    name: 'http_in_flight_bytes',
     help: 'Bytes of request bodies being received or handled and of answers not yet sent.',
     registers: [register],
     collect() {
@@ -92,12 +98,22 @@ export function collectMetrics(
     labelNames: ['method', 'route'] as const,
     registers: [register],
   });
+  const refused = new Counter({
+    name: 'http_requests_refused_total',
+    help: 'Requests that were refused because the process had too much to do.',
+    registers: [register],
+  });
   const cut = new Counter({
     name: 'http_answers_cut_total',
     help: 'Answers that were not read in time, so that their connection was cut.',
     registers: [register],
   });
+  return { registry: Registry.merge([processMetrics(), register]), duration, aborted, refused, cut };
+}
 
+/** Observes the requests to routes that are added from now on. */
+export function collectMetrics(app: FastifyInstance, sources: Sources): Metrics {
+  const { registry, duration, aborted, refused, cut } = createMetrics(sources);
   // Resolving labels costs more than observing a value (docs/decisions/0023), so each combination is resolved once.
   const observers = new Map<string, ReturnType<typeof duration.labels>>();
   app.addHook('onResponse', ({ method, documentedPath: route }, { statusCode, elapsedTime }, done) => {
@@ -113,9 +129,10 @@ export function collectMetrics(
 
   return {
     aborted: ({ method, documentedPath: route }) => aborted.inc({ method, route }),
+    refused: () => refused.inc(),
     cut: () => cut.inc(),
-    contentType: register.contentType,
-    text: () => Registry.merge([processMetrics(), register]).metrics(),
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
   };
 }
 

@@ -30,6 +30,7 @@ import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './chan
 import { CompanionWatch } from './companion-watch.ts';
 import { EnqueueReferrers, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
+import { ObjectGauges } from './object-gauges.ts';
 import { Resync } from './resync.ts';
 import { SettledVersions } from './settled-versions.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -68,6 +69,7 @@ export class Controller {
   readonly #workers: Workers;
   readonly #resync: Resync;
   readonly #companions: CompanionWatch | undefined;
+  readonly #objectGauges: ObjectGauges;
 
   constructor(kind: ConnectedKind, options: ControllerOptions) {
     this.#kind = kind;
@@ -75,6 +77,7 @@ export class Controller {
     const { kube, eventRecorder, concurrency, resyncMs, log } = options;
     const metrics = options.metrics.controller;
     this.cache = makeCache(kind, options);
+    this.#objectGauges = new ObjectGauges(kind.name, metrics);
     const { store } = this.cache;
     this.#queue = new WorkQueue({
       backoff: BACKOFF,
@@ -149,7 +152,7 @@ export class Controller {
     const { controller, kube } = this.#options.metrics;
     readQueue(controller, this.#kind.name, this.#queue);
     controller.crdMissing.set({ kind: this.#kind.name }, this.cache.obstacle()?.kind === 'missing' ? 1 : 0);
-    controller.managed.set({ kind: this.#kind.name }, this.#ours().toArray().length);
+    this.#objectGauges.read(this.#ours());
     kube.watchStaleness.set({ resource: this.#kind.type.plural }, (this.cache.staleness() ?? 0) / 1000);
   }
 

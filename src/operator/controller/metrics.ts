@@ -69,7 +69,17 @@ export function createControllerMetrics(registry: Registry) {
     crdMissing: gauge('tunnel_operator_crd_missing', '1 if the cluster lacks the CustomResourceDefinition, else 0.', [
       'kind',
     ]),
-    managed: gauge('tunnel_operator_managed_objects', 'Objects in the watch cache.', ['kind']),
+    notReady: gauge(
+      'tunnel_operator_not_ready_objects',
+      'Objects, other than paused ones, whose condition Ready is not True, by its reason.',
+      ['kind', 'reason'],
+    ),
+    longestNotReady: gauge(
+      'tunnel_operator_longest_not_ready_seconds',
+      'Seconds for which the object has not been Ready that has been so for longest; 0 if all are.',
+      ['kind'],
+    ),
+    managed: gauge('tunnel_operator_managed_objects', 'Objects that this operator works on.', ['kind']),
   };
 }
 

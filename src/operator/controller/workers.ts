@@ -41,7 +41,11 @@ export class Workers implements ChangeHandler {
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    options.metrics.maxConcurrent.set({ controller: options.name }, options.concurrency);
+    const { metrics, name: controller, concurrency } = options;
+    metrics.maxConcurrent.set({ controller }, concurrency);
+    // Counted from the start, as controller-runtime does: what begins with 1 has not increased for Prometheus.
+    metrics.reconcileErrors.inc({ controller }, 0);
+    metrics.terminalErrors.inc({ controller }, 0);
   }
 
   start(): void {

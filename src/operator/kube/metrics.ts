@@ -36,7 +36,13 @@ export function createKubeMetrics(registry: Registry, prefix: string) {
     }),
     watchStaleness: new Gauge({
       name: `${prefix}_watch_staleness_seconds`,
-      help: 'Seconds since the watch last received anything.',
+      help: 'Seconds since the watch last received anything; a live one does every few minutes.',
+      labelNames: ['resource'],
+      registers,
+    }),
+    watchForbidden: new Gauge({
+      name: `${prefix}_watch_forbidden`,
+      help: '1 if the right to list or watch the resource is missing, else 0.',
       labelNames: ['resource'],
       registers,
     }),

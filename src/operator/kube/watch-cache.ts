@@ -30,6 +30,11 @@ export class WatchCache {
     });
   }
 
+  /** By its plural name. */
+  get resource(): string {
+    return this.#options.type.plural;
+  }
+
   /** Notifies the handler of every change from now on, after the handlers added before it. */
   addHandler(handler: ChangeHandler): void {
     this.#handlers.push(handler);

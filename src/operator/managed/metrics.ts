@@ -14,7 +14,7 @@ export function createManagedMetrics(registry: Registry) {
     }),
     credentialsIssued: new Counter({
       name: 'tunnel_operator_credentials_issued_total',
-      help: 'Tokens, signing secrets and certificates issued, by kind and cause.',
+      help: 'Tokens, signing secrets and certificates issued; the cause is created, requested, interval, expiring, lost or changed.',
       labelNames: ['kind', 'cause'],
       registers,
     }),

@@ -33,6 +33,9 @@ describe('while the database is gone', async () => {
       unavailable(await call);
     }
     unavailable(await api.anonymous.get('/readyz'));
+    expect((await api.anonymous.get('/metrics')).text).toMatch(
+      /_count\{method="GET",route="\/readyz",status_code="503"\} 1/,
+    );
     expect((await api.anonymous.get('/healthz')).status).toBe(200);
     expect((await api.anonymous.get('/metrics')).status).toBe(200);
     await server.restart();

@@ -48,7 +48,7 @@ test('a client that goes away in the middle of its body leaves one access line, 
   socket.write(`${head('POST /ip_policies', 'upload-1', type, 'content-length: 900')}{"desc`);
   // Whatever has arrived of a body is in flight.
   await vi.waitFor(async () => {
-    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight [1-9]/m);
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
   });
   socket.resetAndDestroy();
   await expectAborted('upload-1', 'POST', '/ip_policies', before);
@@ -62,7 +62,7 @@ test('a client that closes in the middle of its body leaves one line in all', as
   const type = 'content-type: application/json';
   socket.write(`${head('POST /ip_policies', 'upload-2', type, 'content-length: 900')}{"desc`);
   await vi.waitFor(async () => {
-    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight [1-9]/m);
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
   });
   socket.destroy();
   await expectAborted('upload-2', 'POST', '/ip_policies', before);

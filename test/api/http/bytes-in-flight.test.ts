@@ -52,7 +52,7 @@ const stalled = (who: Caller, size = 2 * MIB) =>
 async function inFlight(): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
   // The answer with the metrics is none yet while they are made.
-  return Number(/^http_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
+  return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 const untilInFlight = (bytes: number) =>
@@ -168,6 +168,6 @@ test('whoever does not read an answer in time is cut, which the log and the metr
   expect(lines().some((line) => line.includes('did not read its answer in time'))).toBe(true);
   await vi.waitFor(async () => {
     expect(lines().some((line) => line.includes('"aborted":true'))).toBe(true);
-    expect((await strict.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight 0$/m);
+    expect((await strict.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes 0$/m);
   });
 });

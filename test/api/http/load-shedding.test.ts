@@ -32,6 +32,7 @@ test('a process that cannot keep up refuses requests, but not probes, until it c
   for (const path of ['/healthz', '/readyz', '/metrics']) expect((await anonymous.get(path)).status, path).toBe(200);
   const { text } = await anonymous.get('/metrics');
   expect(text).toMatch(/request_duration_seconds_count\{method="GET",route="\/ip_policies",status_code="503"\} 1/);
+  expect(text).toMatch(/^http_requests_refused_total [1-9]/m);
   expect(logs.filter((line) => line.includes('"level":50'))).toEqual([]);
   expectOneWarning(logs, 'overloaded');
   while ((await admin.get('/ip_policies')).status !== 200) await turn(10);

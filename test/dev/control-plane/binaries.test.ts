@@ -10,7 +10,7 @@ import { BinaryUnavailable, ensureBinaries } from '../../../dev/control-plane/bi
 import { ChecksumMismatch, DownloadFailed } from '../../../dev/control-plane/download.ts';
 import type { Progress } from '../../../dev/control-plane/progress.ts';
 import { fetchPublished, newestPatch, type Sources } from '../../../dev/control-plane/published.ts';
-import { HELM_VERSION, KUBERNETES_VERSION } from '../../../dev/control-plane/versions.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PROMETHEUS_VERSION } from '../../../dev/control-plane/versions.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
 
 const platform = { os: 'linux', arch: 'amd64' } as const;
@@ -38,7 +38,12 @@ beforeEach(async () => {
   const port = await freePort();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${port}`;
-  sources = { envtestIndex: `${base}/index.yaml`, kubernetes: `${base}/k8s`, helm: `${base}/helm` };
+  sources = {
+    envtestIndex: `${base}/index.yaml`,
+    kubernetes: `${base}/k8s`,
+    helm: `${base}/helm`,
+    prometheus: `${base}/prometheus`,
+  };
   for (const name of ['KUBEBUILDER_ASSETS', 'HTTP_PROXY', 'http_proxy']) vi.stubEnv(name, undefined);
   vi.stubEnv('TUNNEL_OPERATOR_CACHE', join(scratch, 'tunnel-operator'));
 });
@@ -115,6 +120,17 @@ describe('published binaries', () => {
     expect(await readdir(directory)).toEqual(['helm']);
   });
 
+  it('of Prometheus have the checksums of all platforms in one file', async () => {
+    const release = `/prometheus/v${PROMETHEUS_VERSION}`;
+    const file = `prometheus-${PROMETHEUS_VERSION}.linux-amd64.tar.gz`;
+    const content = archive(`prometheus-${PROMETHEUS_VERSION}.linux-amd64`, ['prometheus', 'promtool']);
+    files.set(`${release}/${file}`, content);
+    const other = `${'0'.repeat(64)}  ${file.replace('linux', 'darwin')}`;
+    files.set(`${release}/sha256sums.txt`, `${other}\n${digest('sha256', content)}  ${file}\n`);
+    await fetchPublished('prometheus', ['promtool'], { platform, directory, sources });
+    expect(await readdir(directory)).toEqual(['promtool']);
+  });
+
   it('that an index or a server does not have merely count as missing', async () => {
     publishEnvtest('1.20.0');
     const options = { platform, directory, sources };
@@ -159,7 +175,7 @@ describe('ensureBinaries', () => {
     const progress: Progress[] = [];
     const startedAt = performance.now();
     const failing = ensureBinaries(['kube-controller-manager'], {
-      sources: { envtestIndex: closed, kubernetes: closed, helm: closed },
+      sources: { envtestIndex: closed, kubernetes: closed, helm: closed, prometheus: closed },
       onProgress: (step) => progress.push(step),
     });
     await expect(failing).rejects.toThrow(BinaryUnavailable);

@@ -1,0 +1,44 @@
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
+import { ObjectGauges } from '../../../src/operator/controller/object-gauges.ts';
+import { condition, object } from '../objects.ts';
+
+const now = Date.parse('2026-11-21T11:00:00Z');
+
+test('objects that are not Ready are counted by reason, and the one that has been so for longest gives its time', async () => {
+  const registry = new Registry();
+  const gauges = new ObjectGauges('IPPolicy', createControllerMetrics(registry));
+  const shown = async () => {
+    const lines = (await registry.metrics()).split('\n').filter((line) => /^tunnel_operator_\w+\{/.test(line));
+    return lines.map((line) => line.replace('kind="IPPolicy"', '').replace('tunnel_operator_', ''));
+  };
+  const failing = (name: string, reason: string, lastTransitionTime: string) =>
+    object({ name, status: { conditions: [condition('Ready', 'False', { reason, lastTransitionTime })] } });
+  const fine = object({ name: 'fine', status: { conditions: [condition('Ready', 'True')] } });
+
+  gauges.read([fine], now);
+  expect(await shown()).toEqual(['longest_not_ready_seconds{} 0', 'managed_objects{} 1']);
+
+  const objects = [
+    fine,
+    failing('a', 'Rejected', '2026-11-21T10:59:00Z'),
+    failing('b', 'Rejected', '2026-11-21T10:58:00Z'),
+    failing('c', 'SecretConflict', '2026-11-21T10:59:30Z'),
+  ];
+  gauges.read(objects, now);
+  expect(await shown()).toEqual([
+    'not_ready_objects{,reason="Rejected"} 2',
+    'not_ready_objects{,reason="SecretConflict"} 1',
+    'longest_not_ready_seconds{} 120',
+    'managed_objects{} 4',
+  ]);
+
+  gauges.read([fine, failing('c', 'SecretConflict', '2026-11-21T10:59:30Z')], now);
+  expect(await shown()).toEqual([
+    'not_ready_objects{,reason="Rejected"} 0',
+    'not_ready_objects{,reason="SecretConflict"} 1',
+    'longest_not_ready_seconds{} 30',
+    'managed_objects{} 2',
+  ]);
+});

@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
 import { sha256Hex } from '../resources/formats/sha256.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient } from './api-client.ts';
 import { ApiOwner } from './api-owner.ts';
 import { ANNOTATION } from './contract/names.ts';
@@ -50,6 +51,7 @@ function leaseName(shard: LabelSelector | undefined): string {
 export class TunnelOperator extends operatorLibrary.default {
   readonly #config: OperatorConfig;
   readonly #log: Logger;
+  readonly #tracing: Tracing | undefined;
   readonly #metrics = createMetrics();
   readonly #kube: KubeApi;
   readonly #leaderKube: KubeApi;
@@ -68,7 +70,8 @@ export class TunnelOperator extends operatorLibrary.default {
   #health: HealthServer | undefined;
   #state: 'starting' | 'standing-by' | 'leading' | 'stopping' = 'starting';
 
-  constructor(config: OperatorConfig, log: Logger) {
+  /** @param tracing stopped with the operator */
+  constructor(config: OperatorConfig, log: Logger, tracing?: Tracing) {
     super({
       debug: (message) => log.debug(message),
       info: (message) => log.info(message),
@@ -77,13 +80,14 @@ export class TunnelOperator extends operatorLibrary.default {
     });
     this.#config = config;
     this.#log = log;
+    this.#tracing = tracing;
     this.kubeConfig = loadKubeConfig(config.kubeconfig);
     const metrics = this.#metrics.kube;
-    this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics });
+    this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics, tracing });
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
     const lease = { namespace: config.leaseNamespace, name: leaseName(config.shardSelector) };
-    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics };
+    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing };
     this.#ownerClient = createApiClient(config, calls);
     this.#owner = new ApiOwner({
       client: this.#ownerClient,
@@ -150,6 +154,7 @@ export class TunnelOperator extends operatorLibrary.default {
           mayHandOutUserRights: allowUserApiKeys,
           waiting,
           metrics: this.#metrics,
+          tracing: this.#tracing,
           log: this.#log,
         }),
     );
@@ -210,7 +215,8 @@ export class TunnelOperator extends operatorLibrary.default {
       // Before the lease is released: the next leader may work on the same objects.
       await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
     }
-    await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
+    const sent = Promise.all([this.#eventRecorder.flush(), this.#tracing?.stop()]);
+    await Promise.race([sent, delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
     await Promise.all(this.#caches().map(([, cache]) => cache.stop()));
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);

@@ -12,31 +12,13 @@ import type { ApiConfig } from './api/settings.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig } from './operator/settings.ts';
 import { CannotStart } from './settings/cannot-start.ts';
+import { type LogConfig, logSettings } from './settings/log.ts';
 import { duration } from './settings/schemas.ts';
-import { BadSettings, readSettings, type Settings, type Values } from './settings/settings.ts';
+import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
 import { endWhenSignalled, untilSignalled } from './signals.ts';
 import { type TracingConfig, tracesUrl, tracingSettings } from './tracing/settings.ts';
 import { startTracing } from './tracing/start.ts';
 import type { Tracing } from './tracing/tracing.ts';
-
-const logSettings = {
-  logLevel: {
-    env: 'LOG_LEVEL',
-    flag: '--log-level <level>',
-    description: 'least severe level to log',
-    default: 'info',
-    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-  },
-  logFormat: {
-    env: 'LOG_FORMAT',
-    flag: '--log-format <format>',
-    description: 'json, pretty, or auto: pretty on a terminal',
-    default: 'auto',
-    schema: z.enum(['auto', 'json', 'pretty']),
-  },
-} as const satisfies Settings;
-
-type LogConfig = Values<typeof logSettings>;
 
 const packageFile = z.object({ version: z.string() });
 

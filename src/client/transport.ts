@@ -84,9 +84,10 @@ export function createTransport(options: TransportOptions): Transport {
     let status: number | undefined;
     let requestId: string | undefined;
     let failure: unknown;
-    const url = urlOf(base, call);
-    const trace = options.trace?.({ method: call.method, url });
+    let trace: AttemptTrace | undefined;
     try {
+      const url = urlOf(base, call);
+      trace = options.trace?.({ method: call.method, url });
       const response = await agent.request(requestOptions(url, options, call, timeoutMs, trace?.headers));
       status = response.statusCode;
       requestId = response.headers['x-request-id']?.toString();

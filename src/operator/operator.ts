@@ -8,7 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import operatorLibrary, { type ResourceMeta } from '@dot-i/k8s-operator';
 import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
-import { sha256Hex } from '../resources/formats/sha256.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient } from './api-client.ts';
@@ -23,10 +22,10 @@ import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
-import type { LabelSelector } from './kube/label-selector.ts';
 import { LeaderElection } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { WatchCache } from './kube/watch-cache.ts';
+import { leaseName } from './lease-name.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
 import { Blocked } from './managed/external.ts';
 import { digester } from './managed/inputs/digest.ts';
@@ -41,11 +40,6 @@ import { createMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
-
-/** Every shard elects a leader of its own. */
-function leaseName(shard: LabelSelector | undefined): string {
-  return shard === undefined ? NAME : `${NAME}-${sha256Hex(String(shard)).slice(0, 10)}`;
-}
 
 // The library is CommonJS: an import wraps its default export.
 export class TunnelOperator extends operatorLibrary.default {
@@ -86,7 +80,7 @@ export class TunnelOperator extends operatorLibrary.default {
     this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics, tracing });
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
-    const lease = { namespace: config.leaseNamespace, name: leaseName(config.shardSelector) };
+    const lease = { namespace: config.leaseNamespace, name: leaseName(NAME, config.shardSelector) };
     const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing };
     this.#ownerClient = createApiClient(config, calls);
     this.#owner = new ApiOwner({

@@ -4,7 +4,7 @@
  */
 
 export const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
-export const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings'];
+export const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings', 'tracing'];
 
 /**
  * The rooms from the bottom up. Each may import the rooms in its list. A folder that is not listed belongs to the room
@@ -16,6 +16,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   retry: [],
   settings: [],
   postgres: ['retry'],
+  tracing: ['settings'],
 
   'resources/formats': [],
   'resources/definition': ['resources/formats'],
@@ -24,9 +25,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   client: [...FAMILIES, 'retry'],
 
   'api/errors': FAMILIES,
-  'api/store': FAMILIES,
+  'api/store': [...FAMILIES, 'tracing'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
-  'api/http': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets'],
+  'api/http': [...FAMILIES, 'tracing', 'api/errors', 'api/store', 'api/secrets'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],
   'api/certificates': FAMILIES,
   'api/ssh': [...FAMILIES, 'api/errors'],
@@ -56,9 +57,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'operator/contract': [],
-  'operator/kube': ['retry'],
+  'operator/kube': ['retry', 'tracing'],
   'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
-  'operator/controller': ['retry', 'operator/kube', 'operator/managed'],
+  'operator/controller': ['retry', 'tracing', 'operator/kube', 'operator/managed'],
   'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
   'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
   'operator/export': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/managed', 'operator/kinds'],
@@ -77,6 +78,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'client',
     'retry',
     'settings',
+    'tracing',
     'operator/contract',
     'operator/kube',
     'operator/managed',
@@ -84,7 +86,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
 
-  'main.ts': ['log.ts', 'signals.ts', 'settings', 'api', 'operator'],
+  'main.ts': ['log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
 };
 
 /** What the command line itself imports: it loads only the program that it runs. */
@@ -106,6 +108,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   retry: 'Backoff: how long to wait before the next attempt.',
   settings: 'Settings from flags and the environment; durations, whole numbers.',
   postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it, and starts it again when it dies.',
+  tracing: 'Traces of both programs. Loads OpenTelemetry only where they are sent somewhere.',
   'resources/formats':
     'What texts may look like: ACL rules, CIDR blocks, domain names, hostports, URLs, X.509 and SSH names.',
   'resources/definition': 'What a family, a field, a reference, an id, an error is.',

@@ -4,6 +4,8 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 export interface LogOptions {
   level: string;
   format: 'auto' | 'json' | 'pretty';
+  /** What every line says besides, such as the trace that it belongs to. */
+  more?: (() => object) | undefined;
 }
 
 /** Wherever one of these names occurs, at any depth and in any case, its value is not logged. */
@@ -31,9 +33,9 @@ function withoutSecrets(line: string): string {
   return `${JSON.stringify(JSON.parse(line), blank)}\n`;
 }
 
-export function createLogger({ level, format }: LogOptions): Logger {
+export function createLogger({ level, format, more }: LogOptions): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
-  const options = { level, hooks: { streamWrite: withoutSecrets } };
+  const options = { level, hooks: { streamWrite: withoutSecrets }, ...(more && { mixin: more }) };
   if (!isPretty) return pino(options, stdout());
   return pino({
     ...options,

@@ -12,26 +12,13 @@ import type { ApiConfig } from './api/settings.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig } from './operator/settings.ts';
 import { CannotStart } from './settings/cannot-start.ts';
+import { type LogConfig, logSettings } from './settings/log.ts';
 import { duration } from './settings/schemas.ts';
 import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
 import { endWhenSignalled, untilSignalled } from './signals.ts';
-
-const logSettings = {
-  logLevel: {
-    env: 'LOG_LEVEL',
-    flag: '--log-level <level>',
-    description: 'least severe level to log',
-    default: 'info',
-    schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-  },
-  logFormat: {
-    env: 'LOG_FORMAT',
-    flag: '--log-format <format>',
-    description: 'json, pretty, or auto: pretty on a terminal',
-    default: 'auto',
-    schema: z.enum(['auto', 'json', 'pretty']),
-  },
-} as const satisfies Settings;
+import { type TracingConfig, tracesUrl, tracingSettings } from './tracing/settings.ts';
+import { startTracing } from './tracing/start.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 const packageFile = z.object({ version: z.string() });
 
@@ -53,25 +40,22 @@ async function main(): Promise<void> {
   const { apiSettings, postgresUrl } = await import('./api/settings.ts');
   const { kubeconfigProblem, operatorSettings } = await import('./operator/settings.ts');
 
-  addSettings(program.command('api').description('serve the management API'), {
-    ...apiSettings,
-    ...logSettings,
-  }).action(async (flags) => {
-    const { logLevel, logFormat, ...settings } = readSettings({ ...apiSettings, ...logSettings }, flags, process.env);
-    await runApi(settings, createLogger({ level: logLevel, format: logFormat }));
+  const apiTable = { ...apiSettings, ...logSettings, ...tracingSettings };
+  addSettings(program.command('api').description('serve the management API'), apiTable).action(async (flags) => {
+    const settings = readSettings(apiTable, flags, process.env);
+    const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
+    await runApi(settings, log, await startTracing(settings, { service: 'tunnel-operator-api', version, log }));
   });
 
-  addSettings(program.command('operator').description('run the Kubernetes operator'), {
-    ...operatorSettings,
-    ...logSettings,
-  }).action(async (flags) => {
-    const table = { ...operatorSettings, ...logSettings };
-    const { logLevel, logFormat, ...settings } = readSettings(table, flags, process.env);
+  const operatorTable = { ...operatorSettings, ...logSettings, ...tracingSettings };
+  const operatorCommand = program.command('operator').description('run the Kubernetes operator');
+  addSettings(operatorCommand, operatorTable).action(async (flags) => {
+    const settings = readSettings(operatorTable, flags, process.env);
     const { keepProcessSmall } = await import('./operator/lean-process.ts');
     keepProcessSmall();
     const problem = await kubeconfigProblem(settings.kubeconfig);
     if (problem !== undefined) throw new BadSettings(problem);
-    await runOperator(settings, createLogger({ level: logLevel, format: logFormat }));
+    await runOperator(settings, version);
   });
 
   const migrateSettings = {
@@ -190,7 +174,7 @@ interface PlanFlags {
 
 type Log = ReturnType<typeof createLogger>;
 
-async function runApi(settings: ApiConfig, log: Log): Promise<void> {
+async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | undefined): Promise<void> {
   const { startApi } = await import('./api/server.ts');
   // From now on: a start may take long, and as process 1 of a container this one must see to signals by itself.
   const signalled = untilSignalled().then((signal) => {
@@ -200,7 +184,7 @@ async function runApi(settings: ApiConfig, log: Log): Promise<void> {
       process.exit(1);
     }, settings.shutdownTimeoutMs).unref();
   });
-  const api = await startApi(settings, log, (key) => announceKey(key, log));
+  const api = await startApi(settings, log, (key) => announceKey(key, log), tracing);
   log.info({ url: api.url }, 'the management API is ready');
   await signalled;
   await api.stop();
@@ -225,11 +209,15 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
   }
 }
 
-async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
+async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig, version: string): Promise<void> {
+  let tracing: Tracing | undefined;
+  const more = tracesUrl(settings) === undefined ? undefined : () => tracing?.ids() ?? {};
+  const log = createLogger({ level: settings.logLevel, format: settings.logFormat, more });
+  tracing = await startTracing(settings, { service: 'tunnel-operator', version, log });
   const { TunnelOperator } = await import('./operator/operator.ts');
   const { collectOnce } = await import('./operator/lean-process.ts');
   collectOnce();
-  const operator = new TunnelOperator(settings, log);
+  const operator = new TunnelOperator(settings, log, tracing);
   const signalled = untilSignalled().then(() => 'signal' as const);
   const lost = operator.lostLead.then(() => 'lost' as const);
   const started = operator.start().then(() => new Promise<never>(() => {}));
@@ -237,6 +225,8 @@ async function runOperator(settings: OperatorConfig, log: Log): Promise<void> {
   // Another process may already be active: work in flight must not be finished.
   if (why === 'lost') process.exit(1);
   await operator.stop();
+  // Whoever does not take the last traces would keep the process alive.
+  process.exit();
 }
 
 const STDERR = 2;

@@ -1,6 +1,7 @@
 /** The management API as a Fastify instance: no process, no listening, no set-up. */
 import { createServer, type RequestListener } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
 import { invalidRequest } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
@@ -31,6 +32,7 @@ import { refusalLogs } from './http/refusal-log.ts';
 import { requestId } from './http/request-id.ts';
 import { addRoutes } from './http/route.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from './http/shutdown.ts';
+import { addTraces } from './http/traces.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { addDocs } from './openapi/page.ts';
 import { createSecrets, type Secrets } from './secrets/sealing.ts';
@@ -64,6 +66,8 @@ export interface AppOptions {
   metricsElsewhere?: boolean | undefined;
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: string[] | undefined;
+  /** Default: no traces. */
+  tracing?: Tracing | undefined;
 }
 
 /** In milliseconds. */
@@ -118,6 +122,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's own answer to an Expect that it does not know is a 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
+  if (options.tracing) addTraces(app, options.tracing);
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);

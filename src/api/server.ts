@@ -6,6 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
 import { CannotStart, cannotListen } from '../settings/cannot-start.ts';
 import { BadSettings, readSettings } from '../settings/settings.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
@@ -18,6 +19,7 @@ import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
+import { tracedDatabase } from './store/traced-database.ts';
 
 export interface RunningApi {
   /** Where it listens, or BASE_URL when that is set. */
@@ -45,12 +47,14 @@ const closingMs = (shutdownTimeoutMs: number) => Math.min(2_000, shutdownTimeout
  * Starts the API. Throws what made it impossible, with everything stopped that had been started.
  * @param settings what is to differ from the defaults
  * @param announceKey shows the first admin's API key, if this start makes it; it counts only once this has returned
+ * @param tracing stopped with the API
  * @throws CannotStart, BadSettings when a setting is to blame
  */
 export async function startApi(
   settings: Partial<ApiConfig> = {},
   logger?: FastifyBaseLogger,
   announceKey: (key: string) => void = () => undefined,
+  tracing?: Tracing,
 ): Promise<RunningApi> {
   const config = { ...DEFAULTS, ...settings };
   const { host, port } = config;
@@ -70,10 +74,14 @@ export async function startApi(
     const { keys, source } = await keysFor(config, embedded);
     if (!keys)
       logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or a client secret cannot be created');
-    const db = await openMigrated(databaseUrl, config, logger);
-    // A statement that hangs must not hold up the end.
+    const opened = await openMigrated(databaseUrl, config, logger);
+    const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
+    // Neither a statement that hangs nor whoever receives the traces must hold up the end.
     undo.push(() =>
-      Promise.race([db.close(), delay(closingMs(config.shutdownTimeoutMs) / 2, undefined, { ref: false })]),
+      Promise.race([
+        Promise.all([db.close(), tracing?.stop()]),
+        delay(closingMs(config.shutdownTimeoutMs) / 2, undefined, { ref: false }),
+      ]),
     );
     const secrets = await openSecrets(db, keys, source);
 
@@ -103,6 +111,7 @@ export async function startApi(
         deadlineMs: config.shutdownTimeoutMs - closingMs(config.shutdownTimeoutMs),
       },
       trustedProxies: config.trustedProxies,
+      tracing,
     });
     undo.push(() => app.close());
     undo.push(startHousekeeping(db, { eventRetentionMs: config.eventRetentionMs, logger }));

@@ -28,8 +28,17 @@ export interface TransportOptions {
   userAgent?: string;
   /** Told of every attempt, for metrics. `status` is undefined when there was no answer. */
   onAttempt?: (attempt: { method: string; status: number | undefined; seconds: number }) => void;
+  /** Begins the trace of an attempt. */
+  trace?: (request: { method: string; url: URL }) => AttemptTrace;
   /** Wraps every attempt: a shared budget of calls under way, a pause after Retry-After. */
   admit?: <T>(attempt: () => Promise<T>) => Promise<T>;
+}
+
+export interface AttemptTrace {
+  /** Sent with the request. */
+  headers: Readonly<Record<string, string>>;
+  /** `status` is undefined when there was no answer; `error` says why, in a word. */
+  end(answer: { status: number | undefined; requestId: string | undefined; error: string | undefined }): void;
 }
 
 export interface ApiRequest {
@@ -73,12 +82,19 @@ export function createTransport(options: TransportOptions): Transport {
   async function attempt(call: ApiRequest): Promise<ApiResponse> {
     const started = performance.now();
     let status: number | undefined;
+    let requestId: string | undefined;
+    let failure: unknown;
+    let trace: AttemptTrace | undefined;
     try {
-      const response = await agent.request(requestOptions(base, options, call, timeoutMs));
+      const url = urlOf(base, call);
+      trace = options.trace?.({ method: call.method, url });
+      const response = await agent.request(requestOptions(url, options, call, timeoutMs, trace?.headers));
       status = response.statusCode;
+      requestId = response.headers['x-request-id']?.toString();
       const raw = await response.body.text();
       return readResponse(call, response, raw);
     } catch (error) {
+      failure = error;
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
       // An argument that no request can carry, such as a header with a line break: nothing was sent.
       if (call.signal?.aborted || error instanceof errors.InvalidArgumentError) throw error;
@@ -86,6 +102,7 @@ export function createTransport(options: TransportOptions): Transport {
       throw new ApiUnreachableError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error, mayTakeEffect });
     } finally {
       options.onAttempt?.({ method: call.method, status, seconds: (performance.now() - started) / 1000 });
+      trace?.end({ status, requestId, error: failure instanceof Error ? failure.name : undefined });
     }
   }
 
@@ -110,12 +127,23 @@ export function createTransport(options: TransportOptions): Transport {
   return { send, close: () => agent.close(), destroy: () => agent.destroy() };
 }
 
-function requestOptions(base: string, options: TransportOptions, call: ApiRequest, timeoutMs: number) {
+function urlOf(base: string, call: ApiRequest): URL {
   const url = new URL(base + call.path);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
+  return url;
+}
+
+function requestOptions(
+  url: URL,
+  options: TransportOptions,
+  call: ApiRequest,
+  timeoutMs: number,
+  traceHeaders: AttemptTrace['headers'] = {},
+) {
   const headers: Record<string, string> = {
+    ...traceHeaders,
     authorization: `Bearer ${options.apiKey}`,
     'service-version': '2',
     'user-agent': options.userAgent ?? 'tunnel-operator-client',

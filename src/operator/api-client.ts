@@ -1,5 +1,7 @@
 /** The operator's clients of the management API: they share one budget, and every attempt is counted. */
 import { type Client, createClient } from '../client/client.ts';
+import { traceHttpCall } from '../tracing/http-call.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { ApiBudget } from './controller/api-budget.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
@@ -8,13 +10,14 @@ export interface ApiClientOptions {
   userAgent: string;
   budget: ApiBudget;
   metrics: OperatorMetrics;
+  tracing: Tracing | undefined;
   /** Resolves when a call may be made; it fails with the reason otherwise. */
   mayCall?: () => Promise<void>;
   onUnauthenticated?: () => void;
 }
 
 export function createApiClient(config: OperatorConfig, options: ApiClientOptions): Client {
-  const { userAgent, budget, metrics, mayCall = async () => {}, onUnauthenticated } = options;
+  const { userAgent, budget, metrics, tracing, mayCall = async () => {}, onUnauthenticated } = options;
   return createClient({
     baseUrl: config.apiUrl,
     apiKey: config.apiKey,
@@ -23,6 +26,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     retries: 0,
     connections: config.apiConcurrency,
     userAgent,
+    ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
     admit: async (attempt) => {
       await mayCall();
       return budget.admit(attempt);

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
-import { sha256Hex } from '../resources/formats/sha256.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient } from './api-client.ts';
 import { ApiOwner } from './api-owner.ts';
 import { ANNOTATION } from './contract/names.ts';
@@ -16,10 +16,10 @@ import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
-import type { LabelSelector } from './kube/label-selector.ts';
 import { LeaderElection } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { WatchCache } from './kube/watch-cache.ts';
+import { leaseName } from './lease-name.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
 import { Blocked } from './managed/external.ts';
 import { digester } from './managed/inputs/digest.ts';
@@ -36,14 +36,10 @@ import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
 
-/** Every shard elects a leader of its own. */
-function leaseName(shard: LabelSelector | undefined): string {
-  return shard === undefined ? NAME : `${NAME}-${sha256Hex(String(shard)).slice(0, 10)}`;
-}
-
 export class TunnelOperator extends OuterShell {
   readonly #config: OperatorConfig;
   readonly #log: Logger;
+  readonly #tracing: Tracing | undefined;
   readonly #metrics = createMetrics();
   readonly #kube: KubeApi;
   readonly #leaderKube: KubeApi;
@@ -62,7 +58,8 @@ export class TunnelOperator extends OuterShell {
   #health: HealthServer | undefined;
   #state: 'starting' | 'standing-by' | 'leading' | 'stopping' = 'starting';
 
-  constructor(config: OperatorConfig, log: Logger) {
+  /** @param tracing stopped with the operator */
+  constructor(config: OperatorConfig, log: Logger, tracing?: Tracing) {
     super({
       debug: (message) => log.debug(message),
       info: (message) => log.info(message),
@@ -71,13 +68,14 @@ export class TunnelOperator extends OuterShell {
     });
     this.#config = config;
     this.#log = log;
+    this.#tracing = tracing;
     this.kubeConfig = loadKubeConfig(config.kubeconfig);
     const metrics = this.#metrics.kube;
-    this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics });
+    this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics, tracing });
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
-    const lease = { namespace: config.leaseNamespace, name: leaseName(config.shardSelector) };
-    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics };
+    const lease = { namespace: config.leaseNamespace, name: leaseName(NAME, config.shardSelector) };
+    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing };
     this.#ownerClient = createApiClient(config, calls);
     this.#owner = new ApiOwner({
       client: this.#ownerClient,
@@ -144,6 +142,7 @@ export class TunnelOperator extends OuterShell {
           mayHandOutUserRights: allowUserApiKeys,
           waiting,
           metrics: this.#metrics,
+          tracing: this.#tracing,
           log: this.#log,
         }),
     );
@@ -204,7 +203,8 @@ export class TunnelOperator extends OuterShell {
       // Before the lease is released: the next leader may work on the same objects.
       await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
     }
-    await Promise.race([this.#eventRecorder.flush(), delay(2_000, undefined, { ref: false })]);
+    const sent = Promise.all([this.#eventRecorder.flush(), this.#tracing?.stop()]);
+    await Promise.race([sent, delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
     await Promise.all(this.#caches().map(([, cache]) => cache.stop()));
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);

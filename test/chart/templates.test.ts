@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { readValues } from '../../dev/chart/values.ts';
 import { crdYaml } from '../../src/operator/crds/crd.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { tracingSettings } from '../../src/tracing/settings.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { CHART, DATABASE, helm, type Rendered, render } from './helm.ts';
 
@@ -75,7 +76,9 @@ const MATRIX: Record<string, object> = {
       apiFrom: [{ namespaceSelector: {} }],
       metricsFrom: [{ namespaceSelector: {} }],
       databaseTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
+      tracingTo: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
     },
+    tracing: { endpoint: 'http://collector.monitoring:4318', headers: { existingSecret: 'h' }, samplingRatio: 0.1 },
     serviceMonitor: { enabled: true, additionalLabels: { release: 'prometheus' } },
     prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' },
     grafanaDashboard: { enabled: true, annotations: { folder: 'Tunnels' } },
@@ -180,6 +183,25 @@ test('editors of a namespace may make everything but what gives them the rights 
   const edit = objects.find(({ metadata }) => metadata.name.endsWith('-edit'));
   const plurals = allKinds.map(({ plural }) => plural).filter((plural) => plural !== 'apikeys');
   expect(edit).toMatchObject({ rules: [{ resources: plurals }] });
+});
+
+test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {
+  const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
+  const objects = await render(MATRIX.everything ?? {}, { only });
+  for (const { spec } of named(objects, 'Deployment')) {
+    const text = JSON.stringify(spec);
+    expect(text).toContain('{"name":"OTEL_EXPORTER_OTLP_ENDPOINT","value":"http://collector.monitoring:4318"}');
+    expect(text).toContain('{"name":"OTEL_TRACES_SAMPLER_ARG","value":"0.1"}');
+    expect(text).toContain('"valueFrom":{"secretKeyRef":{"name":"h","key":"headers"}}');
+    const set = [...text.matchAll(/"name":"(OTEL_\w+)"/g)].map(([, name]) => name);
+    const known: string[] = Object.values(tracingSettings).map(({ env: name }) => name);
+    expect(set.filter((name = '') => !known.includes(name))).toEqual([]);
+  }
+  const to = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }];
+  const egress = expect.arrayContaining([{ ports: [{ port: 4318 }], to }]);
+  expect(named(objects, 'NetworkPolicy')).toMatchObject([{ spec: { egress } }, { spec: { egress } }]);
+  const without = await render({ ...DATABASE, networkPolicy: { enabled: true } }, { only });
+  expect(JSON.stringify(without)).not.toMatch(/OTEL_|4318/);
 });
 
 test('values with a description are documented, and every comment about one is understood', async () => {

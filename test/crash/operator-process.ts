@@ -15,6 +15,8 @@ export interface OperatorSettings {
   readonly namespace: string;
   /** More flags, which override the defaults. */
   readonly flags?: readonly string[];
+  /** More of its environment. */
+  readonly env?: NodeJS.ProcessEnv;
   /** Where Node keeps compiled code between starts. */
   readonly compileCache: string;
 }
@@ -25,7 +27,8 @@ export class OperatorProcess {
   readonly #child: Child;
   #metricsUrl: string | undefined;
 
-  constructor({ folder, name, apiUrl, apiKey, kubeconfigPath, namespace, flags = [], compileCache }: OperatorSettings) {
+  constructor(settings: OperatorSettings) {
+    const { folder, name, apiUrl, apiKey, kubeconfigPath, namespace, flags = [], compileCache } = settings;
     const ours = ['--leader-elect', 'false', '--metrics-host', '127.0.0.1', '--metrics-port', '0'];
     // What is compared with the API in between would be found by the next resync; tests must not live on that.
     // The rows of all kinds include a key without an owner.
@@ -43,6 +46,7 @@ export class OperatorProcess {
         WATCH_NAMESPACE: namespace,
         // Other test files work in the same cluster, each with an API of its own.
         POD_NAMESPACE: namespace,
+        ...settings.env,
       },
     });
   }

@@ -114,6 +114,28 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 
+{{/* Where traces are sent, and which Pod they are of. */}}
+{{- define "tunnel-operator.tracingEnv" -}}
+{{- with .Values.tracing -}}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+{{- if .headers.existingSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom:
+    secretKeyRef: { name: {{ .headers.existingSecret }}, key: {{ .headers.existingSecretKey }} }
+{{- end }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .samplingRatio | quote }}
+- name: TRACED_POD
+  valueFrom:
+    fieldRef: { fieldPath: metadata.name }
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: k8s.namespace.name={{ $.Release.Namespace }},k8s.pod.name=$(TRACED_POD),service.instance.id=$(TRACED_POD)
+{{- end }}
+{{- end -}}
+
 {{/* What all Pods have. Called with a list: the root, the component's values, the component. */}}
 {{- define "tunnel-operator.podSpec" -}}
 {{- $root := index . 0 -}}

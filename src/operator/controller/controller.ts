@@ -11,6 +11,7 @@
  * Resync adds the objects whose resource was changed in the API.
  */
 import type { Logger } from 'pino';
+import type { Tracing } from '../../tracing/tracing.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
@@ -55,6 +56,7 @@ export interface ControllerOptions {
   /** One for all kinds. */
   waiting: Waiting;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
+  tracing?: Tracing | undefined;
   log: Logger;
 }
 
@@ -74,7 +76,7 @@ export class Controller {
   constructor(kind: ConnectedKind, options: ControllerOptions) {
     this.#kind = kind;
     this.#options = options;
-    const { kube, eventRecorder, concurrency, resyncMs, log } = options;
+    const { kube, eventRecorder, concurrency, resyncMs, tracing, log } = options;
     const metrics = options.metrics.controller;
     this.cache = makeCache(kind, options);
     this.#objectGauges = new ObjectGauges(kind.name, metrics);
@@ -108,10 +110,11 @@ export class Controller {
       termsOf: (object) => kind.termsOf(object),
       reconciler,
       metrics,
+      tracing,
       log,
     });
     const ours = { values: () => this.#ours() };
-    this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, log });
+    this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, tracing, log });
     this.#companions = kind.companion && this.#watchCompanions(kind.companion);
     kind.inputs.addPeer(kind.name, {
       store,

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { jittered } from '../../retry/backoff.ts';
+import { type Tracing, traced } from '../../tracing/tracing.ts';
 import { FailureLog } from '../kube/failure-log.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
@@ -28,6 +29,7 @@ export interface ResyncOptions {
   queue: WorkQueue;
   everyMs: number;
   metrics: ControllerMetrics;
+  tracing?: Tracing | undefined;
   log: Logger;
 }
 
@@ -77,19 +79,26 @@ export class Resync {
   }
 
   async #compare(): Promise<void> {
-    const { kind, store, queue } = this.#options;
+    const { kind, store, queue, tracing } = this.#options;
     const before = new Map([...store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
-    const remotes = new Map<string, Remote>();
     // A kind without objects needs no list, and the operator's API key may not be allowed to read it.
-    for await (const remote of before.size > 0 ? kind.external.all() : []) {
-      if (this.#isStopping) return;
-      remotes.set(remote.id, remote);
-    }
+    if (before.size === 0) return;
+    const remotes = await traced(tracing, { name: `resync ${kind.name}` }, () => this.#list());
+    if (this.#isStopping) return;
     for (const object of store.values()) {
       // An object that changed during the listing is reconciled anyway, and the list may be older than it.
       const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
       if (isUnchanged && differs(kind, kind.comparableSpec(object), object, remotes)) queue.add(keyOf(object));
     }
+  }
+
+  async #list(): Promise<Map<string, Remote>> {
+    const remotes = new Map<string, Remote>();
+    for await (const remote of this.#options.kind.external.all()) {
+      if (this.#isStopping) break;
+      remotes.set(remote.id, remote);
+    }
+    return remotes;
   }
 }
 

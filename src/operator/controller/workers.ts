@@ -2,6 +2,7 @@
  * Workers take keys from the queue, reconcile the objects, and act on the outcome: requeue, metrics, log, conditions.
  */
 import type { Logger } from 'pino';
+import { type Span, type Tracing, traced } from '../../tracing/tracing.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import { classify, type Failure } from '../managed/failure.ts';
@@ -27,6 +28,7 @@ export interface WorkersOptions {
   termsOf(object: KubeObject): SpecTerms;
   reconciler: Pick<ManagedReconciler, 'reconcile' | 'recordFailure'>;
   metrics: ControllerMetrics;
+  tracing?: Tracing | undefined;
   log: Logger;
 }
 
@@ -74,22 +76,38 @@ export class Workers implements ChangeHandler {
     }
   }
 
-  async #reconcile(key: string, object: KubeObject): Promise<void> {
+  #reconcile(key: string, object: KubeObject): Promise<void> {
+    const { name, tracing } = this.#options;
+    const attributes = {
+      'k8s.namespace.name': object.metadata.namespace,
+      'tunnel_operator.kind': name,
+      'tunnel_operator.name': object.metadata.name,
+      'tunnel_operator.generation': object.metadata.generation,
+    };
+    return traced(tracing, { name: `reconcile ${name}`, attributes }, (span) => this.#measure(key, object, span));
+  }
+
+  async #measure(key: string, object: KubeObject, span: Span | undefined): Promise<void> {
     const { metrics, name: controller, log } = this.#options;
     const timer = metrics.reconcileTime.startTimer({ controller });
     metrics.activeWorkers.inc({ controller });
     let result = 'error';
     try {
-      result = await this.#attempt(key, object);
+      result = await this.#attempt(key, object, span);
     } finally {
       timer();
       metrics.activeWorkers.dec({ controller });
       metrics.reconcileTotal.inc({ controller, result });
+      span?.set({ 'tunnel_operator.result': result });
       log.debug({ kind: controller, object: key, result }, 'reconciled');
     }
   }
 
-  async #attempt(key: string, object: KubeObject): Promise<'success' | 'requeue_after' | 'requeue' | 'error'> {
+  async #attempt(
+    key: string,
+    object: KubeObject,
+    span: Span | undefined,
+  ): Promise<'success' | 'requeue_after' | 'requeue' | 'error'> {
     const { queue, reconciler, settled } = this.#options;
     try {
       const outcome = await reconciler.reconcile(object);
@@ -102,11 +120,11 @@ export class Workers implements ChangeHandler {
       for (const ms of due) queue.addAfter(key, ms);
       return due.length > 0 ? 'requeue_after' : 'success';
     } catch (error) {
-      return this.#failed(key, object, error);
+      return this.#failed(key, object, error, span);
     }
   }
 
-  async #failed(key: string, object: KubeObject, error: unknown): Promise<'requeue' | 'error'> {
+  async #failed(key: string, object: KubeObject, error: unknown, span: Span | undefined): Promise<'requeue' | 'error'> {
     const { queue, settled } = this.#options;
     settled.delete(key);
     const failure = classify(error, this.#options.termsOf(object));
@@ -116,6 +134,7 @@ export class Workers implements ChangeHandler {
     queue.addRateLimited(key, retry);
     if (!isError) return 'requeue';
     this.#report(key, failure, error);
+    span?.fail(failure.reason);
     if (show) await this.#show(key, object, show);
     return 'error';
   }

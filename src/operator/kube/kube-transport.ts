@@ -7,6 +7,8 @@
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
+import { traceHttpCall } from '../../tracing/http-call.ts';
+import { errorType, type Tracing } from '../../tracing/tracing.ts';
 import { KubeCredentials } from './kube-credentials.ts';
 import { KubeUnreachableError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
@@ -16,6 +18,8 @@ export interface KubeTransportOptions {
   /** Timeout of a request other than a watch, in milliseconds. */
   timeoutMs: number;
   metrics?: KubeMetrics;
+  /** Calls that are made for something that has a span get one, too. */
+  tracing?: Tracing | undefined;
 }
 
 export interface SendOptions {
@@ -30,6 +34,9 @@ export interface SendOptions {
 }
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+/** What client-go counts when there was no response. */
+const UNANSWERED = '<error>';
 
 export class KubeTransport {
   readonly #options: KubeTransportOptions;
@@ -66,17 +73,21 @@ export class KubeTransport {
 
   async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
     const started = performance.now();
-    // What client-go counts when there was no response.
-    let code = '<error>';
+    const fullPath = this.#server.pathname.replace(/\/$/, '') + path;
+    const { tracing } = this.#options;
+    const trace = tracing?.ids() && traceHttpCall(tracing, { method, url: new URL(fullPath, this.#server) });
+    let failure: unknown;
+    let code = UNANSWERED;
     try {
       const credentials = await this.#credentials.get();
       const { headers, dispatcher } = credentials;
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
-        path: this.#server.pathname.replace(/\/$/, '') + path + (options.query?.size ? `?${options.query}` : ''),
+        path: fullPath + (options.query?.size ? `?${options.query}` : ''),
         method,
         headers: {
+          ...trace?.headers,
           ...headers,
           accept: options.accept ?? 'application/json',
           'user-agent': this.#options.userAgent,
@@ -91,6 +102,7 @@ export class KubeTransport {
       if (response.statusCode === 401) this.#credentials.refused(credentials);
       return response;
     } catch (cause) {
+      failure = cause;
       if (options.signal?.aborted) throw cause;
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new KubeUnreachableError(`${method} ${path}: ${why}`, { cause });
@@ -98,6 +110,8 @@ export class KubeTransport {
       const { host } = this.#server;
       this.#options.metrics?.requests.inc({ method, code, host });
       this.#options.metrics?.requestTime.observe({ verb: method, host }, (performance.now() - started) / 1000);
+      const status = code === UNANSWERED ? undefined : Number(code);
+      trace?.end({ status, error: errorType(failure) });
     }
   }
 }

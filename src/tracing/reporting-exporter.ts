@@ -1,0 +1,51 @@
+/** Tells once that traces cannot be sent, and once that they can again: what is lost must not fill the log as well. */
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import { errorType } from './tracing.ts';
+
+export class ReportingExporter implements SpanExporter {
+  readonly #exporter: SpanExporter;
+  readonly #log: Pick<Logger, 'info' | 'warn'>;
+  /** Spans, since the last that were sent. */
+  #lost = 0;
+
+  constructor(exporter: SpanExporter, log: Pick<Logger, 'info' | 'warn'>) {
+    this.#exporter = exporter;
+    this.#log = log;
+  }
+
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
+    this.#exporter.export(spans, (result) => {
+      if (result.code === ExportResultCode.SUCCESS) this.#sent();
+      else this.#failed(spans.length, result.error);
+      // There is nothing more to do: the SDK would report it once more, for every batch.
+      done({ code: ExportResultCode.SUCCESS });
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown();
+  }
+
+  async forceFlush(): Promise<void> {
+    await this.#exporter.forceFlush?.();
+  }
+
+  #sent(): void {
+    if (this.#lost > 0) this.#log.info({ lost: this.#lost }, 'traces are sent again');
+    this.#lost = 0;
+  }
+
+  #failed(spans: number, error: Error | undefined): void {
+    if (this.#lost === 0) this.#log.warn(describe(error), 'traces cannot be sent; they are dropped until they can');
+    this.#lost += spans;
+  }
+}
+
+/** Not the whole error: that has what the receiver answered. */
+function describe(error: Error | undefined) {
+  if (error === undefined) return {};
+  const status = 'code' in error && typeof error.code === 'number' ? { status: error.code } : {};
+  return { ...status, error: `${errorType(error)}: ${error.message}`.slice(0, 200) };
+}

@@ -1,0 +1,95 @@
+/** OpenTelemetry's own variables, as far as they are for traces; others of its exporter are read by that itself. */
+import { z } from 'zod';
+import { httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
+import type { Settings, Values } from '../settings/settings.ts';
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+const ratio = z
+  .string()
+  .regex(/^\d?\.?\d{1,15}$/, { error: 'must be a number from 0 to 1, such as 0.1', abort: true })
+  .transform(Number)
+  .refine((part) => part <= 1, 'must be a number from 0 to 1, such as 0.1');
+
+const forTheExporter = z.string().optional();
+
+export const tracingSettings = {
+  otlpEndpoint: {
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    description: 'where traces are sent to, over OTLP/HTTP, as http://collector:4318; if unset, there are none',
+    schema: httpUrl.optional(),
+  },
+  otlpTracesEndpoint: {
+    env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    description: 'the same with its whole path; wins over the other',
+    schema: httpUrl.optional(),
+  },
+  otlpHeaders: {
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    description: 'headers that go with them, as name=value,name=value',
+    secret: true,
+    schema: forTheExporter,
+  },
+  otlpProtocol: {
+    env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    description: 'http/protobuf',
+    default: 'http/protobuf',
+    schema: z.enum(['http/protobuf'], { error: 'must be http/protobuf, the only protocol here' }),
+  },
+  tracesExporter: {
+    env: 'OTEL_TRACES_EXPORTER',
+    description: 'otlp, or none for no traces',
+    default: 'otlp',
+    schema: z.enum(['otlp', 'none']),
+  },
+  tracesSampler: {
+    env: 'OTEL_TRACES_SAMPLER',
+    description: `which traces are sent: ${SAMPLERS.join(', ')}`,
+    default: 'parentbased_always_on',
+    schema: z.enum(SAMPLERS),
+  },
+  tracesSampled: {
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    description: 'part of the traces that the ratio samplers send, from 0 to 1',
+    default: '1',
+    schema: ratio,
+  },
+  tracesDelayMs: {
+    env: 'OTEL_BSP_SCHEDULE_DELAY',
+    description: 'milliseconds for which spans are gathered before they are sent',
+    default: '5000',
+    schema: wholeNumber(1, 3_600_000),
+  },
+  serviceName: {
+    env: 'OTEL_SERVICE_NAME',
+    description: 'name of this program in traces; default: tunnel-operator, and tunnel-operator-api of the API',
+    schema: forTheExporter,
+  },
+  resourceAttributes: {
+    env: 'OTEL_RESOURCE_ATTRIBUTES',
+    description: 'what else to say of it there, as name=value,name=value',
+    schema: forTheExporter,
+  },
+  tracingDisabled: {
+    env: 'OTEL_SDK_DISABLED',
+    description: 'true for no traces, whatever else is set',
+    default: 'false',
+    schema: onOff,
+  },
+} as const satisfies Settings;
+
+export type TracingConfig = Values<typeof tracingSettings>;
+
+/** Where traces go; undefined where there are none. */
+export function tracesUrl(config: TracingConfig): string | undefined {
+  const { otlpEndpoint: base, otlpTracesEndpoint: whole, tracesExporter, tracingDisabled } = config;
+  if (tracingDisabled || tracesExporter === 'none') return undefined;
+  return whole ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
+}

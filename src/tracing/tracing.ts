@@ -1,0 +1,75 @@
+/**
+ * What the programs need of traces, free of OpenTelemetry: that is loaded only where an endpoint is set (start.ts). Where
+ * none is, there is no Tracing at all. Why our own spans: docs/decisions/0018.
+ */
+import type { Logger } from 'pino';
+
+export interface TracedProgram {
+  /** Unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES say another. */
+  service: string;
+  version: string;
+  log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** Named by OpenTelemetry's semantic conventions, or below `tunnel_operator.`. Never what may hold a secret. */
+export type Attributes = Record<string, string | number | boolean | readonly string[] | undefined>;
+
+export interface SpanStart {
+  name: string;
+  /** Default: internal. */
+  kind?: 'internal' | 'server' | 'client';
+  attributes?: Attributes;
+  /** Headers of a request that is served. Its caller's trace goes on, and not the one that is active here. */
+  from?: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** As log lines carry them. */
+export interface TraceIds {
+  trace_id: string;
+  span_id: string;
+}
+
+export interface Span {
+  readonly ids: TraceIds;
+  /** Headers with which the receiver of a request goes on with the trace. */
+  readonly headers: Readonly<Record<string, string>>;
+  set(attributes: Attributes): void;
+  /** Makes this the active span for `work`, and for what that starts. */
+  within<T>(work: () => T): T;
+  /** @param type one of few: a status, a code, a class, never a message */
+  fail(type: string): void;
+  end(): void;
+}
+
+export interface Tracing {
+  /** A child of the active span. */
+  begin(start: SpanStart): Span;
+  /** Of the active span; undefined outside of any. */
+  ids(): TraceIds | undefined;
+  /** Sends what has not been sent. Takes as long as the receiver: callers set the limit. */
+  stop(): Promise<void>;
+}
+
+/** Runs `work` in a span, which fails when it throws. */
+export async function traced<T>(
+  tracing: Tracing | undefined,
+  start: SpanStart,
+  work: (span: Span | undefined) => Promise<T>,
+): Promise<T> {
+  if (!tracing) return work(undefined);
+  const span = tracing.begin(start);
+  try {
+    return await span.within(() => work(span));
+  } catch (error) {
+    span.fail(errorType(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** The code of an error (of PostgreSQL, of the system), or its class. */
+export function errorType(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

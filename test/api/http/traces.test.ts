@@ -1,0 +1,132 @@
+/** What a request says about itself in its span, and what whoever sends it has no say in. */
+import { request as send } from 'node:http';
+import { pino } from 'pino';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { readSettings } from '../../../src/settings/settings.ts';
+import { tracingSettings } from '../../../src/tracing/settings.ts';
+import { startTracing } from '../../../src/tracing/start.ts';
+import { type ReceivedSpan, startReceiver } from '../../tracing/receiver.ts';
+import { ADMIN_KEY, atEnd, startTestApi } from '../harness.ts';
+
+const receiver = await startReceiver();
+const config = readSettings(
+  tracingSettings,
+  {},
+  {
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_SCHEDULE_DELAY: '1',
+  },
+);
+const program = { service: 'tests', version: '1', log: pino({ level: 'silent' }) };
+const tracing = await startTracing(config, program);
+atEnd(() => receiver.close());
+atEnd(async () => tracing?.stop());
+const api = await startTestApi({ tracing });
+const url = await api.app.listen({ port: 0, host: '127.0.0.1' });
+
+beforeEach(() => void receiver.spans.splice(0));
+
+/** The span of the only request of a test. */
+function span(): Promise<ReceivedSpan> {
+  return vi.waitFor(
+    () => {
+      const [only, ...more] = receiver.spans;
+      expect(more).toEqual([]);
+      if (!only) throw new Error('no span has been sent');
+      return only;
+    },
+    { timeout: 10_000 },
+  );
+}
+
+const authorization = `Bearer ${ADMIN_KEY}`;
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CALLER = '00f067aa0ba902b7';
+
+test('goes on with the trace of its caller', async () => {
+  await fetch(`${url}/whoami?a=secret`, {
+    headers: { authorization, traceparent: `00-${TRACE}-${CALLER}-01`, 'x-request-id': 'mine' },
+  });
+  expect(await span()).toMatchObject({ traceId: TRACE, parentId: CALLER, kind: 'server', name: 'GET /whoami' });
+  expect((await span()).attributes).toEqual({
+    'http.request.method': 'GET',
+    'http.route': '/whoami',
+    'url.path': '/whoami',
+    'url.scheme': 'http',
+    'server.address': '127.0.0.1',
+    'http.response.status_code': 400,
+    'http.response.header.x-request-id': ['mine'],
+  });
+});
+
+test.each([
+  ['no trace', 'garbage'],
+  ['one without an id', `00-${'0'.repeat(32)}-${CALLER}-01`],
+  ['one that is too long', `00-${TRACE}-${CALLER}-01-${'a'.repeat(4_000)}`],
+  ['two of them', [`00-${TRACE}-${CALLER}-01`, `00-${TRACE}-${CALLER}-01`]],
+])('a caller who names %s is answered, in a new trace', async (_, traceparent) => {
+  const headers = { authorization, traceparent, tracestate: 'a=b,'.repeat(500) };
+  const status = await new Promise((resolve, reject) => {
+    send(`${url}/whoami`, { headers }, (answer) => resolve(answer.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+  expect(status).toBe(200);
+  const { traceId, parentId } = await span();
+  expect([traceId, parentId]).toEqual([expect.not.stringMatching(`^(${TRACE}|0+)$`), undefined]);
+});
+
+test('a caller who wants no trace has none', async () => {
+  const [not, wanted] = ['00', '01'].map((flags) => ({ authorization, traceparent: `00-${TRACE}-${CALLER}-${flags}` }));
+  await fetch(`${url}/users`, { headers: not ?? {} });
+  await fetch(`${url}/whoami`, { headers: wanted ?? {} });
+  expect(await span()).toMatchObject({ name: 'GET /whoami' });
+});
+
+test('of a path that does not exist, nothing is said', async () => {
+  await fetch(`${url}/tnl_ak_pasted_in_the_wrong_place`, { headers: { authorization } });
+  const { name, attributes } = await span();
+  expect(name).toBe('GET');
+  expect(attributes).toMatchObject({ 'http.response.status_code': 404 });
+  expect(JSON.stringify(attributes)).not.toContain('pasted');
+});
+
+test('of a probe there is none', async () => {
+  for (const path of ['/healthz', '/readyz', '/metrics']) await fetch(url + path);
+  await fetch(`${url}/openapi.json`);
+  expect(await span()).toMatchObject({ name: 'GET /openapi.json' });
+});
+
+test('has failed where the fault is ours', async () => {
+  const broken = await startTestApi({ tracing });
+  await broken.rows('drop table api_keys cascade');
+  const { status } = await fetch(`${await broken.app.listen({ port: 0, host: '127.0.0.1' })}/whoami`, {
+    headers: { authorization },
+  });
+  expect(status).toBeGreaterThanOrEqual(500);
+  expect(await span()).toMatchObject({
+    isError: true,
+    attributes: { 'http.response.status_code': status, 'error.type': String(status) },
+  });
+});
+
+test('ends when its client goes away, and its line in the log names the trace', async () => {
+  const body = send(`${url}/ip_policies`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json', 'content-length': 900, 'x-request-id': 'gone' },
+  }).on('error', () => undefined);
+  body.write('{"desc');
+  // Whatever has arrived of a body is in flight.
+  await vi.waitFor(async () => {
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight [1-9]/m);
+  });
+  body.destroy();
+  const { traceId, isError, attributes } = await span();
+  expect([isError, attributes['http.response.status_code']]).toEqual([false, 499]);
+  const line = await vi.waitFor(() => {
+    const found = api.logs.find((each) => each.includes('"gone"') && each.includes('"aborted":true'));
+    if (found === undefined) throw new Error('not logged');
+    return JSON.parse(found);
+  });
+  expect(line).toMatchObject({ trace_id: traceId });
+});

@@ -1,0 +1,74 @@
+import { pino } from 'pino';
+import { beforeEach, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../../src/api/store/database.ts';
+import { tracedDatabase } from '../../../src/api/store/traced-database.ts';
+import { readSettings } from '../../../src/settings/settings.ts';
+import { tracingSettings } from '../../../src/tracing/settings.ts';
+import { startTracing } from '../../../src/tracing/start.ts';
+import { traced } from '../../../src/tracing/tracing.ts';
+import { createTestDatabase } from '../../harness.ts';
+import { startReceiver } from '../../tracing/receiver.ts';
+import { atEnd } from '../harness.ts';
+
+const receiver = await startReceiver();
+const url = await createTestDatabase();
+const db = openDatabase({ url, poolSize: 1, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
+atEnd(() => receiver.close());
+atEnd(() => db.close());
+
+beforeEach(() => void receiver.spans.splice(0));
+
+/** Runs `work` on a database with traces, below a span unless told otherwise; returns what was sent of it. */
+async function spansOf(work: (db: Database) => Promise<unknown>, { isBelow = true, at = url } = {}) {
+  const config = readSettings(tracingSettings, {}, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
+  const tracing = await startTracing(config, { service: 'tests', version: '1', log: pino({ level: 'silent' }) });
+  if (!tracing) throw new Error('there is an endpoint');
+  const own = tracedDatabase(db, tracing, at);
+  await traced(isBelow ? tracing : undefined, { name: 'work' }, () => work(own).catch(() => undefined));
+  await tracing.stop();
+  return receiver.spans;
+}
+
+test('a statement says what it does to which table, and where, and none of its values', async () => {
+  const text = 'select datname from pg_database where datname = $1';
+  const [statement, work] = await spansOf((own) => own.query({ text, values: ['a-value'] }));
+  const { hostname, port, pathname } = new URL(url);
+  expect(statement).toMatchObject({
+    parentId: work?.spanId,
+    kind: 'client',
+    name: 'SELECT pg_database',
+    isError: false,
+  });
+  expect(statement?.attributes).toEqual({
+    'db.system.name': 'postgresql',
+    'db.namespace': pathname.slice(1),
+    'db.operation.name': 'SELECT',
+    'db.query.summary': 'SELECT pg_database',
+    'server.address': hostname,
+    'server.port': Number(port),
+  });
+  expect(receiver.requests.some(({ body }) => body.includes('a-value'))).toBe(false);
+});
+
+test('a statement that fails has the code of PostgreSQL, as has its transaction', async () => {
+  const spans = await spansOf((own) => own.transaction((tx) => tx.query({ text: 'select 1 / 0', values: [] })));
+  const [statement, transaction, work] = spans;
+  expect(statement).toMatchObject({ parentId: transaction?.spanId, isError: true, name: 'SELECT' });
+  expect(transaction).toMatchObject({ parentId: work?.spanId, isError: true, name: 'transaction' });
+  expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['22012', '22012', undefined]);
+});
+
+test('what is done for nobody has no spans', async () => {
+  const work = async (own: Database) => {
+    await own.query({ text: 'select 1', values: [] });
+    await own.transaction((tx) => tx.query({ text: 'select 2', values: [] }));
+  };
+  expect(await spansOf(work, { isBelow: false })).toEqual([]);
+});
+
+test('of several hosts, none is named', async () => {
+  const at = 'postgres://user:password@a:1,b:2/tunnels?target_session_attrs=read-write';
+  const [statement] = await spansOf((own) => own.query({ text: 'select 1', values: [] }), { at });
+  const names = Object.keys(statement?.attributes ?? {});
+  expect(names).toEqual(['db.system.name', 'db.operation.name', 'db.query.summary']);
+});

@@ -118,7 +118,7 @@ test('ends when its client goes away, and its line in the log names the trace', 
   body.write('{"desc');
   // Whatever has arrived of a body is in flight.
   await vi.waitFor(async () => {
-    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_bytes_in_flight [1-9]/m);
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
   });
   body.destroy();
   const { traceId, isError, attributes } = await span();

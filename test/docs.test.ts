@@ -1,5 +1,5 @@
 /** What the documentation lists is what there is. */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -58,6 +58,11 @@ describe('docs/troubleshooting.md', () => {
     const sources = globSync('src/operator/{kinds,managed}/**/*.ts', { cwd: ROOT });
     expect(sources.some((file) => new RegExp(`\\b${constant}\\b`).test(read(file)))).toBe(true);
   });
+});
+
+it('pictures are small', () => {
+  const large = globSync('docs/pictures/*', { cwd: ROOT }).filter((file) => statSync(join(ROOT, file)).size > 200_000);
+  expect(large).toEqual([]);
 });
 
 it('docs/architecture.md walks through files that exist', () => {

@@ -1,5 +1,5 @@
 /**
- * What README.md tells people to type works as it stands there. Commands run in a copy of this checkout, which shares its
+ * What README.md tells people to type works as it stands there, and what docs/troubleshooting.md does. Commands run in a copy of this checkout, which shares its
  * dependencies. The ones for development that take minutes are only looked up in package.json.
  */
 import { execFile } from 'node:child_process';
@@ -17,10 +17,7 @@ import { cluster, createTestDatabase } from './harness.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-const blocks = [...readme.matchAll(/^```(\w+)\n(.*?)^```/gms)].map(([, language = '', text = '']) => ({
-  language,
-  text,
-}));
+const blocks = blocksOf(readme);
 /** The commands of the console blocks with what they print, and the lines of the shell blocks without their comments. */
 const sessions = blocks
   .filter(({ language }) => language === 'console')
@@ -29,11 +26,25 @@ const sessions = blocks
     const [command = '', ...output] = session.split('\n');
     return { command, output: output.join('\n').trim() };
   });
-const shell = blocks
-  .filter(({ language }) => language === 'sh')
-  .flatMap(({ text }) => text.trim().split('\n'))
-  .map((line) => line.replace(/\s+#.*/, ''));
+const shell = shellOf(blocks);
 const isDevelopment = (command: string) => /^npm (test|run [\w:]+)$/.test(command);
+
+interface Block {
+  language: string;
+  text: string;
+}
+
+function blocksOf(page: string): Block[] {
+  return [...page.matchAll(/^```(\w+)\n(.*?)^```/gms)].map(([, language = '', text = '']) => ({ language, text }));
+}
+
+/** Without comments. */
+function shellOf(blocksOfPage: readonly Block[]): string[] {
+  return blocksOfPage
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ text }) => text.trim().split('\n'))
+    .map((line) => line.replace(/\s+#.*/, ''));
+}
 
 const stack = await startStack({ prefix: 'readme' });
 const { kubectlPath, kubeconfigPath } = await cluster();
@@ -122,6 +133,13 @@ test('every console session prints what it shows', { timeout: 120_000 }, async (
       } else expectSample(printed, output);
     });
   }
+});
+
+test('the commands of docs/troubleshooting.md work on what the README declares', async () => {
+  await run('kubectl apply -f manifests.yaml');
+  const commands = shellOf(blocksOf(await readFile(join(ROOT, 'docs/troubleshooting.md'), 'utf8')));
+  expect(commands.length).toBeGreaterThan(2);
+  for (const command of commands) expect(await run(`${command} && echo worked`)).toMatch(/^worked$/m);
 });
 
 test('the demo starts, and the commands that it prints for another terminal work', { timeout: 180_000 }, async () => {

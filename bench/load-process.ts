@@ -32,6 +32,7 @@ async function load(order: LoadOrder) {
   let sent = 0;
   let bytes = 0;
   const started = performance.now();
+  const cpuBefore = process.cpuUsage();
   const deadline = started + order.ms;
   const requestOf = requestsOf(order);
 
@@ -62,6 +63,7 @@ async function load(order: LoadOrder) {
 
   await Promise.all(Array.from({ length: order.connections }, connection));
   const seconds = (performance.now() - started) / 1000;
+  const { user, system } = process.cpuUsage(cpuBefore);
   latencies.sort((a, b) => a - b);
   const quantile = (part: number) => latencies[Math.floor(latencies.length * part)] ?? 0;
   const failure = failures[0] ?? null;
@@ -71,6 +73,7 @@ async function load(order: LoadOrder) {
     seconds,
     p50: quantile(0.5),
     p99: quantile(0.99),
+    cpu: user + system,
     failures: failures.length,
     failure,
   };

@@ -1,5 +1,6 @@
 /** What `npm run bench` measures, by name. */
 import { benchApi } from './api/bench.ts';
+import { benchCluster } from './cluster/bench.ts';
 import { benchCompare } from './compare.ts';
 import { benchMemory } from './memory/bench.ts';
 import { benchOperator } from './operator.ts';
@@ -13,11 +14,12 @@ export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<v
   memory: benchMemory,
   operator: benchOperator,
   scale: benchScale,
+  processes: benchCluster,
   compare: benchCompare,
 };
 
 /**
- * What is measured unless something is asked for: not the memory and the scale, which take long, and not the
- * comparison, which needs another checkout.
+ * What is measured unless something is asked for: not the memory and the scale, which take long, not the processes, which
+ * need a machine with many processors to say much, and not the comparison, which needs another checkout.
  */
 export const BY_DEFAULT = ['api', 'paging', 'operator'];

@@ -21,6 +21,8 @@ const loadResult = z.object({
   /** Latencies in milliseconds. */
   p50: z.number(),
   p99: z.number(),
+  /** Processor time of the load, in microseconds. */
+  cpu: z.number(),
   failures: z.number(),
   /** The first response that was no success. */
   failure: z.string().nullable(),

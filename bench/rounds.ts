@@ -1,4 +1,5 @@
 /** Measuring in turns: what disturbs one server for a while disturbs the other, too. */
+import { cpus } from 'node:os';
 import type { LoadOrder } from './load-process.ts';
 import type { LoadResult, Processes, Server } from './processes.ts';
 
@@ -12,6 +13,9 @@ export interface Measured {
   p99: number;
   /** Processor time of the server, in microseconds for each request. */
   cpu: number;
+  /** The same of the load, and of everything that runs on this machine. */
+  loadCpu: number;
+  machineCpu: number;
 }
 
 export interface Turns {
@@ -21,6 +25,7 @@ export interface Turns {
 
 interface Round extends LoadResult {
   cpuUsed: number;
+  machineCpuUsed: number;
 }
 
 /** A server and its requests. */
@@ -35,9 +40,11 @@ export async function byTurns({ load }: Processes, sides: readonly Turn[], turns
   const next = sides.map(({ order }) => order.from ?? 0);
   const run = async (index: number, { server, order }: Turn, ms: number): Promise<Round> => {
     const before = await server.cpu();
+    const machineBefore = machineCpu();
     const result = await load({ ...order, url: server.url, from: next[index] ?? 0, ms });
     next[index] = (next[index] ?? 0) + result.requests;
-    return { ...result, cpuUsed: (await server.cpu()) - before };
+    const machineCpuUsed = machineCpu() - machineBefore;
+    return { ...result, machineCpuUsed, cpuUsed: (await server.cpu()) - before };
   };
   for (const [index, side] of sides.entries()) await run(index, side, roundMs);
   const taken = sides.map(() => [] as Round[]);
@@ -52,8 +59,18 @@ export async function byTurns({ load }: Processes, sides: readonly Turn[], turns
       p50: median(own.map(({ p50 }) => p50)),
       p99: median(own.map(({ p99 }) => p99)),
       cpu: median(own.map(({ cpuUsed, requests }) => cpuUsed / requests)),
+      loadCpu: median(own.map(({ cpu, requests }) => cpu / requests)),
+      machineCpu: median(own.map(({ machineCpuUsed, requests }) => machineCpuUsed / requests)),
     };
   });
+}
+
+/** Processor time that this machine has used so far, in microseconds. */
+function machineCpu(): number {
+  return cpus().reduce(
+    (sum, { times: { idle: _, ...busy } }) => sum + 1000 * Object.values(busy).reduce((a, b) => a + b),
+    0,
+  );
 }
 
 /** The median ratio of one side's rate to the other's in the same round. */

@@ -28,11 +28,9 @@ const PARTS = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))
 
 /** @throws BadConnectionUrl */
 export function readConnectionUrl(text: string): ConnectionUrl {
-  const [, scheme, user = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
-  if (scheme === undefined) throw new BadConnectionUrl('must be a postgres:// URL');
+  const [, scheme = '', user = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
-  const compose = (host: string, its: URLSearchParams) =>
-    `${scheme}${user}${host}${path}${its.size > 0 ? `?${its}` : ''}`;
+  const compose = (host: string, its: URLSearchParams) => `${scheme}${user}${host}${path}?${its}`;
   // As in libpq, hosts among the parameters win over those in front of the path.
   const servers = parameters.has('host')
     ? ofParameters(parameters).map(({ name, its }) => ({ name, url: compose(authority || 'localhost', its) }))

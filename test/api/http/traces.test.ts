@@ -1,26 +1,14 @@
 /** What a request says about itself in its span, and what whoever sends it has no say in. */
 import { request as send } from 'node:http';
-import { pino } from 'pino';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { readSettings } from '../../../src/settings/settings.ts';
-import { tracingSettings } from '../../../src/tracing/settings.ts';
-import { startTracing } from '../../../src/tracing/start.ts';
 import { type ReceivedSpan, startReceiver } from '../../tracing/receiver.ts';
+import { tracingTo } from '../../tracing/tracing.ts';
 import { ADMIN_KEY, atEnd, startTestApi } from '../harness.ts';
 
 const receiver = await startReceiver();
-const config = readSettings(
-  tracingSettings,
-  {},
-  {
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    OTEL_BSP_SCHEDULE_DELAY: '1',
-  },
-);
-const program = { service: 'tests', version: '1', log: pino({ level: 'silent' }) };
-const tracing = await startTracing(config, program);
+const tracing = await tracingTo(receiver, { OTEL_BSP_SCHEDULE_DELAY: '1' });
 atEnd(() => receiver.close());
-atEnd(async () => tracing?.stop());
+atEnd(() => tracing.stop());
 const api = await startTestApi({ tracing });
 const url = await api.app.listen({ port: 0, host: '127.0.0.1' });
 

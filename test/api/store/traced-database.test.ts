@@ -1,13 +1,10 @@
-import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../../src/api/store/database.ts';
 import { tracedDatabase } from '../../../src/api/store/traced-database.ts';
-import { readSettings } from '../../../src/settings/settings.ts';
-import { tracingSettings } from '../../../src/tracing/settings.ts';
-import { startTracing } from '../../../src/tracing/start.ts';
 import { traced } from '../../../src/tracing/tracing.ts';
 import { createTestDatabase } from '../../harness.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
+import { tracingTo } from '../../tracing/tracing.ts';
 import { atEnd } from '../harness.ts';
 
 const receiver = await startReceiver();
@@ -20,9 +17,7 @@ beforeEach(() => void receiver.spans.splice(0));
 
 /** Runs `work` on a database with traces, below a span unless told otherwise; returns what was sent of it. */
 async function spansOf(work: (db: Database) => Promise<unknown>, { isBelow = true, at = url } = {}) {
-  const config = readSettings(tracingSettings, {}, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
-  const tracing = await startTracing(config, { service: 'tests', version: '1', log: pino({ level: 'silent' }) });
-  if (!tracing) throw new Error('there is an endpoint');
+  const tracing = await tracingTo(receiver);
   const own = tracedDatabase(db, tracing, at);
   await traced(isBelow ? tracing : undefined, { name: 'work' }, () => work(own).catch(() => undefined));
   await tracing.stop();

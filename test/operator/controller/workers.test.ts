@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
 import { SettledVersions } from '../../../src/operator/controller/settled-versions.ts';
@@ -11,6 +11,9 @@ import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
 import { NO_TERMS } from '../../../src/operator/managed/spec-terms.ts';
 import type { ShownFailure } from '../../../src/operator/managed/status.ts';
+import type { Tracing } from '../../../src/tracing/tracing.ts';
+import { startReceiver } from '../../tracing/receiver.ts';
+import { tracingTo } from '../../tracing/tracing.ts';
 import { object } from '../objects.ts';
 
 type Reconcile = WorkersOptions['reconciler']['reconcile'];
@@ -26,6 +29,7 @@ function setUp(
   concurrency = 1,
   written = Promise.resolve(),
   isOurs: WorkersOptions['isOurs'] = () => true,
+  tracing?: Tracing,
 ) {
   const store = new ObjectStore();
   const registry = new Registry();
@@ -52,6 +56,7 @@ function setUp(
       },
     },
     metrics: createControllerMetrics(registry),
+    tracing,
     log,
   });
   store.put(object());
@@ -343,4 +348,29 @@ describe('workers', () => {
     workers.onChange({ type: 'deleted', ...change });
     expect([settled.covers(object()), queue.failures('ns/a')]).toEqual([false, 0]);
   });
+});
+
+test('the span of a reconcile that fails has the reason, and no message; those of its retries are traces of their own', async () => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const tracing = await tracingTo(receiver);
+  let tries = 0;
+  const reconcile = async (of: KubeObject) => {
+    if (tries++ === 0) throw new Error('a secret');
+    return done(of);
+  };
+  const { queue, workers, results } = setUp(reconcile, 1, undefined, undefined, tracing);
+  workers.start();
+  queue.add('ns/a');
+  await waitFor('the retry', async () => (await results('success')) === 1);
+  await tracing.stop();
+  const [failed, retried] = receiver.spans;
+  expect(failed).toMatchObject({
+    name: 'reconcile IPPolicy',
+    isError: true,
+    attributes: { 'error.type': 'InternalError', 'tunnel_operator.result': 'error', 'k8s.namespace.name': 'ns' },
+  });
+  expect(retried).toMatchObject({ isError: false, attributes: { 'tunnel_operator.result': 'success' } });
+  expect(retried?.traceId).not.toBe(failed?.traceId);
+  expect(receiver.requests.some(({ body }) => body.includes('a secret'))).toBe(false);
 });

@@ -39,7 +39,7 @@ test('a process that cannot keep up refuses requests, but not probes, until it c
 });
 
 test('a request that gets no connection to the database is refused for load, which is no failure of the database', async () => {
-  const { admin, db, logs } = await startTestApi({ poolSize: 1, connectTimeoutMs: 50 });
+  const { admin, db, logs } = await startTestApi({ poolSize: 1, connectTimeoutMs: 1_000 });
   const ask = () => admin.get('/ip_policies');
   const replies = await db.transaction(() => Promise.all(Array.from({ length: 5 }, ask)));
   for (const reply of replies) {

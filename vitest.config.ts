@@ -6,7 +6,7 @@ const deep = process.env.TEST_DEEP === '1';
 const DEEP = '**/*.deep.test.ts';
 
 /** Whose files start clusters and programs, and take the longest however small they are. */
-const LONGEST = /\/test\/(crash|e2e|chart|api\/faults)\//;
+const LONGEST = /\/test\/(crash|e2e|chart|fuzz|api\/faults)\//;
 
 /** The longest files first, so that at the end no worker waits for another that has just begun with one. */
 class LongestFirst extends BaseSequencer {

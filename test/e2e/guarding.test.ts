@@ -1,0 +1,137 @@
+/** Whom modules are to keep out is kept out from the beginning to the end, in whatever order things are made and deleted. */
+import { describe, expect, test } from 'vitest';
+import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { eventually, type Manifest, manifest, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'guarding', settings: { resyncMs: 300 } });
+const { client } = stack;
+
+const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
+const EDGES = type('tlsedges');
+const HTTPS_EDGES = type('httpsedges');
+const ROUTES = type('httpsedgeroutes');
+const EDGE_MODULES = type('tlsedgemodules');
+const ROUTE_MODULES = type('httpsedgeroutemodules');
+const HRB = type('httpresponsebackends');
+
+const object = (kind: string, name: string, spec: object = {}) => manifest({ name: kind }, name, spec);
+const idOf = async (of: ReturnType<typeof type>, name: string) => String((await stack.ready(of, name)).status.id);
+
+const OIDC = { issuer: 'https://accounts.example.com', clientId: { value: 'portal' }, clientSecret: { value: 's1' } };
+const backend = (name: string) => ({ backend: { backendRef: { kind: 'TunnelGroupBackend', name } } });
+
+const open = async (id: string) => {
+  const text = "select payload->'backend' as backend, payload->'modules' as modules from events where resource_id = $1";
+  const revisions = await stack.sql(`${text} order by id`, [id.split('/').at(-1)]);
+  expect(revisions).not.toEqual([]);
+  return revisions.filter(({ backend, modules }) => backend !== null && String(modules) === '');
+};
+const guarded = (name: string, edge: string, signIn: object): Manifest[] => [
+  object('HTTPResponseBackend', name, { body: { value: 'inside' } }),
+  object('HTTPSEdgeRouteModules', name, { routeRef: { name }, ...signIn }),
+  object('HTTPSEdge', edge),
+  object('HTTPSEdgeRoute', name, {
+    edgeRef: { name: edge },
+    match: '/',
+    matchType: 'path_prefix',
+    backendRef: { kind: 'HTTPResponseBackend', name },
+  }),
+];
+const served = (name: string, before?: string) =>
+  eventually(async () => {
+    const id = await idOf(ROUTES, name);
+    expect(id).not.toBe(before);
+    const [edge = '', route = ''] = id.split('/');
+    expect(await client.httpsEdgeRoutes(edge).get(route)).toMatchObject({
+      backend: { id: await idOf(HRB, name) },
+      modules: ['oidc'],
+    });
+    return id;
+  });
+const clear = async (name: string, ...edges: string[]) => {
+  await stack.remove(ROUTE_MODULES, name);
+  await stack.remove(ROUTES, name);
+  await stack.remove(HRB, name);
+  await stack.remove(HTTPS_EDGES, ...edges);
+};
+
+describe('nobody gets past what is not yet, or no longer, guarded:', () => {
+  test('a route that is new, made anew, moved, and deleted with its modules', async () => {
+    const name = 'guarded';
+    await stack.apply(...guarded(name, name, { oidc: OIDC }), object('HTTPSEdge', 'guarded-2'));
+    const ids = [await served(name)];
+    const [edge = '', route = ''] = ids[0]?.split('/') ?? [];
+    await client.httpsEdgeRoutes(edge).delete(route);
+    ids.push(await served(name, ids.at(-1)));
+    await stack.apply(...guarded(name, 'guarded-2', { oidc: OIDC }));
+    ids.push(await served(name, ids.at(-1)));
+    expect(await stack.events(name)).not.toContainEqual(expect.objectContaining({ reason: 'DriftCorrected' }));
+    await eventually(async () => expect((await stack.see(ROUTES, name)).status.retiring).toBeUndefined());
+    await stack.run('delete', `${ROUTES.plural},${ROUTE_MODULES.plural}`, name, '--timeout=30s');
+    for (const id of ids) expect(await open(id), id).toEqual([]);
+    await stack.remove(HRB, name);
+    await stack.remove(HTTPS_EDGES, name, 'guarded-2');
+  });
+
+  test('a route whose modules cannot be set says so, and serves once they are, or nobody declares them', async () => {
+    const name = 'unguarded';
+    const secretless = { ...OIDC, clientSecret: { secretKeyRef: { name, key: 'secret' } } };
+    await stack.apply(...guarded(name, name, { oidc: secretless }));
+    const { ready, status } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    expect(ready?.message).toContain(`HTTPSEdgeRouteModules ${stack.namespace}/${name}`);
+    const [edge = '', route = ''] = String(status.id).split('/');
+    expect(await client.httpsEdgeRoutes(edge).get(route)).toMatchObject({ backend: null });
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { secret: 's' } };
+    await stack.apply(secret);
+    const id = await served(name);
+    expect(await open(id)).toEqual([]);
+    await clear(name, name);
+  });
+
+  test('a route that requires modules serves only once an object declares them', async () => {
+    const name = 'required';
+    const all = guarded(name, name, { oidc: OIDC }).map((each) =>
+      each.kind === 'HTTPSEdgeRoute' ? { ...each, spec: { ...each.spec, requireModules: true } } : each,
+    );
+    await stack.apply(...all.filter(({ kind }) => kind !== 'HTTPSEdgeRouteModules'));
+    const { ready, status } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    expect(ready?.message).toContain('spec.requireModules asks for some, and no object declares any');
+    const [edge = '', id = ''] = String(status.id).split('/');
+    expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: null });
+    await stack.apply(...all);
+    expect(await open(await served(name))).toEqual([]);
+    await clear(name, name);
+  });
+
+  test('a TLS edge, whose backend is set last and deleted first', async () => {
+    const name = 'guarded-tls';
+    await stack.apply(
+      object('TLSEdge', name),
+      object('IPPolicy', name, { rules: [] }),
+      object('TunnelGroupBackend', name, { labels: { app: name } }),
+      object('TLSEdgeModules', name, {
+        tlsEdgeRef: { name },
+        ...backend(name),
+        ipRestriction: { ipPolicyRefs: [{ name }] },
+      }),
+    );
+    const edge = await idOf(EDGES, name);
+    await stack.ready(EDGE_MODULES, name);
+    await stack.apply(object('TLSEdgeModules', name, { tlsEdgeRef: { name }, ipRestriction: null, backend: null }));
+    await stack.ready(EDGE_MODULES, name);
+    await stack.apply(
+      object('TLSEdgeModules', name, {
+        tlsEdgeRef: { name },
+        ...backend(name),
+        ipRestriction: { ipPolicyRefs: [{ name }] },
+      }),
+    );
+    await stack.ready(EDGE_MODULES, name);
+    await stack.remove(EDGE_MODULES, name);
+    const text = "select payload->'modules' as had from events where resource_id = $1 order by id";
+    const had = (await stack.sql(text, [edge])).map((revision) => String(revision.had));
+    expect(had.length).toBeGreaterThan(8);
+    expect(had).not.toContain('backend');
+    await stack.remove(EDGES, name);
+  });
+});

@@ -1,4 +1,4 @@
-/** The API says that a resource does not exist, as a replica that is behind does: nothing is left over in the end. */
+/** Something is said not to exist, by a replica that is behind, or has gone just now: nothing is left over in the end. */
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
@@ -78,6 +78,29 @@ it.each(objects)('$kind that is absent for long, but not from its scope, is left
   stage.proxy().intercept();
   await untilSettled(stage);
   expect(await idOf(declared)).toBe(id);
+});
+
+it('a source that is deleted between the look at it and its being read is waited for', async () => {
+  const page = (html: string): Declared => ({
+    kind: 'HTTPResponseBackend',
+    name: 'page',
+    spec: { body: { secretKeyRef: { name: 'page', key: 'html' } } },
+    objects: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'page' }, stringData: { html } }],
+    body: {},
+    remote: { body: html },
+  });
+  await stage.apply(page('one'));
+  await untilSettled(stage);
+  let reads = 0;
+  stage.proxy().intercept(async ({ target, method, path }, forward) => {
+    const isRead = target === 'kube' && method === 'GET' && path.endsWith('/secrets/page');
+    if (isRead && reads++ === 0) await stage.deleteSecret('page');
+    return forward();
+  });
+  await stage.apply(page('two'));
+  await waitFor('the condition', async () => JSON.stringify(await stage.find(page('two'))).includes('SourceNotFound'));
+  await stage.apply(page('three'));
+  await untilSettled(stage);
 });
 
 function never(): never {

@@ -82,6 +82,21 @@ describe('a reference', () => {
     expect(await stack.remoteIds()).toEqual([]);
   });
 
+  test('waits for a target that is not ready itself', async () => {
+    const name = 'unready';
+    await stack.apply(
+      object('ReservedDomain', name, { domain: 'unready.example.com', certificateRef: { name } }),
+      object('TLSCertificate', name, { secretRef: { name } }),
+    );
+    const message = await resolved(DOMAINS, name, 'ReferenceNotReady');
+    expect(message).toBe(`spec.certificateRef: TLSCertificate ${stack.namespace}/${name} is not ready yet`);
+    const { pem, keyPem } = await makeCertificate({ subject: 'CN=unready.example.com', ca: false });
+    await stack.apply(tlsSecret(name, { chain: pem, key: keyPem }));
+    await stack.ready(DOMAINS, name);
+    await stack.remove(DOMAINS, name);
+    await stack.remove(CERTIFICATES, name);
+  });
+
   test('into another namespace needs a grant', async () => {
     await stack.apply(
       object('EndpointConfiguration', 'far', { type: 'http', ipPolicyRefs: [{ name: 'x', namespace: 'default' }] }),
@@ -127,6 +142,22 @@ describe('a source', () => {
       `spec.body: ConfigMap ${stack.namespace}/bytes has the key "html" in its binaryData, which is for bytes: put the text into its data`,
     );
     await stack.apply(configMap(name, { html: 'text' }));
+    await stack.ready(BACKENDS, name);
+    await stack.remove(BACKENDS, name);
+  });
+
+  test('of a mebibyte is said to be too long', async () => {
+    const name = 'long';
+    // Not applied: kubectl would keep a copy of it in an annotation.
+    const data = { html: 'x'.repeat(2 ** 20 - 4) };
+    await stack.kube.create({ group: '', version: 'v1', plural: 'configmaps' }, configMap(name, data), stack.namespace);
+    await stack.apply(object('HTTPResponseBackend', name, { body: { configMapKeyRef: { name, key: 'html' } } }));
+    const { ready } = await stack.reason(BACKENDS, name, 'Ready', 'SourceInvalid');
+    expect(ready?.message).toBe(
+      'spec.body: the value of "html" in ConfigMap long must be at most 65536 bytes of UTF-8, but is 1048572',
+    );
+    await stack.run('delete', 'configmap', name);
+    await stack.apply(configMap(name, { html: 'short' }));
     await stack.ready(BACKENDS, name);
     await stack.remove(BACKENDS, name);
   });

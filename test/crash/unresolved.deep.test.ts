@@ -1,0 +1,89 @@
+/** Objects of all kinds that refer to what is not there, or not theirs, wait quietly, and go on once it is. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Declaration } from '../../dev/fixtures/kinds.ts';
+import { storyRows } from '../../dev/fixtures/story-rows.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
+import { readStatus } from '../../src/operator/managed/spec.ts';
+import { isIdle, untilSettled } from './inspect.ts';
+import { type DeclaredByRow, openStage, type Stage } from './stage.ts';
+
+const MINUTE = 60_000;
+
+/** What stands in the place of a reference by id, and of a text. */
+interface Wrong {
+  reference(id: string): object;
+  readonly text?: object;
+}
+
+const name = 'missing';
+const WRONG: Readonly<Record<string, Wrong>> = {
+  missing: { reference: () => ({ name }), text: { secretKeyRef: { name, key: 'text' } } },
+  // Objects of this name wait themselves.
+  'not-ready': { reference: () => ({ name }), text: { secretKeyRef: { name: 'present', key: 'missing' } } },
+  elsewhere: { reference: () => ({ name, namespace: 'default' }) },
+  'no-such-id': { reference: (id) => ({ id: id.replace(/[0-9a-z]{26}$/, '0'.repeat(26)) }) },
+};
+
+const byId = z.object({ id: z.string() });
+const inline = z.strictObject({ value: z.string() });
+
+/** The spec with each reference and text replaced; undefined if it has none. */
+function withWrong(spec: Declaration['spec'], { reference, text }: Wrong): Declaration['spec'] | undefined {
+  let replaced = 0;
+  const replaceIn = (value: object) =>
+    Object.fromEntries(Object.entries(value).map(([member, each]) => [member, replace(each, member)]));
+  const replace = (value: unknown, member: string): unknown => {
+    if (Array.isArray(value)) return value.map((each) => replace(each, member));
+    if (typeof value !== 'object' || value === null) return value;
+    const id = /Refs?$/.test(member) ? byId.safeParse(value).data?.id : undefined;
+    const other = id === undefined ? inline.safeParse(value).success && text : reference(id);
+    if (!other) return replaceIn(value);
+    replaced++;
+    return 'name' in other && member === 'backendRef' ? { kind: 'HTTPResponseBackend', ...other } : other;
+  };
+  const result = replaceIn(spec);
+  return replaced > 0 ? result : undefined;
+}
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+  await (await stage.startOperator()).untilReconciling();
+});
+
+it('without a request while nothing changes', { timeout: 5 * MINUTE }, async () => {
+  await stage.kube.create(
+    { group: '', version: 'v1', plural: 'secrets' },
+    { metadata: { name: 'present' }, stringData: { text: 'text' } },
+    stage.namespace,
+  );
+  const right: DeclaredByRow[] = [];
+  for (const row of storyRows) {
+    for (const [index, [name, wrong]] of Object.entries(WRONG).entries()) {
+      const { another } = await stage.declare(row, index);
+      const spec = withWrong(another.spec, wrong);
+      if (!spec) continue;
+      right.push({ kind: row.name, name, ...another });
+      await stage.apply({ kind: row.name, name, ...another, spec });
+    }
+  }
+  expect(new Set(right.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(9);
+  const reasonOf = async (declared: DeclaredByRow) => {
+    const object = await stage.find(declared);
+    const ready = object && readStatus(object).conditions?.find(({ type }) => type === 'Ready');
+    return ready?.status === 'False' ? `${ready.reason}: ${ready.message}` : undefined;
+  };
+  await waitFor('all to say what is wrong', async () => {
+    const said = await Promise.all(right.map(reasonOf));
+    return said.every(Boolean) && (await isIdle(stage));
+  });
+  stage.proxy().forget();
+  await delay(MINUTE);
+  const calls = stage.proxy().calls.map(({ target, method, path }) => `${target} ${method} ${path}`);
+  // What waits for something to appear is not looked at; what names a wrong id, again after a while.
+  expect(calls.length, calls.join('\n')).toBeLessThan(2 * right.length);
+  for (const declared of right) await stage.apply(declared);
+  await untilSettled(stage, MINUTE);
+});

@@ -35,6 +35,8 @@ const KINDS = [
   'HTTPSEdge',
   'TLSEdge',
   'ReservedDomain',
+  'HTTPResponseBackend',
+  'EventDestination',
 ].map(kindRow);
 
 interface Running {

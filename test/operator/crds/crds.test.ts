@@ -152,3 +152,18 @@ describe('the names of the kinds', () => {
     for (const { names } of crds) expect(names.shortNames.length).toBeGreaterThan(0);
   });
 });
+
+test('no kind refers to itself, not even by way of others: references cannot be circular', () => {
+  const named = (schema: Json) =>
+    fieldsOf(schema, '')
+      .filter(({ path }) => /Refs?(\[\])?\.name$/.test(path))
+      .flatMap((field) => /^Name of the (.*)\.$/.exec(String(field.schema.description))?.[1]?.split(' or ') ?? []);
+  const targets = new Map(crds.map(({ kind, schema }) => [kind, named(schema)]));
+  const reached = (kind: string): Set<string> => {
+    const all = new Set(targets.get(kind));
+    for (const each of all) for (const next of targets.get(each) ?? []) all.add(next);
+    return all;
+  };
+  expect([...reached('HTTPSEdgeRouteModules')]).toEqual(expect.arrayContaining(['HTTPSEdgeRoute', 'HTTPSEdge']));
+  expect(allKinds.filter(({ kind }) => reached(kind).has(kind))).toEqual([]);
+});

@@ -34,6 +34,8 @@ export class LeaderElection {
   readonly #stop = new AbortController();
   /** The last seen version of the lease, and when it was first seen by the local clock. */
   #seen: { version: string; at: number } | undefined;
+  /** The lease as this process wrote it last. */
+  #written: KubeObject | undefined;
   #renewing: Promise<void> | undefined;
   #leading = false;
 
@@ -109,6 +111,7 @@ export class LeaderElection {
   }
 
   async #takeOrRenew(): Promise<boolean> {
+    if (this.#written && (await this.#renewUnread(this.#written))) return true;
     const lease = await this.#find();
     if (!lease) {
       await this.#create();
@@ -118,6 +121,18 @@ export class LeaderElection {
     if (!mayTake(spec, this.#options, this.#unchangedFor(lease))) return false;
     await this.#write(lease, this.#holding(spec));
     return true;
+  }
+
+  /** Writes without a look, as long as nobody else has written: half the requests, which an idle operator mostly makes. */
+  async #renewUnread(written: KubeObject): Promise<boolean> {
+    try {
+      await this.#write(written, this.#holding(readLease(written)));
+      return true;
+    } catch (error) {
+      if (!(error instanceof KubeError && (error.isConflict || error.isNotFound))) throw error;
+      this.#written = undefined;
+      return false;
+    }
   }
 
   /** How long this version of the lease has been known by the local clock, in milliseconds. */
@@ -145,13 +160,13 @@ export class LeaderElection {
       metadata: { name, namespace, annotations: annotations() },
       spec: this.#holding(),
     };
-    await this.#api.create(LEASES, body, namespace);
+    this.#written = await this.#api.create(LEASES, body, namespace);
   }
 
   async #write(lease: KubeObject, spec: LeaseSpec): Promise<void> {
     const { namespace, name, annotations } = this.#options;
     const metadata = { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...annotations() } };
-    await this.#api.replace(LEASES, name, { ...lease, metadata, spec }, namespace);
+    this.#written = await this.#api.replace(LEASES, name, { ...lease, metadata, spec }, namespace);
   }
 
   async #pause(ms: number): Promise<void> {

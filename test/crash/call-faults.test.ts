@@ -1,7 +1,8 @@
 /** Calls that fail while all processes keep running: each call that the operator makes meets each fault once. */
 import { describe, expect, it } from 'vitest';
-import { type KindRow, kindRow, kindRows } from '../../dev/fixtures/kinds.ts';
+import { type StoryRow, storyRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { untilSettled } from './inspect.ts';
 import { counter } from './kill-points.ts';
 import { type Assignment, Attribution, FAULTS, hanging, ObjectFaults } from './object-faults.ts';
@@ -12,7 +13,7 @@ const stage = await openStage({ flags: ['--api-timeout', '2s', '--kube-timeout',
 await stage.startOperator();
 
 /** The two that have all calls between them; of the others, whose calls are the same, each call meets one fault. */
-const others = kindRows.filter(({ name }) => name !== 'IPPolicy' && name !== 'TunnelCredential');
+const others = storyRows.filter(({ name }) => name !== 'IPPolicy' && name !== 'TunnelCredential');
 const ALL = ['policy', 'agent', ...others.map(({ type }) => type.plural)];
 const attribution = new Attribution(ALL);
 
@@ -23,12 +24,12 @@ interface Phase {
   readonly name: string;
   readonly policy?: (name: string) => Promise<unknown>;
   readonly agent?: (name: string) => Promise<unknown>;
-  readonly other?: (row: KindRow, name: string) => Promise<unknown>;
+  readonly other?: (row: StoryRow, name: string) => Promise<unknown>;
 }
 
 const policy = (name: string) => ({ kind: 'IPPolicy', name }) as const;
 const agent = (name: string) => ({ kind: 'TunnelCredential', name }) as const;
-const object = (row: KindRow, name: string) => ({ kind: row.name, name });
+const object = (row: StoryRow, name: string) => ({ kind: row.name, name });
 const apply = (declared: Declared) => stage.apply(declared);
 
 const rotation = { overlap: '0s' };
@@ -36,7 +37,7 @@ const edited = (name: string) => ({ description: `edited ${name}`, acl: ['bind:b
 
 async function deleteInTheApi({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<void> {
   const id = (await stage.find({ kind, name }))?.metadata.annotations?.[ANNOTATION.externalId] ?? '';
-  await kindRow(kind).kind.calls(stage.client).delete(id);
+  await storyRow(kind).kind.calls(stage.client).delete(id);
   await stage.annotate({ kind, name }, { [ANNOTATION.reconcileRequestedAt]: 'gone' });
 }
 
@@ -46,7 +47,12 @@ const PHASES: readonly Phase[] = [
     policy: (name) =>
       apply({ ...policy(name), spec: { description: name, rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] } }),
     agent: (name) => apply({ ...agent(name), spec: { description: name, acl: ['bind:a.example.com'], rotation } }),
-    other: async (row, name) => apply({ ...object(row, name), ...(await stage.declare(row, numberOf(name))).another }),
+    other: async (row, name) => {
+      const { another, ownerId } = await stage.declare(row, numberOf(name));
+      // The calls about modules name only what they are set at.
+      if (ownerId !== undefined) attribution.learnId(partsOfId(ownerId).own, name);
+      await apply({ ...object(row, name), ...another });
+    },
   },
   {
     name: 'editing',

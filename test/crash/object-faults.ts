@@ -76,8 +76,9 @@ export class Attribution {
     if (target === 'kube') {
       return new RegExp(`/${this.#name}`).exec(path)?.[1] ?? new RegExp(`"name":"${this.#name}`).exec(body)?.[1];
     }
-    const [, id] = /\/([a-z]+_[0-9a-z]{26})/.exec(path) ?? [];
-    if (id !== undefined) return this.#byId.get(id);
+    const ids = path.match(/[a-z]+_[0-9a-z]{26}/g);
+    // Of what is nested, the one around it may be nobody's.
+    if (ids) return ids.map((id) => this.#byId.get(id)).find((object) => object !== undefined);
     const [, digest] = /\/([0-9a-f]{64})(\/|$)/.exec(path) ?? [];
     if (digest !== undefined) return this.#byDigest.get(digest);
     return idempotencyScope === undefined ? undefined : this.#byDigest.get(idempotencyDigest(idempotencyScope));

@@ -4,7 +4,7 @@ import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { createDatabase } from '../../dev/database/databases.ts';
 import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { cleanUp } from './clean-up.ts';
@@ -24,7 +24,7 @@ async function createMany(stage: Stage, description: string): Promise<void> {
     await stage.apply({ kind: 'TunnelCredential', name: `agent-${n}`, spec: { description } });
   }
   round++;
-  for (const row of kindRows) {
+  for (const row of storyRows) {
     const { another, changed } = await stage.declare(row, 0);
     await stage.apply({ kind: row.name, name: `one-${row.type.plural}`, ...(round % 2 === 0 ? another : changed) });
   }
@@ -67,7 +67,7 @@ function outages(options: {
 /** Goes on editing everything, whoever is away, until the outages that this fault makes are over. */
 async function editUnder(stage: Stage, { fault, isOver }: ReturnType<typeof outages>): Promise<void> {
   // What the objects refer to is made by nobody who would repeat it.
-  for (const row of kindRows) await stage.declare(row, 0);
+  for (const row of storyRows) await stage.declare(row, 0);
   stage.proxy().intercept(fault);
   let edits = 0;
   const edit = async () => {

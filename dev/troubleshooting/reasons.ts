@@ -246,6 +246,13 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning: 'The cluster has no DNSEndpoints.',
     remedy: "Install ExternalDNS's CustomResourceDefinition; the operator notices within a minute.",
   },
+  companionRefused: {
+    concern: 'administrator',
+    on: PUBLISHED,
+    kinds: isDomain,
+    meaning: 'The cluster does not let the operator write the DNSEndpoint. The domain itself is not affected.',
+    remedy: 'The message says what refused it: a missing right, or a policy. It is tried again every minute.',
+  },
 };
 
 /** What has happened. Failures are Events, too, with the reason of the condition. */

@@ -506,7 +506,7 @@ describe('plan', () => {
       `= no change TLSEdge ${namespace}/mine (${id})`,
       `! blocked TLSEdge ${namespace}/theirs (${id} ${taken} TLSEdge ${namespace}/mine)`,
       `= no change TLSEdge ${namespace}/first (${free.id}: adopted)`,
-      `! blocked TLSEdge ${namespace}/second (${free.id} ${taken} TLSEdge ${namespace}/first)`,
+      `! blocked TLSEdge ${namespace}/second (${free.id} is claimed by the TLSEdge ${namespace}/first, which is older but has not taken it over yet: see there, or delete that object)`,
       `= no change TLSEdgeModules ${namespace}/mine (${id})`,
       `! blocked TLSEdgeModules ${namespace}/also-mine (${id} ${taken} TLSEdgeModules ${namespace}/mine)`,
       `= no change TLSEdge ${namespace}/observed (only observed)`,

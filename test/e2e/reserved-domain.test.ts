@@ -18,6 +18,11 @@ const domain = (name: string, spec: object) => ({
 const condition = async (name: string, type: string) =>
   findCondition((await stack.see(DOMAINS, name)).status.conditions ?? [], type);
 
+const published = (name: string) =>
+  eventually(async () => {
+    expect(await condition(name, 'DNSPublished')).toMatchObject({ status: 'True', reason: 'Published' });
+  });
+
 /** The part of ExternalDNS's CRD that matters here. */
 const crd = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -35,7 +40,13 @@ const crd = {
         name: ENDPOINTS.version,
         served: true,
         storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            'x-kubernetes-preserve-unknown-fields': true,
+            'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
+          },
+        },
       },
     ],
   },
@@ -58,8 +69,8 @@ test('shows the records that it needs, and that nobody has checked them', async 
 
 test('publishes them to ExternalDNS when it is asked to, if the cluster has that', async () => {
   await remove();
-  const published = domain('www', { domain: 'www.example.net', dns: { publish: true } });
-  await stack.apply(published);
+  const asked = domain('www', { domain: 'www.example.net', dns: { publish: true } });
+  await stack.apply(asked);
   await eventually(async () => {
     expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'False', reason: 'KindNotInstalled' });
   });
@@ -79,9 +90,7 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
     endpoints: [{ dnsName: 'www.example.net', recordType: 'CNAME', targets: [target] }],
   });
   expect(written?.metadata.ownerReferences).toMatchObject([{ kind: 'ReservedDomain', name: 'www', controller: true }]);
-  await eventually(async () => {
-    expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'True', reason: 'Published' });
-  });
+  await published('www');
 
   await stack.apply(domain('www', { domain: 'www.example.net' }));
   await eventually(async () => {
@@ -89,10 +98,10 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
     expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'False', reason: 'NotPublished' });
   });
   // Once it is gone, nobody looks for it any more.
-  const asked = () => stack.metric('rest_client_requests_total', { method: 'GET' });
-  const before = await asked();
+  const requests = () => stack.metric('rest_client_requests_total', { method: 'GET' });
+  const before = await requests();
   await stack.reconciled(DOMAINS, 'www');
-  expect(await asked()).toBe(before);
+  expect(await requests()).toBe(before);
   await stack.remove(DOMAINS, 'www');
 });
 
@@ -105,6 +114,41 @@ test('leaves a DNSEndpoint alone that is not its own', async () => {
     expect(found).toMatchObject({ status: 'False', reason: 'PublishConflict' });
     expect(found?.message).toContain('DNSEndpoint taken exists and does not belong to this object');
   });
-  await stack.remove(DOMAINS, 'taken');
   expect((await stack.find(ENDPOINTS, 'taken'))?.spec).toEqual({ endpoints: [] });
+  // The remedy that the condition names is noticed.
+  await stack.run('delete', 'dnsendpoint', 'taken');
+  await published('taken');
+  await stack.remove(DOMAINS, 'taken');
+});
+
+test('writes its DNSEndpoint again that somebody has edited or deleted', async () => {
+  await stack.apply(domain('kept', { domain: 'kept.example.net', dns: { publish: true } }));
+  await published('kept');
+  const written = (await stack.find(ENDPOINTS, 'kept'))?.spec;
+  await stack.run('patch', 'dnsendpoint', 'kept', '--type=merge', '--patch={"spec":{"endpoints":[]}}');
+  await eventually(async () => expect((await stack.find(ENDPOINTS, 'kept'))?.spec).toEqual(written));
+  await stack.run('delete', 'dnsendpoint', 'kept');
+  await eventually(async () => expect((await stack.find(ENDPOINTS, 'kept'))?.spec).toEqual(written));
+});
+
+test('takes back a DNSEndpoint that no status tells of', async () => {
+  // As after a crash between the two, or a change of the spec.
+  await stack.run('annotate', 'rdom', 'kept', 'tunnel-operator.dev/paused=true');
+  const { status } = await stack.see(DOMAINS, 'kept');
+  const conditions = status.conditions?.filter(({ type }) => type !== 'DNSPublished');
+  const wiped = JSON.stringify({ status: { conditions } });
+  await stack.run('patch', 'rdom', 'kept', '--subresource=status', '--type=merge', `--patch=${wiped}`);
+  await stack.run('patch', 'rdom', 'kept', '--type=merge', '--patch={"spec":{"dns":{"publish":false}}}');
+  await stack.run('annotate', 'rdom', 'kept', 'tunnel-operator.dev/paused-');
+  await eventually(async () => expect(await stack.find(ENDPOINTS, 'kept')).toBeUndefined());
+  await stack.remove(DOMAINS, 'kept');
+});
+
+test('is Ready though its DNSEndpoint is refused, and says so', async () => {
+  await stack.apply(domain('refused', { domain: 'refused.example.net', dns: { publish: true } }));
+  await stack.ready(DOMAINS, 'refused');
+  const found = await condition('refused', 'DNSPublished');
+  expect(found).toMatchObject({ status: 'False', reason: 'PublishRefused' });
+  expect(found?.message).toContain('not this one');
+  await stack.remove(DOMAINS, 'refused');
 });

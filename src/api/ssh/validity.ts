@@ -15,7 +15,11 @@ export function validityOf(
   const from = valid_after == null ? new Date(Math.floor(now / 1000) * 1000) : new Date(valid_after);
   const until = valid_until == null ? yearAfter(new Date(Math.max(from.getTime(), now))) : new Date(valid_until);
   if (until.getUTCFullYear() > 9999) return { reason: 'would be after the year 9999; give an earlier one' };
-  if (until <= from) return { reason: `must be after valid_after, which is ${showSecond(from.toISOString())}` };
+  if (until <= from) {
+    // Without the time of the attempt: an operator shows the reason, and must not have news at every attempt.
+    if (valid_after == null) return { reason: 'must be in the future' };
+    return { reason: `must be after valid_after, which is ${showSecond(from.toISOString())}` };
+  }
   return { valid_after: from.toISOString(), valid_until: until.toISOString() };
 }
 

@@ -37,6 +37,8 @@ export const REASON = {
   companionKindMissing: 'KindNotInstalled',
   /** DNSPublished: a DNSEndpoint of that name belongs to something else. */
   companionConflict: 'PublishConflict',
+  /** DNSPublished: the cluster does not let the operator write the DNSEndpoint. */
+  companionRefused: 'PublishRefused',
   /** What would serve waits for the modules that another object declares. */
   waitingForModules: 'WaitingForModules',
   /** A Secret of that name exists and belongs to something else. */

@@ -19,7 +19,7 @@ import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache } from '../kube/watch-cache.ts';
 import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
-import { type Companion, lacksCompanion } from '../managed/companion.ts';
+import { type Companion, showsCompanion } from '../managed/companion.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
@@ -88,9 +88,11 @@ export class Controller {
       observer: queueObserver(metrics, kind.name),
     });
     const claims = new Claims(kind, store, options.mayAdopt);
+    this.#companions = kind.companion && this.#watchCompanions(kind.companion);
     const access = {
       kind,
       claims,
+      companions: this.#companions,
       kube,
       cache: this.cache,
       eventRecorder,
@@ -115,7 +117,6 @@ export class Controller {
     });
     const ours = { values: () => this.#ours() };
     this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, tracing, log });
-    this.#companions = kind.companion && this.#watchCompanions(kind.companion);
     kind.inputs.addPeer(kind.name, {
       store,
       specIfValid: (object) => kind.specIfValid(object),
@@ -179,18 +180,32 @@ export class Controller {
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
   }
 
-  /** Has the objects reconciled that have waited for the kind of their companions. */
+  /** Has the objects reconciled whose companions may not be what they are to be. */
   #watchCompanions(companion: Pick<Companion<never, never>, 'type' | 'condition'>): CompanionWatch {
     const { type } = companion;
     const { kube, namespaces, silenceMs, log, metrics } = this.#options;
-    const onArrival = () => {
-      for (const object of this.#ours()) {
-        // A reconcile that is under way may have missed it just before.
-        const mayHaveMissed = lacksCompanion(object, companion) || !this.#settled.covers(object);
-        if (mayHaveMissed) this.#enqueue(keyOf(object));
-      }
+    const { store } = this.cache;
+    const look = (object: KubeObject) => {
+      // A reconcile that is under way may have missed it just before.
+      const mayDiffer = showsCompanion(object, companion) || watch.has(object) || !this.#settled.covers(object);
+      if (mayDiffer) this.#enqueue(keyOf(object));
     };
-    return new CompanionWatch(kube, { type, namespaces, silenceMs, log, metrics: metrics.kube, onArrival });
+    const watch = new CompanionWatch(kube, {
+      type,
+      namespaces,
+      silenceMs,
+      log,
+      metrics: metrics.kube,
+      isUsed: (key) => store.get(key) !== undefined,
+      onListed: () => {
+        for (const object of this.#ours()) look(object);
+      },
+      onChange: (key) => {
+        const object = store.get(key);
+        if (object && this.#options.isOurs(object)) look(object);
+      },
+    });
+    return watch;
   }
 
   /** However long the object was to wait after its last failure. */

@@ -120,6 +120,7 @@ export function plainKind<
     { own, sources, hasDelivery: delivery !== undefined },
   );
   const singular = name.toLowerCase();
+  const places = new Map(fields.map(({ member, name }) => [member, options.givenIn?.[name] ?? member]));
   // What the kind declares itself is not derived a second time.
   const declared = fields.filter(({ member, name }) => !(member in own) && !given.includes(name));
   const shown = fields.filter(isShownOnly);
@@ -147,7 +148,7 @@ export function plainKind<
           return body && { ...body };
         },
       });
-      const plain = expand ? expanded(direct, expand) : direct;
+      const plain = expand ? expanded(direct, expand, places) : direct;
       // Without `external`, R is V.
       return options.external?.(plain, client) ?? (plain as unknown as External<SpecOf<Own>, R>);
     },
@@ -184,17 +185,22 @@ function unservedMembers(fields: readonly FamilyField[], names: readonly string[
     serving.filter(({ member, shownAs }) => has(spec, member) && !has(remote, shownAs)).map(({ member }) => member);
 }
 
-/** The verbs for a spec whose members differ from the family's. */
+/**
+ * The verbs for a spec whose members differ from the family's.
+ * @param places where the spec has the members, for those who are told what cannot be changed
+ */
 function expanded<Spec, R extends Remote>(
   direct: External<object, R>,
   expand: (spec: Spec) => object,
+  places: ReadonlyMap<string, string>,
 ): External<Spec, R> {
+  const placed = (members: readonly string[]) => members.map((member) => places.get(member) ?? member);
   return {
     ...direct,
     create: (spec, idempotency) => direct.create(expand(spec), idempotency),
     changes: (spec, remote) => direct.changes(expand(spec), remote),
-    immutableChanges: (spec, remote) => direct.immutableChanges(expand(spec), remote),
-    replacingChanges: (spec, remote) => direct.replacingChanges(expand(spec), remote),
+    immutableChanges: (spec, remote) => placed(direct.immutableChanges(expand(spec), remote)),
+    replacingChanges: (spec, remote) => placed(direct.replacingChanges(expand(spec), remote)),
     update: (remote, spec) => direct.update(remote, expand(spec)),
     giveUp: async (remote, spec) => (await direct.giveUp?.(remote, expand(spec))) ?? false,
   };

@@ -10,6 +10,7 @@ import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Finding } from './external.ts';
+import { classify } from './failure.ts';
 import { readStatus } from './spec.ts';
 
 /** What a kind may have written beside its resource. */
@@ -22,51 +23,94 @@ export interface Companion<Spec, R> {
   specFor(spec: Spec, remote: R): Record<string, unknown> | undefined;
 }
 
+/** What is known of the companions in the cluster, without asking the API server. */
+export interface KnownCompanions {
+  /** Whether one of this object is there. */
+  has(object: KubeObject): boolean;
+  /** One that was read or written: from now on its changes are noticed, but not this one. */
+  observe(companion: KubeObject): void;
+}
+
+/** How the companion of an object is kept. */
+export interface CompanionAccess {
+  kube: KubeApi;
+  known: KnownCompanions;
+  companion: Pick<Companion<never, never>, 'type' | 'kind'>;
+}
+
 /**
- * Writes or deletes the companion of the object, which has its name. What belongs to something else is left alone.
- * @param mayExist whether one may be left from before
+ * Writes or deletes the companion of the object, which has its name. What belongs to something else is left alone. That it
+ * cannot be written says nothing about the resource: that is a finding, too.
+ * @param wanted undefined if there is to be none
  * @returns undefined if there is none and is to be none
  */
 export async function ensureCompanion(
-  kube: KubeApi,
+  access: CompanionAccess,
   object: KubeObject,
-  { type, kind }: Pick<Companion<never, never>, 'type' | 'kind'>,
   wanted: Record<string, unknown> | undefined,
-  mayExist: boolean,
 ): Promise<Finding | undefined> {
-  if (!wanted && !mayExist) return undefined;
+  try {
+    return await (wanted ? written(access, object, wanted) : removed(access, object));
+  } catch (error) {
+    const failure = classify(error);
+    if (failure.kind !== 'terminal') throw error;
+    return { status: 'False', reason: REASON.companionRefused, message: failure.message };
+  }
+}
+
+async function written(
+  { kube, known, companion: { type, kind } }: CompanionAccess,
+  object: KubeObject,
+  wanted: Record<string, unknown>,
+): Promise<Finding> {
   const { name, namespace } = object.metadata;
   const existing = await kube.find(type, name, namespace);
-  if (!wanted) {
-    if (existing && isOwned(existing, object)) {
-      await kube.delete(type, name, namespace, { uid: existing.metadata.uid });
-    }
-    return undefined;
-  }
+  if (existing) known.observe(existing);
   if (existing && !isOwned(existing, object)) {
     const message = `${kind} ${name} exists and does not belong to this object: delete it, or rename this object`;
     return { status: 'False', reason: REASON.companionConflict, message };
   }
-  try {
-    if (!existing) await kube.create(type, bodyFor(object, { type, kind }, wanted), namespace);
-    else if (!isDeepStrictEqual(existing.spec, wanted)) {
-      const { uid, resourceVersion } = existing.metadata;
-      await kube.patch(type, name, { metadata: { uid, resourceVersion }, spec: wanted }, namespace);
+  if (!existing) {
+    const created = await unlessMissing(kube.create(type, bodyFor(object, { type, kind }, wanted), namespace));
+    if (!created) {
+      const message = `the cluster has no ${type.plural}.${type.group}; install its CustomResourceDefinition`;
+      return { status: 'False', reason: REASON.companionKindMissing, message };
     }
-  } catch (error) {
-    if (!(error instanceof KubeError && error.isNotFound)) throw error;
-    const message = `the cluster has no ${type.plural}.${type.group}; install its CustomResourceDefinition`;
-    return { status: 'False', reason: REASON.companionKindMissing, message };
+    known.observe(created);
+  } else if (!isDeepStrictEqual(existing.spec, wanted)) {
+    const { uid, resourceVersion } = existing.metadata;
+    const body = { metadata: { uid, resourceVersion }, spec: wanted };
+    known.observe(await kube.patch(type, name, body, namespace));
   }
   return { status: 'True', reason: REASON.companionWritten, message: `Written to ${kind} ${name}` };
 }
 
-/** Whether the object was left without its companion since the cluster did not have the kind. */
-export function lacksCompanion(object: KubeObject, { condition }: Pick<Companion<never, never>, 'condition'>): boolean {
-  return findCondition(readStatus(object).conditions ?? [], condition)?.reason === REASON.companionKindMissing;
+async function removed({ kube, companion: { type } }: CompanionAccess, object: KubeObject): Promise<undefined> {
+  const { name, namespace } = object.metadata;
+  const existing = await kube.find(type, name, namespace);
+  if (existing && isOwned(existing, object)) {
+    await kube.delete(type, name, namespace, { uid: existing.metadata.uid });
+  }
 }
 
-const isOwned = (existing: KubeObject, { metadata: { uid } }: KubeObject) =>
+/** Undefined if the cluster does not have the kind. */
+async function unlessMissing(creation: Promise<KubeObject>): Promise<KubeObject | undefined> {
+  try {
+    return await creation;
+  } catch (error) {
+    if (error instanceof KubeError && error.isNotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the status says that the object has a companion, or is to have one. */
+export function showsCompanion(object: KubeObject, { condition }: Pick<Companion<never, never>, 'condition'>): boolean {
+  const shown = findCondition(readStatus(object).conditions ?? [], condition);
+  return shown !== undefined && shown.reason !== REASON.companionNotWanted;
+}
+
+/** Whether the companion belongs to the object. */
+export const isOwned = (existing: KubeObject, { metadata: { uid } }: KubeObject) =>
   existing.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
 
 function bodyFor(

@@ -1,14 +1,14 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type EventReason, REASON } from '../contract/reasons.ts';
-import { findCondition, mergeConditions, sameStatus } from '../kube/conditions.ts';
+import { mergeConditions, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
-import { ensureCompanion } from './companion.ts';
+import { ensureCompanion, type KnownCompanions, showsCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { type Finding, type Remote, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
@@ -33,6 +33,8 @@ export interface ObjectAccess {
   mayHandOutUserRights: boolean;
   /** One for all kinds. */
   waiting: Waiting;
+  /** Of kinds that have companions. */
+  companions?: KnownCompanions | undefined;
 }
 
 /** The result of a reconcile. */
@@ -42,6 +44,9 @@ export interface Outcome {
   /** Set if there is something to do later without any change: a rotation, a revocation. */
   requeueAfterMs?: number;
 }
+
+/** Nothing tells when what was refused has become allowed. */
+const REFUSED_RETRY_MS = 60_000;
 
 /** The object versions whose specs took something from elsewhere, and all of that was there. */
 const resolved = new WeakSet<KubeObject>();
@@ -55,6 +60,8 @@ export class ManagedObject {
   inputs: UsedInputs | undefined;
   /** Why the next create replaces a resource: told once it has succeeded. */
   replaces: string | undefined;
+  /** When to try again what does not keep the object from being Ready. */
+  retryAt: Date | undefined;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
@@ -143,14 +150,16 @@ export class ManagedObject {
   /** Has the kind's companion as the resource wants it; what the conditions say about that. */
   async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding>> {
     const { companion } = this.kind;
-    if (!companion) return {};
-    const shown = findCondition(readStatus(this.object).conditions ?? [], companion.condition);
-    // What was never there, or is gone already, need not be looked for at every reconcile.
-    const mayExist = shown !== undefined && shown.reason !== REASON.companionNotWanted;
+    const { kube, companions: known } = this.#access;
+    if (!companion || !known) return {};
     const wanted = companion.specFor(spec, remote);
-    const finding = await ensureCompanion(this.#access.kube, this.object, companion, wanted, mayExist);
+    // What was never there, or is gone already, need not be looked for at every reconcile.
+    const mayExist = showsCompanion(this.object, companion) || known.has(this.object);
+    if (!wanted && !mayExist) return {};
+    const finding = await ensureCompanion({ kube, known, companion }, this.object, wanted);
+    if (finding?.reason === REASON.companionRefused) this.retryAt = new Date(Date.now() + REFUSED_RETRY_MS);
     const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
-    return finding || mayExist ? { [companion.condition]: finding ?? gone } : {};
+    return { [companion.condition]: finding ?? gone };
   }
 
   /** Records a Kubernetes Event about the object. */

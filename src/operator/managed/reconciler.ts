@@ -64,7 +64,7 @@ export class ManagedReconciler {
     const retirement = await retireSuperseded(managed, new Date(), isServing);
     await writeStatus(managed, spec, current);
     const refresh = managed.kind.refreshAt(current.remote, new Date());
-    return managed.outcome([current.renewAt, retirement, refresh].reduce(earliest));
+    return managed.outcome([current.renewAt, retirement, refresh, managed.retryAt].reduce(earliest));
   }
 
   /** Shows in the conditions that the reconcile of the object failed; returns the object as written. */

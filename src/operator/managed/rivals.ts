@@ -25,8 +25,12 @@ export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
 
 /** @param kind of both objects */
 export function conflictWith(rival: KubeObject, kind: string, id: string | undefined): Blocked {
-  const { namespace, name } = rival.metadata;
-  return new Blocked(REASON.managementConflict, `${id} is already managed by the ${kind} ${namespace}/${name}`);
+  const other = `the ${kind} ${rival.metadata.namespace}/${rival.metadata.name}`;
+  // One that has not got it yet may never do so: where that one is wrong, this one has nothing to correct.
+  const message = claimIn(rival)?.isConfirmed
+    ? `${id} is already managed by ${other}`
+    : `${id} is claimed by ${other}, which is older but has not taken it over yet: see there, or delete that object`;
+  return new Blocked(REASON.managementConflict, message);
 }
 
 /** Whether what is listed as superseded may be deleted for the object. */

@@ -122,10 +122,14 @@ describe('an SSH host certificate', () => {
   });
 
   test.each([
-    ['/valid_until', { valid_after: '2026-01-01T00:00:00Z', valid_until: '2026-01-01T00:00:00Z' }, /after valid_after/],
+    [
+      '/valid_until',
+      { valid_after: '2026-01-01T00:00:00Z', valid_until: '2026-01-01T00:00:00Z' },
+      /which is 2026-01-01T00:00:00Z$/,
+    ],
     ['/valid_until', { valid_after: '2026-01-01T00:00:00.1Z', valid_until: '2026-01-01T00:00:00.9Z' }, /after/],
     ['/valid_until', { valid_after: '2026-01-01T00:00:00+02:00', valid_until: '2025-12-31T21:59:59Z' }, /after/],
-    ['/valid_until', { valid_until: '2001-01-01T00:00:00Z' }, /after valid_after, which is [-\dT:]{19}Z$/],
+    ['/valid_until', { valid_until: '2001-01-01T00:00:00Z' }, /^must be in the future$/],
     ['/valid_until', { valid_after: '9999-06-01T00:00:00Z' }, /year 9999/],
     ['/valid_until', { valid_until: 'tomorrow' }, /./],
     ['/valid_until', { valid_until: 1_800_000_000 }, /must be a string/],

@@ -1,11 +1,13 @@
 /** What a kind takes from its family, and what it refuses to take. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createClient } from '../../../src/client/client.ts';
 import { crd } from '../../../src/operator/crds/crd.ts';
 import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
 import { bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
+import { tlsCertificateKind } from '../../../src/operator/kinds/tls-certificate.ts';
 import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
 import { orNone } from '../../../src/resources/definition/none.ts';
@@ -208,4 +210,16 @@ describe('a field of another form', () => {
   ])('differs in %s', (_, desired, observed, members) => {
     expect(differing(fields, desired, observed)).toEqual(members);
   });
+});
+
+test('what cannot be changed is named as the spec has it', () => {
+  const external = tlsCertificateKind.external(createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' }));
+  const spec = {
+    secretRef: { 'tls.crt': 'new', 'tls.key': 'key' },
+    deletionPolicy: 'Delete',
+    managementPolicy: 'Manage',
+  };
+  const remote = { id: 'cert_1', uri: 'https://api.example.com/tls_certificates/cert_1', certificate_pem: 'old' };
+  expect(external.immutableChanges(spec as never, remote as never)).toEqual(['secretRef["tls.crt"]']);
+  expect(external.replacingChanges(spec as never, remote as never)).toEqual(['secretRef["tls.crt"]']);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isCreatedIn } from '../../../src/operator/managed/rivals.ts';
+import { conflictWith, isCreatedIn } from '../../../src/operator/managed/rivals.ts';
+import { object } from '../objects.ts';
 
 test.each([
   ['the first', 'ipp_1', true],
@@ -10,4 +11,15 @@ test.each([
   const resources = ['ipp_1', 'ipp_2'].map((each, index) => ({ id: each, sequence: index + 1 }));
   expect(isCreatedIn({ resources, nextSequence: 3 }, id)).toBe(expected);
   expect(isCreatedIn({ resources: [], nextSequence: 1 }, id)).toBe(false);
+});
+
+test.each([
+  [
+    'manages it',
+    object({ name: 'other', status: { id: 'ipp_1', createGeneration: 0 } }, { externalId: 'ipp_1' }),
+    'already managed by',
+  ],
+  ['only names it', object({ name: 'other' }, { adopt: 'ipp_1' }), 'claimed by'],
+])('a conflict tells whether the other object %s', (_, rival, told) => {
+  expect(conflictWith(rival, 'IPPolicy', 'ipp_1').message).toContain(`ipp_1 is ${told} the IPPolicy ns/other`);
 });

@@ -59,8 +59,9 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     return helm([command, name, ...args, ...on], settings);
   }
   async function deployed(command: 'install' | 'upgrade', settings: object, name = RELEASE): Promise<void> {
-    // The definitions may be there already, from other tests.
-    const result = await release(command, [CHART, '--wait', '--take-ownership'], settings, name);
+    // The definitions may be there already, from other tests, and of another version.
+    const args = [CHART, '--wait', '--take-ownership', '--force-conflicts'];
+    const result = await release(command, args, settings, name);
     expect(result, `helm ${command}: ${result.stderr}\n${await state()}`).toMatchObject({ code: 0 });
   }
   /** For the message of a failure. */

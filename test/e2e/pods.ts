@@ -177,6 +177,10 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
       // Its Pod is started again.
       lostLead: new Promise(() => {}),
       async stop() {
+        // Not at once with its rights, which it needs until its Pod has ended.
+        const pods = ['pods', '--selector', `app.kubernetes.io/instance=${name}`];
+        await run('-n', system, 'scale', 'deployment', `${name}-tunnel-operator-operator`, '--replicas=0');
+        await run('-n', system, 'wait', '--for=delete', ...pods, '--timeout=60s');
         await release(['uninstall', name]);
         health.end();
         endLog();

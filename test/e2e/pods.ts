@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { afterAll, expect, TestRunner } from 'vitest';
+import { afterAll, expect, TestRunner, vi } from 'vitest';
 import type { TunnelOperator } from '../../src/operator/operator.ts';
 import { type OperatorConfig, operatorSettings } from '../../src/operator/settings.ts';
 import { cluster, createNamespace, kubectl } from '../harness.ts';
@@ -83,7 +83,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
   let releases = 0;
 
   async function release(args: string[], values?: object): Promise<void> {
-    const on = ['--kubeconfig', kubeconfigPath, '--namespace', system, '--wait', '--timeout', '2m'];
+    const on = ['--kubeconfig', kubeconfigPath, '--namespace', system, '--timeout', '2m'];
     const result = await helm([...args, ...on], values);
     const pods = result.code === 0 ? '' : await run('-n', system, 'get', 'pods,events');
     expect(result, `helm ${args[0]}: ${result.stderr}\n${pods}`).toMatchObject({ code: 0 });
@@ -127,7 +127,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
     const fullname = `${name}-tunnel-operator`;
     await keep('keys', keys);
     const ownUrl = `http://${fullname}-api.${system}.svc`;
-    await release(['install', name, CHART], {
+    await release(['install', name, CHART, '--wait'], {
       ...common,
       secrets: { existingSecret: 'keys' },
       operator: { enabled: false },
@@ -143,7 +143,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
     databaseUrl.host = database.address;
     const url = `http://${api.address}`;
     inCluster.set(url, ownUrl);
-    return { url, databaseUrl: databaseUrl.href, stop: () => release(['uninstall', name]) };
+    return { url, databaseUrl: databaseUrl.href, stop: () => release(['uninstall', name, '--wait']) };
   }
 
   async function startOperator(usual: OperatorConfig, changed: Partial<OperatorConfig>): Promise<RunningOperator> {
@@ -170,6 +170,10 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
         })),
       },
     });
+    const pods = ['pods', '--selector', `app.kubernetes.io/instance=${name}`];
+    // Not until it is ready: one whose API key is refused never is.
+    const started = '--for=jsonpath={.status.containerStatuses[0].started}=true';
+    await vi.waitFor(() => run('-n', system, 'wait', started, ...pods, '--timeout=30s'), 60_000);
     const endLog = log(name, 'operator');
     const health = await forward(`deployment/${name}-tunnel-operator-operator`, 8081);
     return {
@@ -178,10 +182,9 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
       lostLead: new Promise(() => {}),
       async stop() {
         // Not at once with its rights, which it needs until its Pod has ended.
-        const pods = ['pods', '--selector', `app.kubernetes.io/instance=${name}`];
         await run('-n', system, 'scale', 'deployment', `${name}-tunnel-operator-operator`, '--replicas=0');
         await run('-n', system, 'wait', '--for=delete', ...pods, '--timeout=60s');
-        await release(['uninstall', name]);
+        await release(['uninstall', name, '--wait']);
         health.end();
         endLog();
       },

@@ -77,9 +77,12 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
     global: { logLevel: 'trace' },
   };
   const children = new Set<ChildProcess>();
-  afterAll(() => {
+  const killAll = () => {
     for (const child of children) child.kill();
-  });
+  };
+  afterAll(killAll);
+  // A file whose tests are all skipped has no end that hooks hear of.
+  process.once('exit', killAll);
   let releases = 0;
 
   async function release(args: string[], values?: object): Promise<void> {

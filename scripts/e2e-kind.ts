@@ -2,7 +2,7 @@
  * npm run e2e:kind [-- arguments of vitest]
  *
  * Builds the image, makes a kind cluster, installs the chart there, and runs the tests that need nodes, then the
- * end-to-end tests. Needs docker and kind. With `TEST_KUBECONFIG`, uses that cluster instead, into which the image
+ * end-to-end tests: once with the programs in the process of the tests, and once in Pods of the chart. Needs docker and kind. With `TEST_KUBECONFIG`, uses that cluster instead, into which the image
  * `TEST_IMAGE` must have been loaded; docker and kind are not needed then.
  */
 import { spawnSync } from 'node:child_process';
@@ -28,10 +28,14 @@ function test(files: readonly string[], env: NodeJS.ProcessEnv): void {
   run(process.execPath, [join(ROOT, 'scripts/test.ts'), ...files, ...process.argv.slice(2)], env);
 }
 
+/** What starts operators by itself, or tells them apart by names that Pods do not take. */
+const NOT_IN_PODS = ['missing-crd', 'shards', 'traces'].map((name) => `--exclude=test/e2e/${name}.test.ts`);
+
 /** The one after the other: an operator in a Pod would also work on what the others declare. */
 function runTests(env: NodeJS.ProcessEnv): void {
   test(['test/chart/node.test.ts'], env);
   test(['test/e2e'], env);
+  test(['test/e2e', ...NOT_IN_PODS], { ...env, TEST_PODS: '1' });
 }
 
 function onKind(): void {

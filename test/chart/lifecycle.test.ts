@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import type { TunnelOperator } from '../../src/operator/operator.ts';
-import { API_KEY, credential, eventually, manifest, policy, startStack } from '../e2e/stack.ts';
+import { API_KEY, credential, eventually, manifest, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { CHART, DATABASE, helm, render } from './helm.ts';
 import { installPage, NEEDS_MORE } from './install-page.ts';
@@ -57,7 +56,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   }
 
   let generated: Record<string, string>;
-  let operator: TunnelOperator;
+  let operator: RunningOperator;
 
   test('is installed, and the operator works with the rights of its service account', async () => {
     await kubectl(['create', 'namespace', 'a']);

@@ -3,45 +3,26 @@
  * image (`TEST_IMAGE`) and that of PostgreSQL (`TEST_POSTGRES_IMAGE`, default postgres:18) are loaded or can be pulled.
  * `npm run e2e:kind` makes such a cluster.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import { type Client, createClient } from '../../src/client/client.ts';
 import { credential, eventually, type Manifest, manifest, ROOT } from '../e2e/stack.ts';
-import { type CommandResult, cluster, createNamespace, kubectl as tryKubectl } from '../harness.ts';
+import { createNamespace, kubectl as tryKubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
-import { CHART, helm } from './helm.ts';
+import { kubectl, MINUTES, nodeRelease } from './node-release.ts';
 
 const { TEST_KUBECONFIG, TEST_IMAGE, TEST_POSTGRES_IMAGE = 'postgres:18' } = process.env;
 const NO_NODE = TEST_KUBECONFIG && TEST_IMAGE ? undefined : 'no nodes: TEST_KUBECONFIG and TEST_IMAGE are not set';
-/** Without the definitions, other tests fail. */
+/** Without the definitions, other tests fail; and without a node that takes Pods. */
 const exclusively = skipFor(
   process.env.TEST_CLUSTER === 'exclusive'
     ? undefined
     : 'other tests may use the cluster: TEST_CLUSTER is not "exclusive"',
 );
-const MINUTES = 60_000;
+const events = z.object({ items: z.array(z.object({ reportingInstance: z.string() })) });
 const RELEASE = 'it';
 const NAME = 'it-tunnel-operator';
-
-const loadResult = z.object({
-  requests: z.number(),
-  acknowledged: z.number(),
-  failures: z.array(z.string()),
-  lost: z.array(z.string()),
-});
-
-async function kubectl(...args: string[]): Promise<string> {
-  const result = await tryKubectl(args);
-  expect(result, args.join(' ')).toMatchObject({ code: 0 });
-  return result.stdout.trim();
-}
 
 describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async () => {
   if (NO_NODE) return void test('works', () => undefined);
@@ -52,19 +33,11 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
   const bundled = { enabled: true, image: TEST_POSTGRES_IMAGE };
   // Other tests have operators of their own in the same cluster.
   const values = { image: { repository, tag }, database: { bundled }, watchNamespaces: [namespace] };
-  const { kubeconfigPath, kubectlPath } = await cluster();
-
-  function release(command: string, args: string[] = [], settings?: object, name = RELEASE): Promise<CommandResult> {
-    const on = ['--kubeconfig', kubeconfigPath, '--namespace', system, '--timeout', '5m'];
-    return helm([command, name, ...args, ...on], settings);
-  }
-  async function deployed(command: 'install' | 'upgrade', settings: object, name = RELEASE): Promise<void> {
-    // The definitions may be there already, from other tests.
-    const result = await release(command, [CHART, '--wait', '--take-ownership'], settings, name);
-    expect(result, `helm ${command}: ${result.stderr}\n${await state()}`).toMatchObject({ code: 0 });
-  }
-  /** For the message of a failure. */
-  const state = async () => (await tryKubectl(['-n', system, 'get', 'pods,events', '--sort-by=.metadata.name'])).stdout;
+  const { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad } = await nodeRelease(
+    RELEASE,
+    system,
+    TEST_IMAGE ?? '',
+  );
 
   const apply = async (...items: object[]) => {
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
@@ -72,36 +45,8 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
   };
   const ready = (...objects: string[]) =>
     kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=120s', ...objects);
-  const pods = async (component: string) => {
-    const selector = `app.kubernetes.io/instance=${RELEASE},app.kubernetes.io/component=${component}`;
-    const names = await kubectl('-n', system, 'get', 'pods', '-l', selector, '-o', 'name');
-    return names.split('\n').filter((name) => name !== '');
-  };
-  const rolledOut = async () => {
-    const all = ['deployment', 'statefulset'];
-    for (const object of (await kubectl('-n', system, 'get', all.join(','), '-o', 'name')).split('\n'))
-      await kubectl('-n', system, 'rollout', 'status', object, '--timeout=180s');
-  };
-
-  /** A way to the API, as users have it. */
-  async function forwarded<T>(use: (url: string, key: string, client: Client) => Promise<T>): Promise<T> {
-    const args = ['--kubeconfig', kubeconfigPath, '-n', system, 'port-forward', `service/${NAME}-api`, ':80'];
-    const child = spawn(kubectlPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    try {
-      const [line] = await once(createInterface(child.stdout), 'line');
-      const url = /127\.0\.0\.1:\d+/.exec(String(line))?.[0];
-      const template = '{{index .data "bootstrap-api-key" | base64decode}}';
-      const key = await kubectl('-n', system, 'get', 'secret', NAME, '-o', `go-template=${template}`);
-      const client = createClient({ baseUrl: `http://${url}`, apiKey: key });
-      try {
-        return await use(`http://${url}`, key, client);
-      } finally {
-        await client.close();
-      }
-    } finally {
-      child.kill();
-    }
-  }
+  /** What `kubectl drain` says of a Pod that a budget keeps. */
+  const refused = (name: string) => new RegExp(`${name}-.*violate the pod's disruption budget`);
 
   beforeAll(async () => deployed('install', values), 6 * MINUTES);
   afterAll(async () => {
@@ -168,25 +113,92 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     await rolledOut();
   });
 
+  test('two shards share the objects, and hand over what gets another label', async () => {
+    const shard = (selector: string) => ({ extraEnv: [{ name: 'SHARD_SELECTOR', value: selector }] });
+    const operator = { ...shard('shard=b'), apiUrl: `http://${NAME}-api.${system}.svc` };
+    const account = { existingSecret: NAME, existingSecretKey: 'bootstrap-api-key' };
+    const others = { image: values.image, watchNamespaces: [namespace], rbac: { aggregateClusterRoles: false } };
+    // As docs/operator.md says: none that takes everything may be left.
+    await kubectl('-n', system, 'scale', 'deployment', `${NAME}-operator`, '--replicas=0');
+    for (const pod of await pods('operator')) await kubectl('-n', system, 'wait', '--for=delete', pod);
+    await deployed('upgrade', { ...values, operator: shard('shard!=b') });
+    const settings = { ...others, api: { enabled: false }, crds: { enabled: false } };
+    await deployed('install', { ...settings, operator: { ...operator, apiKey: account } }, 'b');
+
+    const credentials = ['plain', 'given'].map((name) => credential(name, { description: 'first' }));
+    const labelled = (manifest: Manifest, labels: Record<string, string>): Manifest => {
+      return { ...manifest, metadata: { ...manifest.metadata, labels } };
+    };
+    await apply(...credentials.map((each, n) => labelled(each, n === 0 ? {} : { shard: 'b' })));
+    await ready('tcred/plain', 'tcred/given');
+    /** The releases whose operators have told of an object. */
+    const workedOn = async (name: string, reason: string) => {
+      const fields = `involvedObject.name=${name},reason=${reason}`;
+      const told = await kubectl('-n', namespace, 'get', 'events', '--field-selector', fields, '-o', 'json');
+      return events.parse(JSON.parse(told)).items.map(({ reportingInstance }) => reportingInstance.split('-')[0]);
+    };
+    const idOf = (name: string) => kubectl('-n', namespace, 'get', 'tcred', name, '-o', 'jsonpath={.status.id}');
+    await eventually(async () => expect(await workedOn('plain', 'Created')).toEqual(['it']));
+    await eventually(async () => expect(await workedOn('given', 'Created')).toEqual(['b']));
+
+    // Each to the other.
+    const before = [await idOf('plain'), await idOf('given')];
+    await kubectl('-n', namespace, 'label', 'tcred', 'plain', 'shard=b');
+    await kubectl('-n', namespace, 'label', 'tcred', 'given', 'shard-');
+    const described = { spec: { description: 'second' } };
+    for (const name of ['plain', 'given']) {
+      await kubectl('-n', namespace, 'patch', 'tcred', name, '--type=merge', '-p', JSON.stringify(described));
+    }
+    await eventually(async () => expect(await workedOn('plain', 'Updated')).toEqual(['b']));
+    await eventually(async () => expect(await workedOn('given', 'Updated')).toEqual(['it']));
+    expect([await idOf('plain'), await idOf('given')]).toEqual(before);
+    await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
+    expect(await release('uninstall', ['--wait'], undefined, 'b')).toMatchObject({ code: 0 });
+    await deployed('upgrade', values);
+  });
+
   test('an upgrade under load fails no request and loses no acknowledged write', async () => {
     await deployed('upgrade', { ...values, api: { replicaCount: 3 } });
-    const script = await readFile(join(import.meta.dirname, 'load.mjs'), 'utf8');
-    await startLoad(script);
-    await apply(credential('before'));
-    // Another setting replaces every Pod of both.
-    const extraEnv = [{ name: 'REQUEST_TIMEOUT', value: '29s' }];
-    const api = { replicaCount: 3, extraEnv };
-    await deployed('upgrade', { ...values, api, operator: { extraEnv: [{ name: 'KUBE_TIMEOUT', value: '29s' }] } });
-    await apply(credential('after'));
-    await ready('tcred/before', 'tcred/after');
-    await kubectl('-n', system, 'exec', 'load', '--', '/node', '-e', 'process.kill(1, "SIGUSR2")');
-    const line = await eventually(async () => {
-      const logs = await kubectl('-n', system, 'logs', 'load');
-      expect(logs).toContain('{');
-      return logs.split('\n').at(-1) ?? '';
-    }, 3 * MINUTES);
-    const result = loadResult.parse(JSON.parse(line));
+    const result = await underLoad(async () => {
+      await apply(credential('before'));
+      // Another setting replaces every Pod of both.
+      const extraEnv = [{ name: 'REQUEST_TIMEOUT', value: '29s' }];
+      const api = { replicaCount: 3, extraEnv };
+      await deployed('upgrade', { ...values, api, operator: { extraEnv: [{ name: 'KUBE_TIMEOUT', value: '29s' }] } });
+      await apply(credential('after'));
+      await ready('tcred/before', 'tcred/after');
+    });
     expect(result).toMatchObject({ failures: [], lost: [] });
+    expect(result.acknowledged).toBeGreaterThan(100);
+    await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
+  });
+
+  test(
+    'a drain of all nodes takes no more Pods than the budgets allow, and fails no request',
+    exclusively,
+    async () => {
+      await deployed('upgrade', { ...values, api: { replicaCount: 3 } });
+      const result = await underLoad(async () => {
+        const { code, stderr } = await drained('app.kubernetes.io/component in (api,operator)', async () => {
+          expect(await readyReplicas()).toEqual({ api: 2, operator: 1 });
+          await apply(credential('drained'));
+          await ready('tcred/drained');
+        });
+        expect(code).toBe(1);
+        for (const budget of ['api', 'operator']) expect(stderr).toMatch(refused(`${NAME}-${budget}`));
+      });
+      expect(result).toMatchObject({ failures: [], lost: [] });
+      expect(result.acknowledged).toBeGreaterThan(100);
+      await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
+    },
+  );
+
+  test('a drain that also takes the bundled database loses no acknowledged write', exclusively, async () => {
+    const result = await underLoad(async () => {
+      await drained('app.kubernetes.io/component=database', async () => apply(credential('waiting')));
+      await ready('tcred/waiting');
+    });
+    expect(result.lost).toEqual([]);
     expect(result.acknowledged).toBeGreaterThan(100);
     await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
   });
@@ -198,35 +210,4 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     expect(await release('uninstall', ['--wait'])).toMatchObject({ code: 0 });
     expect(await kubectl('get', 'crd', '-o', 'name')).not.toContain('tunnel-operator.dev');
   });
-
-  async function startLoad(script: string): Promise<void> {
-    const securityContext = {
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ['ALL'] },
-      runAsNonRoot: true,
-      runAsUser: 65532,
-      seccompProfile: { type: 'RuntimeDefault' },
-    };
-    const secretKeyRef = { name: NAME, key: 'bootstrap-api-key' };
-    const container = {
-      name: 'load',
-      image: TEST_IMAGE,
-      command: ['/node', '--input-type=module', '-e', script],
-      env: [
-        { name: 'TUNNEL_API_URL', value: `http://${NAME}-api.${system}.svc` },
-        { name: 'TUNNEL_API_KEY', valueFrom: { secretKeyRef } },
-      ],
-      securityContext,
-    };
-    const pod = {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'load' },
-      spec: { restartPolicy: 'Never', containers: [container] },
-    };
-    const input = JSON.stringify(pod);
-    expect(await tryKubectl(['-n', system, 'apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
-    await kubectl('-n', system, 'wait', '--for=condition=Ready', '--timeout=60s', 'pod/load');
-    await eventually(async () => expect(await kubectl('-n', system, 'logs', 'load')).toContain('started'));
-  }
 });

@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
-import type { TunnelOperator } from '../../src/operator/operator.ts';
 import { kubectlOn } from '../e2e/kubectl.ts';
-import { eventually, type Stack } from '../e2e/stack.ts';
+import { eventually, type RunningOperator, type Stack } from '../e2e/stack.ts';
 import type { CommandResult } from '../harness.ts';
 import { CHART, type Rendered } from './helm.ts';
 
@@ -19,7 +18,7 @@ export interface Release {
   tryKubectl(args: string[], input?: string): Promise<CommandResult>;
   kubectl(args: string[], input?: string): Promise<string>;
   /** The operator as its Deployment would start it. */
-  operate(stack: Stack): Promise<TunnelOperator>;
+  operate(stack: Stack): Promise<RunningOperator>;
   /** Makes the objects of a hook but for its Pod, and runs the script that would run in that. */
   runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult>;
 }
@@ -51,7 +50,7 @@ export function releaseOn(
     return { file, tokenFile, caFile };
   }
 
-  async function operate(stack: Stack): Promise<TunnelOperator> {
+  async function operate(stack: Stack): Promise<RunningOperator> {
     const { file } = await speakFor(`${name}-tunnel-operator-operator`);
     // The API server learns of new bindings by a watch of its own; until then, a start would be refused.
     await eventually(async () => {

@@ -2,8 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { readLease } from '../../src/operator/kube/lease.ts';
-import type { TunnelOperator } from '../../src/operator/operator.ts';
-import { eventually, LEASES, POLICIES, policy, startStack } from './stack.ts';
+import { eventually, LEASES, POLICIES, policy, type RunningOperator, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'owner', operators: 0 });
 const { namespace, kube } = stack;
@@ -19,7 +18,7 @@ beforeAll(async () => {
 const lease = () => kube.get(LEASES, 'tunnel-operator', namespace);
 const remembered = async () => (await lease()).metadata.annotations?.[ANNOTATION.apiOwner];
 const holder = async () => readLease(await lease()).holderIdentity;
-const readyz = async (operator: TunnelOperator) => {
+const readyz = async (operator: RunningOperator) => {
   const response = await fetch(`${operator.healthUrl}/readyz`);
   return { status: response.status, text: await response.text() };
 };

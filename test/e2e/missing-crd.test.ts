@@ -1,10 +1,9 @@
 /** A cluster that lacks the CustomResourceDefinition of one kind, on a control plane of its own. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import type { TunnelOperator } from '../../src/operator/operator.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
-import { credential, eventually, type Manifest, policy, ROOT, startStack } from './stack.ts';
+import { credential, eventually, type Manifest, policy, ROOT, type RunningOperator, startStack } from './stack.ts';
 
 const MESSAGE = 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition';
 
@@ -22,7 +21,7 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
   }
   const apply = (manifest: Manifest) => run(['apply', '-f', '-'], JSON.stringify(manifest));
   const ready = (object: string) => run(['wait', '--for=condition=Ready', '--timeout=40s', object]);
-  const readyz = async ({ healthUrl }: TunnelOperator) => {
+  const readyz = async ({ healthUrl }: RunningOperator) => {
     const response = await fetch(`${healthUrl}/readyz`);
     return { status: response.status, text: await response.text() };
   };

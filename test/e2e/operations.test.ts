@@ -1,18 +1,26 @@
 /** Running the operator: leader election, shutdown, metrics and probes. */
 import { describe, expect, test } from 'vitest';
-import type { TunnelOperator } from '../../src/operator/operator.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { blockPolicies } from './blockade.ts';
-import { CREDENTIALS, credential, eventually, LEASES, POLICIES, policy, startStack } from './stack.ts';
+import {
+  CREDENTIALS,
+  credential,
+  eventually,
+  LEASES,
+  POLICIES,
+  policy,
+  type RunningOperator,
+  startStack,
+} from './stack.ts';
 
 const stack = await startStack({ prefix: 'operations', operators: 0 });
 const { namespace, kube } = stack;
 
-const probe = async (operator: TunnelOperator, path: string) => {
+const probe = async (operator: RunningOperator, path: string) => {
   const response = await fetch(`${operator.healthUrl}${path}`);
   return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
 };
-const isLeader = async (operator: TunnelOperator) =>
+const isLeader = async (operator: RunningOperator) =>
   /^leader_election_master_status\{name="tunnel-operator"\} 1$/m.test((await probe(operator, '/metrics')).text);
 const lease = async () => (await kube.get(LEASES, 'tunnel-operator', namespace)).spec;
 

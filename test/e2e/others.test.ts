@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { cluster } from '../harness.ts';
-import { lacksControllerManager, skipFor } from '../skip.ts';
+import { LOSES_ITS_ROLE, lacksControllerManager, skipFor } from '../skip.ts';
 import { blockPolicies } from './blockade.ts';
 import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
 
-const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
+const deletesNamespace = skipFor(lacksControllerManager(await cluster()) ?? LOSES_ITS_ROLE);
 const stack = await startStack({ prefix: 'others' });
 const { client, namespace, kube } = stack;
 
@@ -247,7 +247,7 @@ describe('an API that', () => {
 });
 
 // The last one: it takes the namespace of this file.
-test('a namespace can be deleted with everything in it, in whatever order', needsControllerManager, async () => {
+test('a namespace can be deleted with everything in it, in whatever order', deletesNamespace, async () => {
   await stack.apply(policy('left'), credential('left'), credential('moved', { secret: { name: 'elsewhere' } }));
   await stack.ready(POLICIES, 'left');
   await stack.ready(CREDENTIALS, 'left');

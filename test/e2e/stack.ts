@@ -20,6 +20,9 @@ import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
+import { notInPods, podsFor, type RunningOperator } from './pods.ts';
+
+export type { RunningOperator };
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
 
@@ -31,6 +34,9 @@ export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plura
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
+
+/** As the Secret of the chart has them. */
+const KEYS = { 'bootstrap-api-key': API_KEY, 'encryption-key': ENCRYPTION_KEY };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
@@ -74,7 +80,7 @@ export interface Seen {
 
 export interface Stack {
   namespace: string;
-  api: RunningApi;
+  api: Pick<RunningApi, 'url' | 'databaseUrl'>;
   client: Client;
   kube: KubeApi;
   /** Lines that the operators of this stack have logged, at every level and without redaction. */
@@ -82,12 +88,12 @@ export interface Stack {
   /** The same of the API. */
   apiLogs: string[];
   /** Starts an operator and waits until it works. */
-  operate(settings?: Partial<OperatorConfig>): Promise<TunnelOperator>;
+  operate(settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
   /** An operator that is not started; stopped at the end of the file like the others. */
   makeOperator(settings?: Partial<OperatorConfig>): TunnelOperator;
-  stopOperator(operator: TunnelOperator): Promise<void>;
+  stopOperator(operator: RunningOperator): Promise<void>;
   /** Stops the operators, has `meanwhile` happen, and starts another. */
-  restart(meanwhile?: () => Promise<unknown>, settings?: Partial<OperatorConfig>): Promise<TunnelOperator>;
+  restart(meanwhile?: () => Promise<unknown>, settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
   /** kubectl in the namespace. */
   run(...args: string[]): Promise<CommandResult>;
   /** `kubectl apply` of what must be accepted. */
@@ -130,22 +136,15 @@ export async function startStack(
   options: { settings?: Partial<OperatorConfig>; operators?: 0 | 1; prefix?: string } = {},
 ): Promise<Stack> {
   const { kubeconfigPath } = await cluster();
-  const [namespace, databaseUrl] = await Promise.all([
-    createNamespace(options.prefix ?? 'e2e'),
-    createTestDatabase(SCHEMA),
-    installCrds(),
-  ]);
+  const [namespace] = await Promise.all([createNamespace(options.prefix ?? 'e2e'), installCrds()]);
   const [logs, apiLogs]: [string[], string[]] = [[], []];
+  const pods = process.env.TEST_PODS ? await podsFor({ api: apiLogs, operator: logs }, KEYS) : undefined;
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const apiLog = pino({ level: 'trace' }, { write: (line: string) => void apiLogs.push(line) });
-  const api = await startApi(
-    { databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY) },
-    apiLog,
-  );
+  const api = await (pods?.startApi() ?? startOwnApi(apiLogs));
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  const pool = new pg.Pool({ connectionString: api.databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
-  const operators = new Set<TunnelOperator>();
+  const operators = new Set<RunningOperator>();
   // What a new API has: the key that everything here uses.
   const given = await allIds();
 
@@ -157,11 +156,17 @@ export async function startStack(
     logs,
     apiLogs,
     makeOperator(settings) {
+      if (pods) notInPods('it holds an operator before it works');
       const operator = new TunnelOperator({ ...defaults(), ...options.settings, ...settings }, log);
       operators.add(operator);
       return operator;
     },
     async operate(settings) {
+      if (pods) {
+        const operator = await pods.startOperator(defaults(), { ...options.settings, ...settings });
+        operators.add(operator);
+        return operator;
+      }
       const operator = stack.makeOperator(settings);
       await unlessForbidden(operator.start(), logs);
       return operator;
@@ -289,6 +294,13 @@ export async function startStack(
 
   if (options.operators !== 0) await stack.operate();
   return stack;
+}
+
+async function startOwnApi(logs: string[]): Promise<RunningApi> {
+  const databaseUrl = await createTestDatabase(SCHEMA);
+  const encryptionKey = keyring.parse(ENCRYPTION_KEY);
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  return startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10, encryptionKey }, log);
 }
 
 /** Within this time, the API server knows of a right that was just granted. */

@@ -1,10 +1,10 @@
 /** A namespace that is being deleted: its Secrets may go long before the objects that own them. */
 import { afterAll, expect, test } from 'vitest';
 import { cluster, kubectl } from '../harness.ts';
-import { lacksControllerManager, skipFor } from '../skip.ts';
+import { LOSES_ITS_ROLE, lacksControllerManager, skipFor } from '../skip.ts';
 import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
 
-const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
+const deletesNamespace = skipFor(lacksControllerManager(await cluster()) ?? LOSES_ITS_ROLE);
 const stack = await startStack({ prefix: 'terminating' });
 const { kube, namespace } = stack;
 
@@ -54,7 +54,7 @@ const issued = async () => {
 const reconciles = (name: string) =>
   stack.logs.filter((line) => line.includes('"msg":"reconciled"') && line.includes(`"${namespace}/${name}"`)).length;
 
-test('issues no tokens, also while its Secrets are gone and its objects are not', needsControllerManager, async () => {
+test('issues no tokens, also while its Secrets are gone and its objects are not', deletesNamespace, async () => {
   await stack.apply(...names.map((name) => credential(name)));
   for (const name of names) await stack.ready(CREDENTIALS, name);
   expect(await issued()).toBe(names.length);

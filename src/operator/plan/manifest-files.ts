@@ -2,7 +2,14 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseAllDocuments } from 'yaml';
+import {
+  type CollectionTag,
+  type DocumentOptions,
+  type ParseOptions,
+  parseAllDocuments,
+  type ScalarTag,
+  type SchemaOptions,
+} from 'yaml';
 import { z } from 'zod';
 import { CannotStart, codeOf } from '../../settings/cannot-start.ts';
 
@@ -19,6 +26,15 @@ const document = z.looseObject({
 export type ManifestDocument = z.output<typeof document>;
 
 const list = z.looseObject({ kind: z.string().endsWith('List'), items: z.array(z.unknown()) });
+
+/** As kubectl reads YAML: as 1.1 has it, with `no`, 0777 and `<<`, but 2030-01-01 and 12:30 are texts. */
+const AS_KUBECTL: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.1',
+  customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !readsTime(tag)),
+};
+
+const readsTime = ({ tag, format }: ScalarTag | CollectionTag) =>
+  tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
 
 const EXTENSION = /\.(?:ya?ml|json)$/;
 
@@ -47,7 +63,7 @@ async function documentsIn(file: string): Promise<ManifestDocument[]> {
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
     throw cannotRead(file, error);
   });
-  return parseAllDocuments(content).flatMap((parsed, index) => {
+  return parseAllDocuments(content, AS_KUBECTL).flatMap((parsed, index) => {
     const [problem] = parsed.errors;
     if (problem) throw new CannotStart(`${file}: ${problem.message.split('\n')[0]}`);
     return flattened(parsed.toJS(), `${file}, document ${index + 1}`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import {
   type CollectionTag,
+  type Document,
   type DocumentOptions,
   type ParseOptions,
   parseAllDocuments,
@@ -66,8 +67,18 @@ async function documentsIn(file: string): Promise<ManifestDocument[]> {
   return parseAllDocuments(content, AS_KUBECTL).flatMap((parsed, index) => {
     const [problem] = parsed.errors;
     if (problem) throw new CannotStart(`${file}: ${problem.message.split('\n')[0]}`);
-    return flattened(parsed.toJS(), `${file}, document ${index + 1}`);
+    const where = `${file}, document ${index + 1}`;
+    return flattened(contentOf(parsed, where), where);
   });
+}
+
+/** Aliases and merges are followed only now. */
+function contentOf(parsed: Pick<Document.Parsed, 'toJS'>, where: string): unknown {
+  try {
+    return parsed.toJS();
+  } catch (error) {
+    throw new CannotStart(`${where}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
 }
 
 /** Nothing for an empty document, and the items of a List. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readManifests } from '../../../src/operator/plan/manifest-files.ts';
+import { CannotStart } from '../../../src/settings/cannot-start.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'manifests-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -37,5 +38,19 @@ describe('manifest files', () => {
   test('may merge maps', async () => {
     const content = `${START}spec:\n  one: &one {a: 1, b: 2}\n  other:\n    <<: *one\n    b: 3\n`;
     expect(await read(content)).toMatchObject([{ spec: { other: { a: 1, b: 3 } } }]);
+  });
+
+  test.each([
+    ['an alias of nothing', '*nowhere', 'nowhere'],
+    ['a merge of no map', '{<<: 3}', 'Merge sources'],
+    [
+      'aliases without end',
+      '[&a [x], &b [*a, *a, *a, *a, *a, *a], &c [*b, *b, *b, *b, *b, *b], *c, *c]',
+      'alias count',
+    ],
+  ])('are refused for %s, in one line that names the document', async (_, written, reason) => {
+    const message = expect.stringMatching(new RegExp(`^\\S+manifest.yaml, document 2: .*${reason}.*$`));
+    await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toMatchObject({ message });
+    await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toBeInstanceOf(CannotStart);
   });
 });

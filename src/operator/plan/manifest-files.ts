@@ -89,7 +89,8 @@ function flattened(value: unknown, where: string): ManifestDocument[] {
   const read = document.safeParse(value);
   if (read.success) return [read.data];
   const [issue] = read.error.issues;
-  throw new CannotStart(`${where} is no Kubernetes object: ${issue?.path.join('.')}: ${issue?.message}`);
+  const paths = issue && issue.path.length > 0 ? [issue.path.join('.')] : [];
+  throw new CannotStart([`${where} is no Kubernetes object`, ...paths, issue?.message].join(': '));
 }
 
 function cannotRead(path: string, error: unknown): CannotStart {

@@ -53,4 +53,8 @@ describe('manifest files', () => {
     await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toMatchObject({ message });
     await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toBeInstanceOf(CannotStart);
   });
+
+  test('are refused without a name of a field where there is none', async () => {
+    await expect(read('just text')).rejects.toThrow(/no Kubernetes object: Invalid input/);
+  });
 });

@@ -11,7 +11,7 @@ import { BadBootstrapKey } from './api/secrets/tokens.ts';
 import type { ApiConfig } from './api/settings.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig } from './operator/settings.ts';
-import { CannotStart } from './settings/cannot-start.ts';
+import { CannotStart, codeOf } from './settings/cannot-start.ts';
 import { type LogConfig, logSettings } from './settings/log.ts';
 import { duration } from './settings/schemas.ts';
 import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
@@ -272,7 +272,17 @@ function addSettings(command: Command, settings: Settings): Command {
 
 const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
+/** As a program that SIGPIPE ends. */
+const READER_IS_GONE = 141;
+
+/** Ends the process when the text cannot be written: its reader may have seen enough, as `head` has, or a disk is full. */
 function print(text: string): void {
+  process.stdout.once('error', (error) => {
+    const code = codeOf(error);
+    if (code === 'EPIPE') process.exit(READER_IS_GONE);
+    process.stderr.write(`tunnel-operator failed: standard output cannot be written (${code ?? error})\n`);
+    process.exit(1);
+  });
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 }
 

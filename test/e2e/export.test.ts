@@ -51,7 +51,9 @@ for (const family of FAMILIES.filter(({ name }) => kinds.some((kind) => kind.fam
   await createSample(post, family, 'least', 2 * FAMILIES.indexOf(family), values);
   await createSample(post, family, 'full', 2 * FAMILIES.indexOf(family) + 1, values);
 }
-const policy = await stack.client.ipPolicies.create({ description: 'Büro, Berlin' });
+/** As kubectl would refuse it, or take it for something else, unless it is quoted and escaped. */
+const HARD_TO_WRITE = '\ttab\u2028\u0085\ufeff\ufffe \r\n true';
+const policy = await stack.client.ipPolicies.create({ description: 'Büro, Berlin', metadata: HARD_TO_WRITE });
 await stack.client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
 
 /** What has modules: a TLS edge with all of them, and two routes that sign users in. */
@@ -96,6 +98,7 @@ describe('export', () => {
       metadata: { name: 'buro-berlin' },
       spec: {
         description: 'Büro, Berlin',
+        metadata: HARD_TO_WRITE,
         rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }],
       },
     });

@@ -182,6 +182,15 @@ describe('plan', () => {
     );
   });
 
+  test('is not confused by a kind of another group that has the same name', async () => {
+    await given();
+    const referring = object('EndpointConfiguration', 'near', { type: 'http', ipPolicyRefs: [{ name: 'office' }] });
+    const foreign = { apiVersion: 'ingress.example.com/v1', kind: 'IPPolicy', metadata: { name: 'office' } };
+    const { code, stdout } = await plan([policy('office'), referring, foreign]);
+    expect(stdout).toContain('spec.ipPolicyRefs: ["IPPolicy office"]');
+    expect(code).toBe(2);
+  });
+
   test('asks for the grant of another namespace, which a file may hold', async () => {
     await given();
     const spec = { type: 'http', ipPolicyRefs: [{ name: 'far', namespace: 'elsewhere' }] };

@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -160,5 +162,14 @@ describe('the command line', () => {
     expect(said).toContain(`--kubeconfig or KUBECONFIG is ${JSON.stringify(file)}, which ${reason}`);
     expect(said.trim().split('\n')).toHaveLength(2);
     expect(said).not.toContain('hidden');
+  });
+});
+
+describe('what a command prints', () => {
+  test('may be read in part: the command ends as SIGPIPE ends others, and says nothing', async () => {
+    const child = spawn(process.execPath, [MAIN, 'crds'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect({ said, code }).toEqual({ said: '', code: 141 });
   });
 });

@@ -1,16 +1,39 @@
 /** Manifests as a file for `kubectl apply`. */
-import { Document } from 'yaml';
+import { Document, visit } from 'yaml';
 import type { Export, Exported } from './manifests.ts';
 
 export function yamlOf({ objects, refused }: Export): string {
   const missing = refused.map(({ kind, reason }) => comment(`${kind} is left out: ${reason}`));
-  return [...missing, ...objects.map(documentOf)].join('');
+  return [...missing, ...objects.map(documentOf)].map(visibly).join('');
 }
 
 function documentOf({ manifest, remarks }: Exported): string {
   // kubectl reads YAML 1.1, in which `yes` and `1_000` are no strings.
-  const text = new Document(manifest, { aliasDuplicateObjects: false, compat: 'yaml-1.1' }).toString({ lineWidth: 0 });
+  const document = new Document(manifest, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && !isReadAlike(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  const text = document.toString({ lineWidth: 0, doubleQuotedAsJSON: true });
   return `---\n${remarks.map(comment).join('')}${text}`;
+}
+
+/**
+ * Whether every reader of YAML takes the text as it stands. They disagree on blanks at the ends of lines, and on which
+ * characters are breaks of lines or are allowed at all.
+ */
+const isReadAlike = (text: string) => !/^\s|[^\S\n]$|\n\n$/m.test(text) && !INVISIBLE.test(text);
+
+/** Control characters, breaks of lines other than \n, blanks other than the space, and what Unicode has no character for. */
+const INVISIBLE = /(?![\n ])[\p{C}\p{Z}]/u;
+
+/** With escapes, which stand in double quotes here, for what one cannot see. */
+function visibly(yaml: string): string {
+  return yaml.replaceAll(new RegExp(INVISIBLE, 'gu'), (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
 }
 
 const MAX_WIDTH = 100;

@@ -32,7 +32,7 @@ export class DesiredCluster {
   constructor(kube: Pick<KubeApi, 'find' | 'list'>, documents: readonly ManifestDocument[], namespace: string) {
     this.#kube = kube;
     this.#namespace = namespace;
-    this.#documents = new Map(documents.map((each) => [this.#keyOf(this.nameOf(each)), each]));
+    this.#documents = new Map(documents.map((each) => [keyOf(this.nameOf(each), groupOf(each)), each]));
   }
 
   nameOf({ kind, metadata }: ManifestDocument): ObjectName {
@@ -40,8 +40,8 @@ export class DesiredCluster {
   }
 
   /** What a file says about the object; undefined if none does. */
-  document(name: ObjectName): ManifestDocument | undefined {
-    return this.#documents.get(this.#keyOf(name));
+  document(name: ObjectName, group: string = GROUP): ManifestDocument | undefined {
+    return this.#documents.get(keyOf(name, group));
   }
 
   /** The object as it is. @throws KubeError, KubeUnreachableError */
@@ -76,7 +76,7 @@ export class DesiredCluster {
   reader(namespace: string) {
     return async (source: Source, path: string) => {
       const { kind, name } = source;
-      const document = this.document({ kind, namespace, name });
+      const document = this.document({ kind, namespace, name }, CORE[kind].group);
       const existing = document ? undefined : await this.#kube.find(CORE[kind], name, namespace);
       const object = document ? merged(withData(document), undefined, namespace) : existing;
       if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
@@ -92,12 +92,12 @@ export class DesiredCluster {
 
   async #readGrants(): Promise<readonly KubeObject[]> {
     const own = [...this.#documents.values()]
-      .filter(({ kind }) => kind === 'ReferenceGrant')
+      .filter((each) => each.kind === 'ReferenceGrant' && groupOf(each) === REFERENCE_GRANTS.group)
       .map((each) => merged(each, undefined, this.nameOf(each).namespace));
     try {
       const { items } = await this.#kube.list(REFERENCE_GRANTS);
       const isReplaced = ({ metadata: { namespace = '', name } }: KubeObject) =>
-        this.document({ kind: 'ReferenceGrant', namespace, name }) !== undefined;
+        this.document({ kind: 'ReferenceGrant', namespace, name }, REFERENCE_GRANTS.group) !== undefined;
       return [...own, ...items.filter((each) => !isReplaced(each))];
     } catch (error) {
       // A cluster without the Gateway API.
@@ -105,11 +105,13 @@ export class DesiredCluster {
       throw error;
     }
   }
-
-  #keyOf({ kind, namespace, name }: ObjectName): string {
-    return `${kind}/${namespace}/${name}`;
-  }
 }
+
+/** Kinds of several groups may have one name. */
+const keyOf = ({ kind, namespace, name }: ObjectName, group: string) => `${group}/${kind}/${namespace}/${name}`;
+
+/** That of the core is empty. */
+const groupOf = ({ apiVersion }: ManifestDocument) => apiVersion.replace(/\/?[^/]*$/, '');
 
 /** Kubernetes gives these when it creates an object. */
 const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };

@@ -2,7 +2,15 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseAllDocuments } from 'yaml';
+import {
+  type CollectionTag,
+  type Document,
+  type DocumentOptions,
+  type ParseOptions,
+  parseAllDocuments,
+  type ScalarTag,
+  type SchemaOptions,
+} from 'yaml';
 import { z } from 'zod';
 import { CannotStart, codeOf } from '../../settings/cannot-start.ts';
 
@@ -19,6 +27,15 @@ const document = z.looseObject({
 export type ManifestDocument = z.output<typeof document>;
 
 const list = z.looseObject({ kind: z.string().endsWith('List'), items: z.array(z.unknown()) });
+
+/** As kubectl reads YAML: as 1.1 has it, with `no`, 0777 and `<<`, but 2030-01-01 and 12:30 are texts. */
+const AS_KUBECTL: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.1',
+  customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !readsTime(tag)),
+};
+
+const readsTime = ({ tag, format }: ScalarTag | CollectionTag) =>
+  tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
 
 const EXTENSION = /\.(?:ya?ml|json)$/;
 
@@ -47,11 +64,21 @@ async function documentsIn(file: string): Promise<ManifestDocument[]> {
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
     throw cannotRead(file, error);
   });
-  return parseAllDocuments(content).flatMap((parsed, index) => {
+  return parseAllDocuments(content, AS_KUBECTL).flatMap((parsed, index) => {
     const [problem] = parsed.errors;
     if (problem) throw new CannotStart(`${file}: ${problem.message.split('\n')[0]}`);
-    return flattened(parsed.toJS(), `${file}, document ${index + 1}`);
+    const where = `${file}, document ${index + 1}`;
+    return flattened(contentOf(parsed, where), where);
   });
+}
+
+/** Aliases and merges are followed only now. */
+function contentOf(parsed: Pick<Document.Parsed, 'toJS'>, where: string): unknown {
+  try {
+    return parsed.toJS();
+  } catch (error) {
+    throw new CannotStart(`${where}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
 }
 
 /** Nothing for an empty document, and the items of a List. */
@@ -62,7 +89,8 @@ function flattened(value: unknown, where: string): ManifestDocument[] {
   const read = document.safeParse(value);
   if (read.success) return [read.data];
   const [issue] = read.error.issues;
-  throw new CannotStart(`${where} is no Kubernetes object: ${issue?.path.join('.')}: ${issue?.message}`);
+  const paths = issue && issue.path.length > 0 ? [issue.path.join('.')] : [];
+  throw new CannotStart([`${where} is no Kubernetes object`, ...paths, issue?.message].join(': '));
 }
 
 function cannotRead(path: string, error: unknown): CannotStart {

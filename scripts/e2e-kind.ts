@@ -2,8 +2,9 @@
  * npm run e2e:kind [-- arguments of vitest]
  *
  * Builds the image, makes a kind cluster, installs the chart there, and runs the tests that need nodes, then the
- * end-to-end tests: once with the programs in the process of the tests, and once in Pods of the chart. Needs docker and kind. With `TEST_KUBECONFIG`, uses that cluster instead, into which the image
- * `TEST_IMAGE` must have been loaded; docker and kind are not needed then.
+ * end-to-end tests: once with the programs in the process of the tests, and once in Pods of the chart. Needs docker and
+ * kind. With `TEST_KUBECONFIG`, uses that cluster instead, into which the image `TEST_IMAGE` must have been loaded; docker
+ * and kind are not needed then.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

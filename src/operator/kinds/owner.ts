@@ -31,7 +31,10 @@ const botId = idOf(botUser.prefix);
 /** By name, nothing but a BotUser can be the owner. */
 const bot = z.union([z.object({ ownerRef: z.union([botId, z.instanceof(Reference)]) }), z.object({ ownerId: botId })]);
 
-/** Whether it names a bot, once its references are resolved or before. Bots are never admins. Whoever is not named is the owner of the operator's API key, who usually is one. */
+/**
+ * Whether it names a bot, once its references are resolved or before. Bots are never admins; where nobody is named, the
+ * owner is that of the operator's API key, who usually is one.
+ */
 export const isOwnedByBot = (spec: unknown) => bot.safeParse(spec).success;
 
 /** @param what whose owner it is, as in `credential` */

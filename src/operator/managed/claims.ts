@@ -40,8 +40,13 @@ export class Claims implements ChangeHandler {
   }
 
   /** Whether an object other than this one claims the id. */
-  isClaimedByAnother(id: string, { metadata }: KubeObject): boolean {
-    return this.#managingClaimants(id).some((other) => other.metadata.uid !== metadata.uid);
+  isClaimedByAnother(id: string, object: KubeObject): boolean {
+    return this.othersClaiming(id, object).length > 0;
+  }
+
+  /** The objects other than this one that claim the id. */
+  othersClaiming(id: string, { metadata }: KubeObject): KubeObject[] {
+    return this.#managingClaimants(id).filter((other) => other.metadata.uid !== metadata.uid);
   }
 
   /** Keys of the objects that claim the id. */

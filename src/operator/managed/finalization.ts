@@ -7,7 +7,7 @@ import { deleteRemote, leaveRemote, retainRemote } from './disposal.ts';
 import { Blocked } from './external.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
-import { rivalOf } from './rivals.ts';
+import { leftTo } from './rivals.ts';
 import { hasFinalizer, readPolicies } from './spec.ts';
 
 /** @throws Blocked while something refers to the resource */
@@ -17,9 +17,9 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   // By now it may be gone, and another object of its name have the modules that it had.
   await managed.mustBeNewest();
   const { object } = managed;
-  const hasRival = (await rivalOf(managed)) !== undefined;
+  const isLeft = (await leftTo(managed)) !== undefined;
   // Its spec is read before anything is done.
-  const fates = { ofClaim: fateOfRemote(object, hasRival), ofOwn: fateOfRemote(object, false) };
+  const fates = { ofClaim: fateOfRemote(object, isLeft), ofOwn: fateOfRemote(object, false) };
   // First of all, so that a create still in flight cannot leave an orphan.
   const identity = await closeCreates(managed);
   switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
@@ -52,8 +52,8 @@ function mustBeUnreferenced({ object, kind }: ManagedObject): void {
 }
 
 /** What happens to the remote resource when its object is deleted. */
-export function fateOfRemote(object: KubeObject, hasRival: boolean): 'delete' | 'retain' | 'not-ours' {
+export function fateOfRemote(object: KubeObject, isLeft: boolean): 'delete' | 'retain' | 'not-ours' {
   const { managementPolicy, deletionPolicy } = readPolicies(object);
-  if (managementPolicy === 'Observe' || hasRival) return 'not-ours';
+  if (managementPolicy === 'Observe' || isLeft) return 'not-ours';
   return deletionPolicy === 'Delete' ? 'delete' : 'retain';
 }

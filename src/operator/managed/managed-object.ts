@@ -147,6 +147,12 @@ export class ManagedObject {
     }
   }
 
+  /** Another object of the kind as the API server has it now; undefined if it is gone. */
+  async newestOf({ metadata }: KubeObject): Promise<KubeObject | undefined> {
+    const found = await this.#access.kube.find(this.kind.type, metadata.name, metadata.namespace);
+    return found?.metadata.uid === metadata.uid ? found : undefined;
+  }
+
   /** Has the kind's companion as the resource wants it; what the conditions say about that. */
   async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding>> {
     const { companion } = this.kind;

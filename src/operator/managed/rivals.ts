@@ -2,11 +2,11 @@
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import { claimIn } from './claims.ts';
+import { claimIn, goesBefore } from './claims.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { knows } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { readStatus, shownIdentity } from './spec.ts';
+import { isDeleting, readStatus, shownIdentity } from './spec.ts';
 
 /** The object that keeps this one from what it claims. */
 export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<KubeObject | undefined> {
@@ -21,6 +21,30 @@ export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
   const rival = await rivalOf(managed);
   if (!rival) return;
   throw conflictWith(rival, managed.kind.name, claimIn(managed.object)?.id);
+}
+
+/**
+ * The object to which this one, which is being deleted, leaves what it claims: its rival, and of modules whoever declares
+ * some for the same owner. Between their being deleted and set again, a route would be open.
+ * @throws Blocked while an object that is being deleted, too, may leave them to this one
+ */
+export async function leftTo(managed: ManagedObject): Promise<KubeObject | undefined> {
+  const { object, kind, claims } = managed;
+  if (!kind.isAttached) return rivalOf(managed);
+  const id = claimIn(object)?.id;
+  if (id === undefined) return undefined;
+  let before: KubeObject | undefined;
+  for (const other of claims.othersClaiming(id, object)) {
+    // By a stale cache, two that are deleted at once would each leave the modules to the other.
+    const newest = await managed.newestOf(other);
+    if (!newest || claimIn(newest)?.id !== id) continue;
+    if (!isDeleting(newest)) return newest;
+    if (goesBefore(newest, object)) before = newest;
+  }
+  if (!before) return undefined;
+  const { namespace, name } = before.metadata;
+  const message = `the ${kind.name} ${namespace}/${name}, which has ${kind.nameOf(id)}, is being deleted, too; this object follows`;
+  throw new Blocked(REASON.deletionBlocked, message);
 }
 
 /** @param kind of both objects */

@@ -1,6 +1,6 @@
 /** Namespaces in which existing resources may neither be adopted nor named by id, and keys with the rights of users. */
 import { expect, test } from 'vitest';
-import { eventually, POLICIES, policy, startStack } from './stack.ts';
+import { eventually, ours, POLICIES, policy, startStack } from './stack.ts';
 
 const stack = await startStack({
   prefix: 'grant',
@@ -84,7 +84,6 @@ const object = (kind: string, spec: object, name = 'it') => ({
   metadata: { name },
   spec,
 });
-const type = (plural: string) => ({ group: GROUP, version: 'v1alpha1', plural });
 
 test.for<
   [kind: string, plural: string, make: () => Promise<{ id: string }>, absent: string, specOf: (id: string) => object]
@@ -124,9 +123,9 @@ test.for<
   const messages: (string | undefined)[] = [];
   for (const each of [id, absent]) {
     await stack.apply(object(kind, specOf(each)));
-    const { ready } = await stack.reason(type(plural), 'it', 'Ready', 'AccessDenied');
+    const { ready } = await stack.reason(ours(plural), 'it', 'Ready', 'AccessDenied');
     messages.push(ready?.message);
-    await stack.remove(type(plural), 'it');
+    await stack.remove(ours(plural), 'it');
   }
   expect(messages[0]).toContain('--adopt-namespaces');
   expect(messages[1]).toBe(messages[0]);
@@ -134,7 +133,7 @@ test.for<
 });
 
 test('a key belongs to a bot, not to the user in whose name the operator works', async () => {
-  const keys = type('apikeys');
+  const keys = ours('apikeys');
   const before = await stack.remoteIds();
   await stack.apply(object('APIKey', {}, 'robber'));
   const { ready } = await stack.reason(keys, 'robber', 'Ready', 'AccessDenied');
@@ -150,11 +149,11 @@ test('a key belongs to a bot, not to the user in whose name the operator works',
   await stack.ready(keys, 'honest');
   expect(await stack.secret('honest')).toMatchObject({ token: expect.any(String) });
   await stack.remove(keys, 'honest');
-  await stack.remove(type('botusers'), 'honest');
+  await stack.remove(ours('botusers'), 'honest');
 });
 
 test('a key of a user is refused wherever adoption is allowed, too, but with --allow-user-api-keys', async () => {
-  const keys = type('apikeys');
+  const keys = ours('apikeys');
   const { id: ownerId } = await client.users.create({ name: 'a user' });
   await stack.apply(object('APIKey', { ownerId }, 'users'));
   await stack.restart(undefined, { adoptNamespaces: undefined });

@@ -1,21 +1,19 @@
 /** Whom modules are to keep out is kept out from the beginning to the end, in whatever order things are made and deleted. */
 import { describe, expect, test } from 'vitest';
-import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { eventually, type Manifest, manifest, startStack } from './stack.ts';
+import { eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'guarding', settings: { resyncMs: 300 } });
 const { client } = stack;
 
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const EDGES = type('tlsedges');
-const HTTPS_EDGES = type('httpsedges');
-const ROUTES = type('httpsedgeroutes');
-const EDGE_MODULES = type('tlsedgemodules');
-const ROUTE_MODULES = type('httpsedgeroutemodules');
-const HRB = type('httpresponsebackends');
+const EDGES = ours('tlsedges');
+const HTTPS_EDGES = ours('httpsedges');
+const ROUTES = ours('httpsedgeroutes');
+const EDGE_MODULES = ours('tlsedgemodules');
+const ROUTE_MODULES = ours('httpsedgeroutemodules');
+const HRB = ours('httpresponsebackends');
 
 const object = (kind: string, name: string, spec: object = {}) => manifest({ name: kind }, name, spec);
-const idOf = async (of: ReturnType<typeof type>, name: string) => String((await stack.ready(of, name)).status.id);
+const idOf = async (of: ReturnType<typeof ours>, name: string) => String((await stack.ready(of, name)).status.id);
 
 const OIDC = { issuer: 'https://accounts.example.com', clientId: { value: 'portal' }, clientSecret: { value: 's1' } };
 const backend = (name: string) => ({ backend: { backendRef: { kind: 'TunnelGroupBackend', name } } });

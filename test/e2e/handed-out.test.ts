@@ -3,21 +3,20 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { createClient } from '../../src/client/client.ts';
-import { ANNOTATION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { apiKeyKind } from '../../src/operator/kinds/api-key.ts';
 import { eventDestinationKind } from '../../src/operator/kinds/event-destination.ts';
 import type { AnyPlainKind } from '../../src/operator/kinds/plain-kind.ts';
 import { sshHostCertificateKind } from '../../src/operator/kinds/ssh-host-certificate.ts';
-import { CREDENTIALS, credential, eventually, manifest, SECRETS, startStack } from './stack.ts';
+import { CREDENTIALS, credential, eventually, manifest, ours, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'handed-out' });
 const { client, kube, namespace } = stack;
 
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const KEYS = type('apikeys');
-const BOTS = type('botusers');
-const DESTINATIONS = type('eventdestinations');
-const SUBSCRIPTIONS = type('eventsubscriptions');
+const KEYS = ours('apikeys');
+const BOTS = ours('botusers');
+const DESTINATIONS = ours('eventdestinations');
+const SUBSCRIPTIONS = ours('eventsubscriptions');
 
 const object = (kind: string, name: string, spec: object, annotations: Record<string, string> = {}) =>
   manifest({ name: kind }, name, spec, annotations);
@@ -76,7 +75,7 @@ const ROWS: Row[] = [
 
 describe.each(ROWS)('what $kind.kind hands out', (row) => {
   const { kind, spec, key, idKey } = row;
-  const of = type(kind.plural);
+  const of = ours(kind.plural);
   const named = (what: string) => `${kind.singular}-${what}`;
   const value = async (name: string) => (await stack.secret(name))?.[key] ?? '';
   const make = (name: string, more: object = {}, annotations: Record<string, string> = {}) =>

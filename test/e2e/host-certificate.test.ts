@@ -1,15 +1,13 @@
 /** An SSHHostCertificate is issued anew, whatever the reason, and its Secret follows. handed-out.test.ts has the rest. */
 import { describe, expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
-import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { eventually, manifest, startStack } from './stack.ts';
+import { eventually, manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'host-certificate' });
 const { client } = stack;
 
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const AUTHORITIES = type('sshcertificateauthorities');
-const CERTIFICATES = type('sshhostcertificates');
+const AUTHORITIES = ours('sshcertificateauthorities');
+const CERTIFICATES = ours('sshhostcertificates');
 
 const authority = await client.sshCertificateAuthorities.create({});
 const publicKey = hostKeyLine();

@@ -1,18 +1,17 @@
 /** Modules of edges and routes: settings without an id, which an object sets, changes, deletes and sets back. */
 import { describe, expect, test } from 'vitest';
 import { isNotFound } from '../../src/client/errors.ts';
-import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { eventually, type Manifest, startStack } from './stack.ts';
+import { API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
+import { eventually, type Manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'modules', settings: { resyncMs: 300 } });
 const { client } = stack;
 
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const EDGES = type('tlsedges');
-const HTTPS_EDGES = type('httpsedges');
-const ROUTES = type('httpsedgeroutes');
-const EDGE_MODULES = type('tlsedgemodules');
-const ROUTE_MODULES = type('httpsedgeroutemodules');
+const EDGES = ours('tlsedges');
+const HTTPS_EDGES = ours('httpsedges');
+const ROUTES = ours('httpsedgeroutes');
+const EDGE_MODULES = ours('tlsedgemodules');
+const ROUTE_MODULES = ours('httpsedgeroutemodules');
 
 const object = (kind: string, name: string, spec: object = {}): Manifest => ({
   apiVersion: API_VERSION,
@@ -33,7 +32,7 @@ const ifThere = <T>(call: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-const idOf = async (of: ReturnType<typeof type>, name: string) => String((await stack.ready(of, name)).status.id);
+const idOf = async (of: ReturnType<typeof ours>, name: string) => String((await stack.ready(of, name)).status.id);
 
 /** The modules of a TLS edge, without those that it lacks. */
 async function modulesOf(edgeId: string) {
@@ -90,10 +89,10 @@ test('the modules of an edge are set, changed, deleted and set again, as the spe
   const ref = { tlsEdgeRef: { name } };
   const restricted = { ipRestriction: { ipPolicyRefs: [{ name }] } };
   const edge = await idOf(EDGES, name);
-  const policy = await idOf(type('ippolicies'), name);
+  const policy = await idOf(ours('ippolicies'), name);
   const [first, second] = [
-    await idOf(type('tunnelgroupbackends'), name),
-    await idOf(type('tunnelgroupbackends'), `${name}-2`),
+    await idOf(ours('tunnelgroupbackends'), name),
+    await idOf(ours('tunnelgroupbackends'), `${name}-2`),
   ];
   const steps: [object, object][] = [
     [{}, {}],
@@ -258,7 +257,7 @@ describe('drift', () => {
     );
     const edge = await idOf(EDGES, name);
     await stack.ready(EDGE_MODULES, name);
-    const policy = await idOf(type('ippolicies'), name);
+    const policy = await idOf(ours('ippolicies'), name);
     await client.tlsEdgeModules(edge).ipRestriction.put({ ip_policy_ids: [policy] });
     const { synced } = await stack.reason(EDGE_MODULES, name, 'Synced', 'DriftCorrected');
     expect(synced?.message).toContain('spec.ipRestriction');
@@ -274,7 +273,7 @@ describe('the edge', () => {
       ...edges.map((edge) => object('TLSEdge', edge)),
       object('TunnelGroupBackend', name, { labels: { app: name } }),
     );
-    return idOf(type('tunnelgroupbackends'), name);
+    return idOf(ours('tunnelgroupbackends'), name);
   };
 
   test('that is made anew has the modules again', async () => {
@@ -406,7 +405,7 @@ describe('the edge', () => {
 describe('annotations that somebody has edited', () => {
   test('cost a stranger nothing, and what is lost is restored', async () => {
     await stack.apply(object('TunnelGroupBackend', 'edited', { labels: { app: 'edited' } }));
-    const answering = await idOf(type('tunnelgroupbackends'), 'edited');
+    const answering = await idOf(ours('tunnelgroupbackends'), 'edited');
     const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
     await client.tlsEdgeModules(strange.id).backend.put({ backend_id: answering });
     const spec = { tlsEdgeRef: { id: own.id }, ...backend('edited') };

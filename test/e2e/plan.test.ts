@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { certificates } from '../../dev/conformance/certificates.ts';
-import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
 import { cluster } from '../harness.ts';
 import { runCommand } from './command.ts';
-import { API_KEY, eventually, type Manifest, manifest, POLICIES, policy, SECRETS, startStack } from './stack.ts';
+import { API_KEY, eventually, type Manifest, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'plan' });
 const { kubeconfigPath } = await cluster();
@@ -19,10 +19,9 @@ const inputs = await mkdtemp(join(tmpdir(), 'planned-'));
 afterAll(() => Promise.all([folder, inputs].map((each) => rm(each, { recursive: true, force: true }))));
 
 const { namespace } = stack;
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const AUTHORITIES = type('certificateauthorities');
-const CONFIGURATIONS = type('endpointconfigurations');
-const BACKENDS = type('httpresponsebackends');
+const AUTHORITIES = ours('certificateauthorities');
+const CONFIGURATIONS = ours('endpointconfigurations');
+const BACKENDS = ours('httpresponsebackends');
 
 const object = (kind: string, name: string, spec: object, annotations = {}) =>
   manifest({ name: kind }, name, spec, annotations);
@@ -67,7 +66,7 @@ async function plan(objects: readonly object[], config: Partial<PlanConfig> = {}
 /** Everything that a write would change. */
 async function state() {
   const types = [
-    ...allKinds.map(({ plural }) => type(plural)),
+    ...allKinds.map(({ plural }) => ours(plural)),
     SECRETS,
     { group: '', version: 'v1', plural: 'configmaps' },
   ];
@@ -89,7 +88,7 @@ describe('plan', () => {
     if (manifests.length > 0) await stack.apply(...manifests);
     for (const { kind, metadata } of manifests) {
       const declared = allKinds.find((each) => each.kind === kind);
-      if (declared) await stack.ready(type(declared.plural), metadata.name);
+      if (declared) await stack.ready(ours(declared.plural), metadata.name);
     }
     before = await state();
     apiLines = stack.apiLogs.length;
@@ -284,7 +283,7 @@ describe('plan', () => {
     await given(certificate, domain);
     const same = await plan([domain, certificate]);
     expect(same.stdout).toContain(`Plan: ${nothing}, 2 without a change, 0 blocked.`);
-    const { id } = (await stack.see(type('tlscertificates'), 'cert')).status;
+    const { id } = (await stack.see(ours('tlscertificates'), 'cert')).status;
     const renewed = await plan([secret(pem.rsa, pem.rsa_key), domain, certificate]);
     expect(renewed.code).toBe(2);
     expect(renewed.stdout).toContain(`    spec.certificateRef: "${id}" → "TLSCertificate cert"\n`);
@@ -372,7 +371,7 @@ describe('plan', () => {
     await stack.apply(secret('hidden one') as Manifest);
     await given(...all);
     const { status } = await eventually(async () => {
-      const seen = await stack.see(type('httpsedgeroutes'), 'portal');
+      const seen = await stack.see(ours('httpsedgeroutes'), 'portal');
       expect(seen.status.modules).toEqual(['oidc']);
       return seen;
     });
@@ -496,7 +495,7 @@ describe('plan', () => {
 
   test('says which other object manages the same already', async () => {
     await given(object('TLSEdge', 'mine', {}), object('TLSEdgeModules', 'mine', { tlsEdgeRef: { name: 'mine' } }));
-    const id = String((await stack.see(type('tlsedges'), 'mine')).status.id);
+    const id = String((await stack.see(ours('tlsedges'), 'mine')).status.id);
     const free = await stack.client.tlsEdges.create({});
     await given();
     const adopting = (name: string, adopted: string) => object('TLSEdge', name, {}, { [`${GROUP}/adopt`]: adopted });

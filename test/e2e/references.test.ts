@@ -5,18 +5,17 @@ import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { eventually, type Manifest, POLICIES, startStack } from './stack.ts';
+import { eventually, type Manifest, ours, POLICIES, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'refs' });
 const { client } = stack;
 
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const CONFIGURATIONS = type('endpointconfigurations');
-const BACKENDS = type('httpresponsebackends');
-const EDGES = type('httpsedges');
-const ROUTES = type('httpsedgeroutes');
-const CERTIFICATES = type('tlscertificates');
-const DOMAINS = type('reserveddomains');
+const CONFIGURATIONS = ours('endpointconfigurations');
+const BACKENDS = ours('httpresponsebackends');
+const EDGES = ours('httpsedges');
+const ROUTES = ours('httpsedgeroutes');
+const CERTIFICATES = ours('tlscertificates');
+const DOMAINS = ours('reserveddomains');
 
 const object = (kind: string, name: string, spec: object): Manifest => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -32,7 +31,7 @@ const configMap = (name: string, data: Record<string, string>) => ({
 });
 
 /** Waits until the condition ReferencesResolved has the reason; returns its message. */
-const resolved = (of: ReturnType<typeof type>, name: string, reason: string) =>
+const resolved = (of: ReturnType<typeof ours>, name: string, reason: string) =>
   eventually(async () => {
     const { status } = await stack.see(of, name);
     const found = findCondition(status.conditions ?? [], 'ReferencesResolved');
@@ -194,14 +193,14 @@ test('what the API says about its fields, the condition says about those of the 
       oauth: { provider: { github: { scopes: ['email'] } } },
     }),
   );
-  const certificate = await stack.reason(type('sshhostcertificates'), name, 'Ready', 'Rejected');
+  const certificate = await stack.reason(ours('sshhostcertificates'), name, 'Ready', 'Rejected');
   expect(certificate.ready?.message).toBe(`spec.validUntil: must be after validAfter, which is ${year}`);
-  const modules = await stack.reason(type('httpsedgeroutemodules'), name, 'Ready', 'Rejected');
+  const modules = await stack.reason(ours('httpsedgeroutemodules'), name, 'Ready', 'Rejected');
   expect(modules.ready?.message).toBe(
     'spec.oauth.provider.github.scopes: may be set only with your own clientId and clientSecret',
   );
   const kinds = ['httpsedgeroutemodules', 'httpsedgeroutes', 'httpsedges', 'sshhostcertificates'];
-  for (const plural of [...kinds, 'sshcertificateauthorities']) await stack.remove(type(plural), name);
+  for (const plural of [...kinds, 'sshcertificateauthorities']) await stack.remove(ours(plural), name);
 });
 
 describe('a certificate', () => {

@@ -2,17 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { eventually, type Manifest, startStack } from './stack.ts';
+import { eventually, type Manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'replace' });
 const { client } = stack;
 
-const type = (plural: string) => ({ group: GROUP, version: VERSION, plural });
-const CERTIFICATES = type('tlscertificates');
-const DOMAINS = type('reserveddomains');
-const AUTHORITIES = type('certificateauthorities');
-const EDGES = type('httpsedges');
-const ROUTES = type('httpsedgeroutes');
+const CERTIFICATES = ours('tlscertificates');
+const DOMAINS = ours('reserveddomains');
+const AUTHORITIES = ours('certificateauthorities');
+const EDGES = ours('httpsedges');
+const ROUTES = ours('httpsedgeroutes');
 
 const object = (kind: string, name: string, spec: object, annotations = {}): Manifest => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -143,7 +142,7 @@ test('a CertificateAuthority that adopts another certificate is not replaced, bu
 });
 
 test('a route that moves keeps its old place until its modules have moved, too', async () => {
-  const MODULES = type('httpsedgeroutemodules');
+  const MODULES = ours('httpsedgeroutemodules');
   const route = (edge: string) =>
     object('HTTPSEdgeRoute', 'safe', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });
   const oidc = { issuer: 'https://id.example.com', clientId: { value: 'a' }, clientSecret: { value: 'b' } };
@@ -197,7 +196,7 @@ describe('a resource that was to be replaced stays', () => {
   };
   const routesOf = async (edge: string | undefined) => Array.fromAsync(client.httpsEdgeRoutes(String(edge)).list());
   const clear = async () => {
-    const kinds = [type('httpsedgeroutemodules'), ROUTES, EDGES].map(({ plural }) => plural).join();
+    const kinds = [ours('httpsedgeroutemodules'), ROUTES, EDGES].map(({ plural }) => plural).join();
     await stack.run('delete', kinds, '--all', '--timeout=30s');
     expect(await stack.remoteIds()).toEqual([]);
   };
@@ -230,7 +229,7 @@ describe('a resource that was to be replaced stays', () => {
 
   test('when the object returns before it has gone', async () => {
     const [here, there] = await edges('here', 'there');
-    const MODULES = type('httpsedgeroutemodules');
+    const MODULES = ours('httpsedgeroutemodules');
     const oidc = { issuer: 'https://id.example.com', clientId: { value: 'a' }, clientSecret: { value: 'b' } };
     await stack.apply(
       route('again', 'here'),
@@ -321,7 +320,7 @@ describe('objects that wait for each other', () => {
     const at = (...names: string[]) => ({ hostports: names.map((name) => `${name}.example.com:443`) });
     await stack.apply(...['one', 'two', 'three', 'four'].map(domain));
     await stack.apply(object('HTTPSEdge', 'ports', at('one', 'two')), object('TLSEdge', 'ports', at('three', 'four')));
-    const of = [EDGES, type('tlsedges')];
+    const of = [EDGES, ours('tlsedges')];
     const ids = await Promise.all(of.map(async (each) => (await stack.ready(each, 'ports')).status.id));
     await stack.apply(object('HTTPSEdge', 'ports', at('one', 'three')), object('TLSEdge', 'ports', at('two', 'four')));
     for (const each of of) await stack.ready(each, 'ports');

@@ -29,8 +29,10 @@ export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
 /** With which the API seals private keys and the like. */
 export const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
-export const POLICIES: ResourceType = { group: GROUP, version: VERSION, plural: 'ippolicies' };
-export const CREDENTIALS: ResourceType = { group: GROUP, version: VERSION, plural: 'tunnelcredentials' };
+/** A kind of the operator. */
+export const ours = (plural: string): ResourceType => ({ group: GROUP, version: VERSION, plural });
+export const POLICIES = ours('ippolicies');
+export const CREDENTIALS = ours('tunnelcredentials');
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { createNamespace, kubectl } from '../harness.ts';
-import { API_KEY, eventually, manifest, ROOT, SECRETS, startStack } from './stack.ts';
+import { API_KEY, eventually, manifest, ours, ROOT, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'tenant', settings: { adoptNamespaces: ['platform'] } });
 const { client } = stack;
@@ -18,7 +18,6 @@ const post = postTo(stack.api.url, API_KEY);
 
 let numbers = 3_000;
 const declare = (row: KindRow) => row.declare(post, ++numbers);
-const typeOf = (plural: string) => ({ group: 'tunnel-operator.dev', version: 'v1alpha1', plural });
 const named = (row: KindRow) => ({ row, name: row.name });
 
 describe('a Secret of another namespace', async () => {
@@ -124,9 +123,9 @@ describe('what a tenant writes', () => {
         headers: { 'x-evil': { secretKeyRef: { name: 'evil', key: 'text' } } },
       }),
     );
-    await stack.ready(typeOf('ippolicies'), 'evil');
+    await stack.ready(ours('ippolicies'), 'evil');
     await eventually(async () => {
-      expect((await stack.see(typeOf('httpresponsebackends'), 'evil')).ready?.status).toBe('False');
+      expect((await stack.see(ours('httpresponsebackends'), 'evil')).ready?.status).toBe('False');
     });
     for (const line of [...stack.logs, ...stack.apiLogs]) {
       expect(line.trimEnd()).not.toContain('\n');
@@ -174,17 +173,17 @@ describe('the API', async () => {
         },
       }),
     );
-    const modules = typeOf('httpsedgeroutemodules');
+    const modules = ours('httpsedgeroutemodules');
     await stack.ready(modules, 'calls');
     await stack.apply(manifest({ name: 'IPPolicy' }, 'calls', { description: 'an event' }));
-    await stack.ready(typeOf('ippolicies'), 'calls');
+    await stack.ready(ours('ippolicies'), 'calls');
     expect(seen).toEqual([]);
   });
 });
 
 describe('a thousand objects that fail', () => {
   const COUNT = Number(process.env.THREATS_OBJECTS ?? 150);
-  const type = typeOf('httpsedges');
+  const type = ours('httpsedges');
 
   test('keep no other waiting, and are tried less and less', { timeout: 180_000 }, async ({ annotate }) => {
     const failing = Array.from({ length: COUNT }, (_, n) =>
@@ -193,7 +192,7 @@ describe('a thousand objects that fail', () => {
     const took = async (name: string) => {
       const begin = performance.now();
       await stack.apply(manifest({ name: 'IPPolicy' }, name, { description: name }));
-      await stack.ready(typeOf('ippolicies'), name);
+      await stack.ready(ours('ippolicies'), name);
       return Math.round(performance.now() - begin);
     };
     const alone = await took('alone');

@@ -83,6 +83,7 @@ describe('the operator learns what it must', () => {
 
   it.for<WatchFault>(['gone-http', 'gone-event'])(
     'although the version that it had seen is %s, when an object was deleted and created again meanwhile',
+    { timeout: 180_000 },
     async (fault) => {
       await createBoth();
       await untilSettled(stage);
@@ -109,7 +110,8 @@ describe('the operator learns what it must', () => {
       });
       await other.kill();
       stage.leave(1);
-      await untilSettled(stage);
+      // What was refused for so long begins again up to half a minute later, and once more after this.
+      await untilSettled(stage, 90_000);
       // Those of other kinds may still be waiting to begin again.
       await waitFor('every watch to meet it', () => refused.size === PATHS);
       await untilSettled(stage);

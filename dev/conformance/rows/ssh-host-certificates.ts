@@ -157,7 +157,7 @@ const refusals: Row[] = [
   wrong(
     'A host certificate that begins now cannot have ended',
     { valid_until: '2001-01-01T00:00:00Z' },
-    { '/valid_until': /after valid_after/ },
+    { '/valid_until': /in the future/ },
   ),
   wrong(
     'Start and end are RFC 3339, not anything else that looks like a date',

@@ -66,6 +66,20 @@ describe('an object from which everything is taken', () => {
     expect(await Array.fromAsync(stage.client.credentials.list())).toHaveLength(1);
   });
 
+  it.each([
+    { [ANNOTATION.createGeneration]: '2' },
+    { [ANNOTATION.createGeneration]: '2', [ANNOTATION.createKey]: 'k' },
+  ])('and to which somebody writes what looks like the next create has one credential: %o', async (annotations) => {
+    await stage.apply(declared);
+    await untilSettled(stage);
+    await stage.operator().kill();
+    await stage.replace(declared, annotations);
+    await stage.wipeStatus(agent);
+    await stage.startOperator();
+    await untilSettled(stage);
+    expect(await Array.fromAsync(stage.client.credentials.list())).toHaveLength(1);
+  });
+
   it('leaves nothing when it is deleted before the operator is back', async () => {
     await stage.apply(declared);
     await untilSettled(stage);

@@ -98,9 +98,10 @@ export function shownIdentity(object: KubeObject): Identity | undefined {
 export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
   const recorded = readIdentity(object);
   const shown = shownIdentity(object);
+  // Of a first create the API knows whether it is the first.
   if (!isBegun(recorded)) return shown ? 'lost' : 'none';
-  // What is only begun is confirmed by its create.
-  if (!shown) return recorded.externalId === undefined && recorded.retiring.length === 0 ? 'none' : 'differs';
+  // Also what is only begun: the generation may be one that somebody has written, in the place of all that was there.
+  if (!shown) return 'differs';
   return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
 }
 

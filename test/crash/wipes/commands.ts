@@ -49,6 +49,7 @@ const edits: readonly Record<string, string | null>[] = [
   { [ANNOTATION.createGeneration]: null },
   { [ANNOTATION.createGeneration]: '1' },
   { [ANNOTATION.createGeneration]: '7' },
+  { [ANNOTATION.createGeneration]: '3', [ANNOTATION.createKey]: 'edited' },
   { [ANNOTATION.createKey]: null },
   { [ANNOTATION.retiring]: null },
 ];

@@ -50,7 +50,7 @@ test.each([
   ['different when the generation was edited', { ...settled, createGeneration: '9' }, status, 'differs'],
   ['different when what is to be retired was removed', { ...settled, retiring: '' }, status, 'differs'],
   ['different when the status is lost, or not yet written', settled, undefined, 'differs'],
-  ['not yet certain when it is only begun: its create will tell', { createGeneration: '1' }, undefined, 'none'],
+  ['different when it is only begun, or somebody has written so', { createGeneration: '1' }, undefined, 'differs'],
 ])('the identity in the annotations is %s', (_, annotations, kept, expected) => {
   expect(doubtAbout(object({ status: kept }, annotations))).toBe(expected);
 });

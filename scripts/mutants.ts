@@ -1,13 +1,14 @@
 /**
- * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]…
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]… [--seats <number>]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
  * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
  * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
  * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
  * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--most` runs for one mutation only so many test files,
- * those that execute most of its file first, and `--tests` takes only those of a file or folder: a quick look, whose
- * survivors the next run without these tries again. `--list` only prints the mutations.
+ * the quickest and likeliest first, and `--tests` takes only those of a file or folder: a quick look, whose
+ * survivors the next run without these tries again. `--seats` is how many are tried at a time, each in a copy of its own (2).
+ * `--list` only prints the mutations.
  *
  * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
  * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason.
@@ -23,7 +24,7 @@ import { importsOf, REACHES } from '../dev/mutation/reach.ts';
 import { figures, isDead, type Outcome, openReport } from '../dev/mutation/report.ts';
 import { testRunner } from '../dev/mutation/run-tests.ts';
 import { sample } from '../dev/mutation/sample.ts';
-import { createSandbox } from '../dev/mutation/sandbox.ts';
+import { createSandbox, type Sandbox } from '../dev/mutation/sandbox.ts';
 import { trials } from '../dev/mutation/trial.ts';
 import { rejectedByTypes } from '../dev/mutation/type-check.ts';
 
@@ -37,6 +38,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string' },
     most: { type: 'string' },
     tests: { type: 'string', multiple: true, default: ['test'] },
+    seats: { type: 'string', default: '2' },
     list: { type: 'boolean', default: false },
   },
 });
@@ -55,7 +57,9 @@ const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;
 // The mutant under way is finished: what is known is kept, and nothing stays behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (deadline = 0));
 
-const sandbox = createSandbox(ROOT);
+const sandboxes = Array.from({ length: Number(values.seats) }, () => createSandbox(ROOT));
+const [sandbox] = sandboxes;
+if (!sandbox) throw new Error('--seats must be at least 1');
 const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
 const { reason, stale } = explanations();
 
@@ -64,7 +68,7 @@ const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(sandbox.ro
 const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
 const chosen = values.sample === undefined ? unexplained : sample(unexplained, Number(values.sample), seed);
 
-const runner = testRunner(sandbox, files);
+const seats = sandboxes.map((each) => ({ sandbox: each, runner: testRunner(each, files) }));
 
 const isWanted = (test: string) => values.tests.some((path) => isWithin(test, path));
 
@@ -76,43 +80,32 @@ function isWithin(file: string, path: string): boolean {
 const untested = new Map<string, number>();
 
 /** Tries what is not known to be noticed, until the time is up. */
-async function tryAll(): Promise<Outcome[]> {
-  const { measure, try: attempt } = trials({
-    sandbox,
-    runner,
-    imports: importsOf(sandbox.root, sandbox.files),
-    reach,
-    isWanted,
-    most,
-    say,
-  });
-  const rejected = rejectedByTypes(
-    sandbox,
-    chosen.filter((mutant) => report.find(mutant) === undefined),
-  );
-  for (const mutant of rejected) report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
+async function tryAll(first: Sandbox): Promise<Outcome[]> {
+  const imports = importsOf(first.root, first.files);
+  const { measure, tryEach } = trials({ seats, imports, reach, isWanted, most, say });
+  const isNew = (mutant: Mutant) => report.find(mutant) === undefined;
+  for (const mutant of rejectedByTypes(first, chosen.filter(isNew))) {
+    report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
+  }
   const open = chosen.filter((mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived'));
   await measure([...new Set(open.map(({ file }) => file))]);
-  const outcomes: Outcome[] = [];
-  for (const mutant of chosen) {
-    let outcome = report.find(mutant)?.outcome;
-    if (outcome === undefined || !isDead(outcome)) {
-      if (performance.now() > deadline) continue;
-      const startedAt = performance.now();
-      const found = await attempt(mutant);
-      report.add(mutant, { ...found, reach, ms: Math.round(performance.now() - startedAt) });
-      outcome = found.outcome;
-    }
-    outcomes.push(outcome);
-    if (outcome === 'survived') say(`survived  ${where(mutant)}`);
-    if (outcome === 'untested') untested.set(mutant.file, (untested.get(mutant.file) ?? 0) + 1);
-  }
-  return outcomes;
+  const tried = new Set<Mutant>();
+  const isOver = () => performance.now() > deadline;
+  await tryEach(open, isOver, (mutant, found) => {
+    tried.add(mutant);
+    report.add(mutant, { ...found, reach });
+    if (found.outcome === 'survived') say(`survived  ${where(mutant)}`);
+    if (found.outcome === 'untested') untested.set(mutant.file, (untested.get(mutant.file) ?? 0) + 1);
+  });
+  return chosen.flatMap((mutant) => {
+    const outcome = tried.has(mutant) || !open.includes(mutant) ? report.find(mutant)?.outcome : undefined;
+    return outcome ?? [];
+  });
 }
 
 try {
   if (values.list) for (const mutant of chosen) say(where(mutant));
-  const outcomes = values.list ? [] : await tryAll();
+  const outcomes = values.list ? [] : await tryAll(sandbox);
   const outdated = files.flatMap(stale);
   for (const entry of outdated) say(`explained, but there is no such mutation  ${entry}`);
   const left = chosen.length - outcomes.length;
@@ -123,6 +116,6 @@ try {
   for (const [file, count] of untested) say(`untested  ${file}: ${count}`);
   if (outdated.length > 0 || outcomes.includes('survived')) process.exitCode = 1;
 } finally {
-  await runner.stop();
-  sandbox.remove();
+  await Promise.all(seats.map(({ runner }) => runner.stop()));
+  for (const each of sandboxes) each.remove();
 }

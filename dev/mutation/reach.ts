@@ -14,6 +14,11 @@ const STARTED: Readonly<Record<string, readonly string[]>> = {
 export const REACHES = ['near', 'program', 'all'] as const;
 export type Reach = (typeof REACHES)[number];
 
+/** End-to-end tests that take seconds, each of something else. */
+const E2E = ['others', 'drift', 'rotation', 'modules', 'references', 'replacement', 'handed-out', 'adoption-grant'].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
+
 /** Rooms whose behaviour shows in the tests of another; holds for the folders in them, too. */
 const NEAR: Readonly<Record<string, readonly string[]>> = {
   // Definitions, most of which are nothing but what the document says.
@@ -25,6 +30,10 @@ const NEAR: Readonly<Record<string, readonly string[]>> = {
   'src/api/secrets': ['test/api/store'],
   'src/api/errors': ['test/api/http'],
   'src/api/crud': ['test/api/http/entity-tags.test.ts', 'test/conformance/conformance.test.ts'],
+  // What drives both APIs is tested where both are there.
+  'src/operator/managed': E2E,
+  'src/operator/controller': E2E,
+  'src/operator/kinds': E2E,
 };
 
 /** The test files that reach a source file, from the most to the least likely to notice. Paths are relative to `root`. */

@@ -1,4 +1,4 @@
-/** Breaks one file at a time in the sandbox, and asks the tests that reach it, most likely first, until one notices. */
+/** Breaks one file at a time in a sandbox, and asks the tests that reach it, until one notices. */
 
 import { type Coverage, isExecuted } from './coverage.ts';
 import { type Mutant, mutantSource } from './mutant.ts';
@@ -7,15 +7,31 @@ import type { Outcome } from './report.ts';
 import type { TestRunner, Verdict } from './run-tests.ts';
 import type { Sandbox } from './sandbox.ts';
 
+/** Where one mutant at a time is tried. */
+export interface Seat {
+  readonly sandbox: Sandbox;
+  readonly runner: TestRunner;
+}
+
 export interface Trials {
   /** Runs the tests that may be needed with nothing broken; to be called first. */
   measure(files: readonly string[]): Promise<void>;
-  try(mutant: Mutant): Promise<{ readonly outcome: Outcome; readonly by?: string }>;
+  /** Tries every mutant, on as many seats as there are at a time, until `isOver`. */
+  tryEach(
+    mutants: readonly Mutant[],
+    isOver: () => boolean,
+    report: (mutant: Mutant, found: Found) => void,
+  ): Promise<void>;
+}
+
+export interface Found {
+  readonly outcome: Outcome;
+  readonly by?: string;
+  readonly ms: number;
 }
 
 export interface TrialOptions {
-  readonly sandbox: Sandbox;
-  readonly runner: TestRunner;
+  readonly seats: readonly Seat[];
   readonly imports: ReadonlyMap<string, readonly string[]>;
   readonly reach: Reach;
   /** Of the test files within the reach, only these. */
@@ -39,27 +55,53 @@ interface Baseline {
   readonly coverage: Coverage;
 }
 
-/** Tests that have noticed something in the file lately, the latest first; then those that execute most of it. */
-function mostLikely(file: string, recent: readonly string[]) {
-  const lateness = (test: string) => (recent.includes(test) ? recent.indexOf(test) : recent.length);
-  // What is not known to load the file comes last.
-  const left = ({ coverage }: Baseline) => coverage[file]?.length ?? Number.POSITIVE_INFINITY;
-  return ([a, ofA]: readonly [string, Baseline], [b, ofB]: readonly [string, Baseline]) =>
-    lateness(a) - lateness(b) || left(ofA) - left(ofB) || ofA.ms - ofB.ms;
+/** How often a test file was asked about a source file, and how often it noticed. */
+interface Tally {
+  readonly asked: number;
+  readonly noticed: number;
 }
 
-export function trials({ sandbox, runner, imports, reach, isWanted, most, say }: TrialOptions): Trials {
+/** As long as little is known: half of them, and fewer of those that are not known to load the file at all. */
+const likelihoodOf = ({ asked, noticed }: Tally, isLoading: boolean) => (noticed + 1) / (asked + (isLoading ? 2 : 8));
+
+/** Work by as many as there are seats, each at one item at a time. */
+async function onEachSeat<Item>(
+  seats: readonly Seat[],
+  items: Iterable<Item>,
+  work: (seat: Seat, item: Item) => Promise<void>,
+): Promise<void> {
+  const left = items[Symbol.iterator]();
+  const sit = async (seat: Seat) => {
+    for (let next = left.next(); !next.done; next = left.next()) await work(seat, next.value);
+  };
+  await Promise.all(seats.map(sit));
+}
+
+export function trials({ seats, imports, reach, isWanted, most, say }: TrialOptions): Trials {
   /** What is known of each test file that passes with nothing broken. */
   const passed = new Map<string, Baseline>();
   /** How often each test file has failed with nothing broken. */
   const failures = new Map<string, number>();
-  /** By source file: the tests that noticed something, the latest first. */
-  const noticed = new Map<string, readonly string[]>();
+  /** By source file and test file. */
+  const tallies = new Map<string, Tally>();
 
   const testsOf = (file: string) => testsThatReach(file, reach, imports).filter(isWanted);
+  const tallyOf = (file: string, test: string) => tallies.get(`${file} ${test}`) ?? { asked: 0, noticed: 0 };
+
+  function count(file: string, test: string, isNoticed: boolean): void {
+    const { asked, noticed } = tallyOf(file, test);
+    tallies.set(`${file} ${test}`, { asked: asked + 1, noticed: noticed + (isNoticed ? 1 : 0) });
+  }
+
+  /** In the order that finds out soonest on average: by the time it takes over the likelihood that it notices. */
+  function inOrder(file: string, tests: readonly (readonly [string, Baseline])[]) {
+    const costOf = ([test, { ms, coverage }]: readonly [string, Baseline]) =>
+      ms / likelihoodOf(tallyOf(file, test), file in coverage);
+    return tests.toSorted((a, b) => costOf(a) - costOf(b));
+  }
 
   /** Runs the test with nothing broken. Undefined if it fails. Measured as long as no file has changed. */
-  async function unbroken(test: string, changed?: string): Promise<Baseline | undefined> {
+  async function unbroken({ runner }: Seat, test: string, changed?: string): Promise<Baseline | undefined> {
     const startedAt = performance.now();
     const verdict = await runner.run(changed, test, LONGEST_MS, { measured: changed === undefined });
     if (verdict.outcome === 'survived') return { ms: performance.now() - startedAt, coverage: verdict.coverage ?? {} };
@@ -77,45 +119,55 @@ export function trials({ sandbox, runner, imports, reach, isWanted, most, say }:
   }
 
   /** Of what was noticed only by its taking long, the machine may be the cause. */
-  async function isBelieved(verdict: Verdict, ms: number, test: string, mutant: Mutant): Promise<boolean> {
+  async function isBelieved(seat: Seat, verdict: Verdict, ms: number, test: string, mutant: Mutant): Promise<boolean> {
     if (verdict.outcome === 'survived' || ms < LONG_MS) return true;
+    const { sandbox } = seat;
     sandbox.restore(mutant.file);
-    const found = await unbroken(test, mutant.file);
+    const found = await unbroken(seat, test, mutant.file);
     sandbox.write(mutant.file, mutantSource(mutant));
     return found !== undefined;
   }
 
+  async function tryOne(seat: Seat, mutant: Mutant): Promise<Omit<Found, 'ms'>> {
+    const { sandbox, runner } = seat;
+    const { file } = mutant;
+    const tests = testsOf(file);
+    const baselines = [...passed].filter(([test]) => tests.includes(test));
+    if (baselines.length === 0) return { outcome: 'untested' };
+    const able = baselines.filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
+    sandbox.write(file, mutantSource(mutant));
+    try {
+      for (const [test, usual] of inOrder(file, able).slice(0, most)) {
+        const startedAt = performance.now();
+        const verdict = await runner.run(file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);
+        const { outcome } = verdict;
+        const isNoticed =
+          outcome !== 'survived' && (await isBelieved(seat, verdict, performance.now() - startedAt, test, mutant));
+        count(file, test, isNoticed);
+        if (isNoticed) return { outcome, by: outcome === 'killed' ? `${test}: ${verdict.test}` : test };
+      }
+      return { outcome: 'survived' };
+    } finally {
+      sandbox.restore(file);
+    }
+  }
+
   return {
     async measure(files) {
-      const tests = new Set(files.flatMap(testsOf));
-      for (const test of tests) {
+      await onEachSeat(seats, new Set(files.flatMap(testsOf)), async (seat, test) => {
         while (!passed.has(test) && (failures.get(test) ?? 0) < MOST_FAILURES) {
-          const found = await unbroken(test);
+          const found = await unbroken(seat, test);
           if (found) passed.set(test, found);
         }
-      }
+      });
     },
-    async try(mutant) {
-      const tests = testsOf(mutant.file);
-      const baselines = [...passed].filter(([test]) => tests.includes(test));
-      if (baselines.length === 0) return { outcome: 'untested' };
-      const recent = noticed.get(mutant.file) ?? [];
-      const able = baselines.filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
-      sandbox.write(mutant.file, mutantSource(mutant));
-      try {
-        for (const [test, usual] of able.sort(mostLikely(mutant.file, recent)).slice(0, most)) {
-          const startedAt = performance.now();
-          const verdict = await runner.run(mutant.file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);
-          if (verdict.outcome === 'survived') continue;
-          if (!(await isBelieved(verdict, performance.now() - startedAt, test, mutant))) continue;
-          noticed.set(mutant.file, [test, ...recent.filter((other) => other !== test)]);
-          const { outcome } = verdict;
-          return { outcome, by: verdict.outcome === 'killed' ? `${test}: ${verdict.test}` : test };
-        }
-        return { outcome: 'survived' };
-      } finally {
-        sandbox.restore(mutant.file);
-      }
+    async tryEach(mutants, isOver, report) {
+      await onEachSeat(seats, mutants, async (seat, mutant) => {
+        if (isOver()) return;
+        const startedAt = performance.now();
+        const found = await tryOne(seat, mutant);
+        report(mutant, { ...found, ms: Math.round(performance.now() - startedAt) });
+      });
     },
   };
 }

@@ -126,6 +126,14 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     remedy:
       'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds.',
   },
+  expired: {
+    concern: 'spec',
+    on: '`Ready`',
+    kinds: ({ end }) => end !== undefined,
+    meaning:
+      'The resource is as declared, but has come to its end: the key, or the certificate, is of no use any more.',
+    remedy: 'What the message names: a later end in the spec, or another certificate in the Secret or ConfigMap.',
+  },
   tokenUnavailable: {
     concern: 'spec',
     on: '`Ready`',

@@ -5,6 +5,8 @@ export const CONDITION = { ready: 'Ready', synced: 'Synced', referencesResolved:
 export const REASON = {
   /** Ready: the remote resource matches the spec (and its token is in the Secret). */
   available: 'Available',
+  /** Ready: the remote resource is past its end; only the spec, or what it takes from elsewhere, can change that. */
+  expired: 'Expired',
   /** Synced: after the last reconcile, the remote resource matches the spec. */
   upToDate: 'UpToDate',
   /** Synced: somebody changed the remote resource, and the change was reverted. */

@@ -29,6 +29,7 @@ export const apiKeyKind = plainKind(apiKey, {
     ...token.describe(declared, observed, object),
     ownerId: observed.owner_id,
   }),
+  end: { of: (key: View<typeof apiKey>) => key.expires_at, remedy: 'set spec.expiresAt to a later time, or remove it' },
   handsOutUserRights: (spec) => !isOwnedByBot(spec),
   delivery: token.delivery,
 });

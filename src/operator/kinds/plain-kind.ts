@@ -9,7 +9,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from '../managed/cel.ts';
 import type { Companion } from '../managed/companion.ts';
 import type { External, Finding, Remote } from '../managed/external.ts';
-import { type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
+import { type End, type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import {
   type Family,
@@ -60,6 +60,7 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   rules?: readonly CelRule[];
   conditions?: (spec: SpecOf<Own>, remote: R) => Record<string, Finding>;
   refreshAt?: (remote: R, now: Date) => Date | undefined;
+  end?: End<R>;
   companion?: Companion<SpecOf<Own>, R>;
   /** Members of the spec that the family lacks or has in another form. */
   spec?: Own;
@@ -163,6 +164,7 @@ export function plainKind<
     ...(options.conditions && { conditions: options.conditions }),
     ...(options.companion && { companion: options.companion }),
     ...(options.refreshAt && { refreshAt: options.refreshAt }),
+    ...(options.end && { end: options.end }),
     ...(options.serves && { unserved: unservedMembers(fields, options.serves) }),
     ...(options.handsOutUserRights && { handsOutUserRights: options.handsOutUserRights }),
     ...(delivery && { delivery }),

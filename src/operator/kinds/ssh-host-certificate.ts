@@ -68,6 +68,11 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
     const renewsAt = secretName === undefined ? undefined : renewalOf(declared, observed);
     return { secretName, validUntil: observed.valid_until, renewsAt: renewsAt?.toISOString() };
   },
+  // Another is issued before the end, unless the spec says when that is to be.
+  end: {
+    of: (issued: Certificate) => issued.valid_until,
+    remedy: 'set spec.validUntil to a later time, or remove it to have another certificate issued before each end',
+  },
   delivery: intoSecret<CertificateSpec, Certificate>(certificate, (object, spec, remote, now) => {
     const term = { at: renewalOf(spec, remote), until: remote.valid_until, seenAt: remote.answeredAt };
     return decideReissue(object, certificate.what, term, now);

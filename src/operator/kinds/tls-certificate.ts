@@ -1,4 +1,5 @@
 /** `TLSCertificate`: the certificate and key of a `kubernetes.io/tls` Secret, followed as that is renewed. */
+import type { View } from '../../resources/definition/resource.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { tlsSecretRef } from '../managed/inputs/schemas.ts';
 import { plainKind } from './plain-kind.ts';
@@ -19,5 +20,9 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
     certificatePem: secretRef['tls.crt'],
     privateKeyPem: secretRef['tls.key'],
   }),
+  end: {
+    of: (certificate: View<typeof tlsCertificate>) => certificate.not_after,
+    remedy: 'renew the certificate in the Secret that spec.secretRef names',
+  },
   columns: ['subject_common_name', 'not_after'],
 });

@@ -8,9 +8,11 @@ import type { Delivery, External, Finding, Remote } from './external.ts';
 import { inputsOf, isSource } from './inputs/input.ts';
 import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';
+import { earliest } from './schedule.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
 import { type ManagedSpec, readOwner, readSpec, readStatus } from './spec.ts';
 import { NO_TERMS, type SpecTerms } from './spec-terms.ts';
+import { expired, msToEnd } from './term.ts';
 
 export class ConnectedKind {
   /** The `kind` of its manifests. */
@@ -122,9 +124,18 @@ export class ConnectedKind {
     return this.#declared.companion;
   }
 
-  /** When to look again at what the service changes by itself. */
+  /** When to look again, though nothing reports a change: the service makes some by itself, and time passes. */
   refreshAt(remote: Remote, now: Date): Date | undefined {
-    return this.#declared.refreshAt?.(remote, now);
+    const endsIn = msToEnd(this.#declared.end, remote, now) ?? 0;
+    const end = endsIn > 0 ? new Date(now.getTime() + endsIn) : undefined;
+    return earliest(this.#declared.refreshAt?.(remote, now), end);
+  }
+
+  /** What Ready says of a resource that has come to its end; undefined if it has not. */
+  expired(remote: Remote, now: Date): Finding | undefined {
+    const { end } = this.#declared;
+    const endsIn = msToEnd(end, remote, now);
+    return end && endsIn !== undefined && endsIn <= 0 ? expired(remote, end) : undefined;
   }
 
   /** Whether, according to the caches, the token is in its Secret; never asks the API server. */

@@ -1,5 +1,5 @@
-/** Drift: whether the API is still as the last reconcile left it. Pure. */
-import { CONDITION } from '../contract/reasons.ts';
+/** Drift: whether the API is still as the last reconcile left it. */
+import { CONDITION, REASON } from '../contract/reasons.ts';
 import { findCondition, sameStatus } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ConnectedKind } from './connected-kind.ts';
@@ -10,7 +10,7 @@ import type { UsedInputs, UsedReference, UsedSource } from './inputs/inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached'> {
+export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'expired'> {
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -33,6 +33,7 @@ export function differs(
   if (externalId === undefined) return false;
   const remote = remotes.get(externalId);
   if (!remote || kind.external.changes(spec, remote).length > 0) return true;
+  if (endsOtherwise(kind, object, remote)) return true;
   return wasInSync(readStatus(object), object) && describesOtherwise(kind, spec, object, remote);
 }
 
@@ -66,6 +67,7 @@ function observedDiffers(
   const synced = findCondition(status.conditions ?? [], CONDITION.synced);
   if (!remote) return synced?.status === 'True';
   return (
+    endsOtherwise(kind, object, remote) ||
     describesOtherwise(kind, spec, object, remote) ||
     synced?.message !== observedSynced(kind.external.changes(spec, remote)).message
   );
@@ -76,4 +78,11 @@ function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: Kub
   const status = readStatus(object);
   const described = Object.entries(kind.describe(spec, remote, object));
   return described.some(([name, value]) => !sameStatus(status[name], value));
+}
+
+/** Whether the resource has come to its end, or been given more time, since the status was written. */
+function endsOtherwise(kind: ComparableKind, object: KubeObject, remote: Remote): boolean {
+  const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
+  const isOver = kind.expired(remote, new Date()) !== undefined;
+  return isOver ? ready?.status === 'True' : ready?.reason === REASON.expired;
 }

@@ -17,6 +17,14 @@ export interface PrinterColumn {
   priority?: number;
 }
 
+/** The end of a resource's term, which nothing but another spec puts off. */
+export interface End<R extends Remote> {
+  /** In RFC 3339, by the clock of the API; null if it has none. */
+  of: (remote: R) => string | null;
+  /** What to do when it has come. */
+  remedy: string;
+}
+
 export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   kind: string;
   plural: string;
@@ -41,6 +49,8 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   companion?: Companion<SpecOf<Shape>, R>;
   /** When to look again at what the service changes by itself. */
   refreshAt?: (remote: R, now: Date) => Date | undefined;
+  /** For resources that stop being of use by themselves. */
+  end?: End<R>;
   /** Whether the resource may be deleted while others refer to it. */
   deletableWhileReferenced?: boolean;
   /** For kinds whose objects have no resource of their own, but settings of one that they refer to: the id of that. */

@@ -9,6 +9,7 @@ import { Blocked } from './external.ts';
 import { observedReady, observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
+import { earliest } from './schedule.ts';
 import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
 import { undoCreate } from './undoing.ts';
@@ -35,6 +36,11 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
     throw new Blocked(REASON.externalNotFound, `${id} does not exist: ${remedy}`);
   }
   const synced = observedSynced(external.changes(spec, remote));
-  await writeStatus(managed, spec, { remote, ready: observedReady(remote), synced });
-  return managed.outcome(nextRetirement);
+  const now = new Date();
+  await writeStatus(managed, spec, {
+    remote,
+    ready: managed.kind.expired(remote, now) ?? observedReady(remote),
+    synced,
+  });
+  return managed.outcome(earliest(nextRetirement, managed.kind.refreshAt(remote, now)));
 }

@@ -18,16 +18,21 @@ export async function ensureUpToDate(
   const { external, delivery } = managed.kind;
   const isUnavailable = delivery !== undefined && !isHeld;
   const { spec: allowed, waiting } = guarded(managed, spec, remote);
-  const ready = waiting ?? (isUnavailable ? tokenUnavailable(remote.id, delivery.handout) : available(remote));
+  const readyOf = (newest: Remote) =>
+    waiting ??
+    managed.kind.expired(newest, new Date()) ??
+    (isUnavailable ? tokenUnavailable(newest.id, delivery.handout) : available(newest));
   const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
   const changes = external.changes(allowed, remote);
-  if (changes.length === 0) return { remote, ready, synced: waiting ?? unchanged(managed.object), renewAt };
+  if (changes.length === 0) {
+    return { remote, ready: readyOf(remote), synced: waiting ?? unchanged(managed.object), renewAt };
+  }
   mustBeChangeable(external, allowed, remote);
   // What differs may be the work of another process, for an object that is newer than this one, or gone.
   await managed.mustBeNewest();
   const updated = await external.update(remote, allowed);
   const synced = reportUpdate(managed, remote, specPaths(changes));
-  return { remote: updated, ready, synced: waiting ?? synced, renewAt };
+  return { remote: updated, ready: readyOf(updated), synced: waiting ?? synced, renewAt };
 }
 
 /** Reports an update as drift if the last reconcile had left the resource in sync. */

@@ -27,6 +27,7 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
     comparableSpec: readPolicies,
     isAttached: false,
     describe: () => ({}),
+    expired: () => undefined,
     external: {
       changes: () => [],
       async *all() {

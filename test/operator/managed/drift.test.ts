@@ -1,14 +1,19 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ComparableKind, differs, hasNewInputs, isDrift } from '../../../src/operator/managed/drift.ts';
+import type { Finding } from '../../../src/operator/managed/external.ts';
 import { observedSynced } from '../../../src/operator/managed/findings.ts';
 import type { ManagedSpec } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
+
+const OVER: Finding = { status: 'False', reason: 'Expired', message: 'x expired' };
 
 /** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
   isAttached: false,
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
+  // One of size 0 is over.
+  expired: (remote) => ('size' in remote && remote.size === 0 ? OVER : undefined),
   describe: (_, remote) => ({ shape: 'round', size: 'size' in remote ? remote.size : undefined }),
 };
 const manage: ManagedSpec = { managementPolicy: 'Manage', deletionPolicy: 'Delete' };
@@ -62,6 +67,17 @@ test.each<[string, ManagedSpec | undefined, KubeObject, ReturnType<typeof remote
   ['one that observes nothing does not', observe, object(), remotes(2), false],
 ])('whether an object needs a closer look: %s', (_, spec, of, listed, expected) => {
   expect(differs(kind, spec, of, listed)).toBe(expected);
+});
+
+test.each<[string, 'True' | 'False', string, number, boolean]>([
+  ['one that has ended and looks Ready does', 'True', 'Available', 0, true],
+  ['one that has ended and says so does not', 'False', 'Expired', 0, false],
+  ['one that has ended and has another problem does not', 'False', 'SecretConflict', 0, false],
+  ['one that was given more time and says that it has ended does', 'False', 'Expired', 1, true],
+])('whether an object needs a closer look: %s', (_, status, reason, size, expected) => {
+  const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, describe: () => ({}) };
+  const of = object({ status: { id: 'x', conditions: [condition('Ready', status, { reason })] } }, { externalId: 'x' });
+  expect(differs(anySize, manage, of, remotes(size))).toBe(expected);
 });
 
 const inSync = (status: object = {}) => ({

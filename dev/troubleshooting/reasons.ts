@@ -124,7 +124,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning:
       "A Secret of that name belongs to something else, or is the object's own but immutable. Until this is solved, nothing is issued, and a token in use goes on working.",
     remedy:
-      'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds.',
+      'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds. That the Secret is gone is noticed within ten minutes; with the annotation `tunnel-operator.dev/reconcile-requested-at`, at once.',
   },
   expired: {
     concern: 'spec',

@@ -7,7 +7,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { claimOf, readIdentity } from './identity.ts';
-import { type ManagedSpec, shownIdentity } from './spec.ts';
+import { hasFinalizer, isDeleting, type ManagedSpec, shownIdentity } from './spec.ts';
 
 export interface Claim {
   id: string;
@@ -81,6 +81,8 @@ export class Claims implements ChangeHandler {
 
 /** The claim of the object: what its status shows, unless that is superseded; else what its annotations name. */
 export function claimIn(object: KubeObject): Claim | undefined {
+  // Finalized: somebody else may still hold it up, for as long as they like.
+  if (isDeleting(object) && !hasFinalizer(object)) return undefined;
   const shown = shownIdentity(object)?.externalId;
   const isSuperseded = readIdentity(object).retiring.some(({ id }) => id === shown);
   if (shown !== undefined && !isSuperseded) return { id: shown, isConfirmed: true };

@@ -4,7 +4,7 @@ import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
-import { API_KEY, eventually, manifest, POLICIES, policy, startStack } from './stack.ts';
+import { API_KEY, eventually, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
 
 const HOLD = 'example.com/hold';
 const PAUSED = 'tunnel-operator.dev/paused';
@@ -143,4 +143,28 @@ describe('of two objects that adopt one resource', () => {
     await stack.remove(POLICIES, second);
     expect(await stack.remoteIds()).not.toContain(id);
   });
+});
+
+test('where nothing may be adopted, the second takes over without a moment in between, too', async () => {
+  await stack.restart(undefined, { adoptNamespaces: [] });
+  const [edges, modules] = [ours('tlsedges'), ours('tlsedgemodules')];
+  const declare = (name: string) =>
+    stack.apply(
+      manifest({ name: 'TunnelGroupBackend' }, name, { labels: { app: name } }),
+      manifest({ name: 'TLSEdgeModules' }, name, {
+        tlsEdgeRef: { name: 'shared' },
+        backend: { backendRef: { kind: 'TunnelGroupBackend', name } },
+      }),
+    );
+  await stack.apply(manifest({ name: 'TLSEdge' }, 'shared'));
+  await declare('first');
+  await stack.ready(modules, 'first');
+  await declare('second');
+  await stack.reason(modules, 'second', 'Ready', 'ManagementConflict');
+  const linesBefore = stack.apiLogs.length;
+  await stack.remove(modules, 'first');
+  await stack.ready(modules, 'second');
+  expect(stack.apiLogs.slice(linesBefore).filter((line) => line.includes('"method":"DELETE"'))).toEqual([]);
+  await stack.remove(modules, 'second');
+  await stack.remove(edges, 'shared');
 });

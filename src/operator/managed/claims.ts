@@ -24,7 +24,7 @@ export class Claims implements ChangeHandler {
   readonly #mayAdopt: (namespace: string) => boolean;
   readonly #claimants = new Map<string, Set<string>>();
 
-  /** @param mayAdopt where a claim counts that no reconcile has confirmed */
+  /** @param mayAdopt where a claim counts that no reconcile has confirmed, and nothing but an annotation makes */
   constructor(kind: ClaimingKind, store: ObjectStore, mayAdopt: (namespace: string) => boolean = () => true) {
     this.#kind = kind;
     this.#store = store;

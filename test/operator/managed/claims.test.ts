@@ -184,6 +184,19 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
   });
 
+  test.each<[string, boolean, KubeObject, boolean]>([
+    ['only an annotation names it', false, object({ name: 'old', created: OLD }, { externalId: 'x' }), false],
+    ['the spec refers to it, too', true, object({ name: 'old', created: OLD }, { externalId: 'x' }), true],
+    ['the status confirms it', false, object({ name: 'old', ...shows('x') }), true],
+    ['the spec refers to it, but it is not recorded', true, object({ name: 'old', created: OLD }), false],
+  ])('where nothing may be adopted, count or not, when %s', (_, isReferredTo, other, counts) => {
+    const store = new ObjectStore();
+    const belongsTo = (_: KubeObject, id: string) => isReferredTo && id === 'x';
+    const claims = new Claims({ specIfValid: readPolicies, belongsTo }, store, () => false);
+    for (const change of store.put(other)) claims.onChange(change);
+    expect(claims.rivalOf(object({}, { externalId: 'x' }))?.metadata.name).toBe(counts ? 'old' : undefined);
+  });
+
   test('ignore objects that claim nothing', () => {
     const { claims, put } = setUp();
     put(object({ name: 'old', created: OLD }));

@@ -215,8 +215,9 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   deletionBlocked: {
     concern: 'another object',
     on: READY,
-    meaning: 'The object is deleted once nothing refers to it any more; the message says what does.',
-    remedy: 'Delete what refers to it, or let it refer to something else.',
+    meaning:
+      'The object is deleted once nothing refers to it any more; of two that have modules for one resource, the one that set them goes first. The message says who is waited for.',
+    remedy: 'Delete what refers to it, or let it refer to something else; see why the other one does not go.',
   },
 
   accessDenied: {

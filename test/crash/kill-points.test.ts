@@ -1,7 +1,8 @@
 /** A part of what `kill-points.deep.test.ts` goes through in full. */
 import { describe, expect, it } from 'vitest';
 import { chains, check, type KillPoint } from './kill-points.ts';
-import { disturbedToo, editsOfModules, undisturbedButFor, withEveryKind } from './scenarios.ts';
+import { editsOfModules } from './modules.ts';
+import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
 import { swaps } from './swaps.ts';
 
 const { createCredential, ...others } = undisturbedButFor;

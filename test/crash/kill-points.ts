@@ -203,6 +203,7 @@ async function setUp(cast: Cast, scenario: Scenario): Promise<void> {
   stage.proxy().intercept();
   await scenario.given?.(cast);
   await untilSettled(stage);
+  await scenario.besides?.(cast);
   if (scenario.whileDown) await stage.operator().kill();
 }
 

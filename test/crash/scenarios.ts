@@ -1,11 +1,7 @@
 /** What users do while the operator is killed: the stories that must always end the same way. */
-import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
-import { type Edit, type ModulesRow, modulesRows, type StoryRow } from '../../dev/fixtures/story-rows.ts';
+import type { StoryRow } from '../../dev/fixtures/story-rows.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
 import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
 
 /** One performance of a scenario, with objects of its own. */
@@ -29,6 +25,8 @@ export interface Scenario {
   readonly rows?: readonly StoryRow[];
   /** What is there before, settled. */
   readonly given?: (cast: Cast) => Promise<void>;
+  /** What is there before, too, and cannot settle. */
+  readonly besides?: (cast: Cast) => Promise<void>;
   /** What the operator is killed at. */
   readonly act: (cast: Cast) => Promise<void>;
   /** True: it happens while no operator runs, so that the calls of a start count too. */
@@ -127,46 +125,6 @@ async function deleteEachInTheApi(cast: Cast): Promise<void> {
   await deleteInTheApi(cast);
   for (const object of each) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
 }
-
-async function listOf({ stage }: Cast, { kind, row, n }: Cast['each'][number], list: string) {
-  const declared = (await stage.declare(row, n)).lists?.[list];
-  if (!declared) throw new Error(`${kind} has no modules called ${list}`);
-  return declared;
-}
-
-async function applyList(cast: Cast, list: string): Promise<void> {
-  for (const one of cast.each)
-    await cast.stage.apply({ kind: one.kind, name: one.name, ...(await listOf(cast, one, list)) });
-}
-
-/** Goes through every revision that the resource has had, as the API recorded them. */
-async function mustStayGuarded(cast: Cast, since: unknown, { isOpen }: ModulesRow, edit: Edit): Promise<string[]> {
-  const { stage, each } = cast;
-  const problems = each.map(async (one) => {
-    const object = await stage.find(one);
-    const { externalId = '' } = object ? readIdentity(object) : {};
-    const text = "select payload->'modules' as modules from events where id > $1 and resource_id = $2 order by id";
-    const rows = await stage.query(text, [since, partsOfId(externalId).own]);
-    const revisions = rows.map(({ modules }) => z.array(z.string()).parse(modules));
-    const open = revisions.filter(isOpen).map((modules) => `it was open, with the modules [${modules}]`);
-    const [before, after] = [await listOf(cast, one, edit.from), await listOf(cast, one, edit.to)];
-    const names = new Set(Object.keys({ ...before.body, ...after.body }));
-    const writes = [...names].filter((name) => !isDeepStrictEqual(before.body[name], after.body[name])).length;
-    return revisions.length === writes ? open : [...open, `it took ${revisions.length} writes in place of ${writes}`];
-  });
-  return (await Promise.all(problems)).flat();
-}
-
-/** What users do to modules: ends exactly as without a crash, and never lets anybody in meanwhile. */
-export const editsOfModules: readonly Scenario[] = modulesRows.flatMap((row) =>
-  row.edits.map((edit) => ({
-    name: edit.name,
-    rows: [row],
-    given: (cast: Cast) => applyList(cast, edit.from),
-    act: (cast: Cast) => applyList(cast, edit.to),
-    always: (cast: Cast, since: unknown) => mustStayGuarded(cast, since, row, edit),
-  })),
-);
 
 /** Undisturbed too, and for every kind; what happens in all the other stories is the same for each. */
 export const withEveryKind = {

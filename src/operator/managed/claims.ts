@@ -7,7 +7,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { claimOf, readIdentity } from './identity.ts';
-import { type ManagedSpec, shownIdentity } from './spec.ts';
+import { hasFinalizer, isDeleting, type ManagedSpec, shownIdentity } from './spec.ts';
 
 export interface Claim {
   id: string;
@@ -15,19 +15,17 @@ export interface Claim {
   isConfirmed: boolean;
 }
 
+type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<Pick<ConnectedKind, 'belongsTo'>>;
+
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
-  readonly #kind: Pick<ConnectedKind, 'specIfValid'>;
+  readonly #kind: ClaimingKind;
   readonly #store: ObjectStore;
   readonly #mayAdopt: (namespace: string) => boolean;
   readonly #claimants = new Map<string, Set<string>>();
 
-  /** @param mayAdopt where a claim counts that no reconcile has confirmed */
-  constructor(
-    kind: Pick<ConnectedKind, 'specIfValid'>,
-    store: ObjectStore,
-    mayAdopt: (namespace: string) => boolean = () => true,
-  ) {
+  /** @param mayAdopt where a claim counts that no reconcile has confirmed, and nothing but an annotation makes */
+  constructor(kind: ClaimingKind, store: ObjectStore, mayAdopt: (namespace: string) => boolean = () => true) {
     this.#kind = kind;
     this.#store = store;
     this.#mayAdopt = mayAdopt;
@@ -69,18 +67,22 @@ export class Claims implements ChangeHandler {
     }
   }
 
-  #counts(object: KubeObject): boolean {
-    return (claimIn(object)?.isConfirmed ?? false) || this.#mayAdopt(object.metadata.namespace ?? '');
+  #counts(object: KubeObject, id: string): boolean {
+    if (claimIn(object)?.isConfirmed || this.#mayAdopt(object.metadata.namespace ?? '')) return true;
+    // Not only an annotation says so.
+    return this.#kind.belongsTo?.(object, id) ?? false;
   }
 
   #managingClaimants(id: string): KubeObject[] {
     const claimants = this.claimantsOf(id).flatMap((key) => this.#store.get(key) ?? []);
-    return claimants.filter((other) => this.#counts(other) && isManaging(this.#kind.specIfValid(other)));
+    return claimants.filter((other) => this.#counts(other, id) && isManaging(this.#kind.specIfValid(other)));
   }
 }
 
 /** The claim of the object: what its status shows, unless that is superseded; else what its annotations name. */
 export function claimIn(object: KubeObject): Claim | undefined {
+  // Finalized: somebody else may still hold it up, for as long as they like.
+  if (isDeleting(object) && !hasFinalizer(object)) return undefined;
   const shown = shownIdentity(object)?.externalId;
   const isSuperseded = readIdentity(object).retiring.some(({ id }) => id === shown);
   if (shown !== undefined && !isSuperseded) return { id: shown, isConfirmed: true };

@@ -5,7 +5,7 @@ import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
 import type { Delivery, External, Finding, Remote } from './external.ts';
-import { inputsOf, isSource } from './inputs/input.ts';
+import { inputsOf, isReference, isSource } from './inputs/input.ts';
 import type { Inputs, Resolved } from './inputs/inputs.ts';
 import type { AnyKind } from './kind.ts';
 import { earliest } from './schedule.ts';
@@ -47,6 +47,13 @@ export class ConnectedKind {
     const { ownerOf } = this.#declared;
     if (!ownerOf) throw new Error(`${this.name} has resources of its own`);
     return ownerOf(spec);
+  }
+
+  /** For attached kinds: whether the object refers by name to what has the id, according to the caches, and may do so. */
+  belongsTo(object: KubeObject, id: string): boolean {
+    if (!this.isAttached) return false;
+    const references = inputsOf(this.specIfValid(object)).filter(isReference);
+    return references.some(({ input }) => this.inputs.fromCaches<unknown>(this.name, object, input, []) === id);
   }
 
   /** Whether what the object hands out would have the rights of a user at the management API. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { Claims, claimChange, claimIn, goesBefore, isOlder } from '../../../src/operator/managed/claims.ts';
@@ -9,6 +10,10 @@ const OLD = '2026-11-21T09:00:00Z';
 const YOUNG = '2026-11-21T11:00:00Z';
 const observing = { spec: { managementPolicy: 'Observe' } };
 const key = 'ns/a';
+const retiring = (id: string) => JSON.stringify([{ id, generation: 1, after: YOUNG }]);
+const shows = (id: string) => ({ status: { id, createGeneration: 1 } });
+const deleted = (fields: Parameters<typeof object>[0], finalizers: string[]) =>
+  object({ ...fields, metadata: { deletionTimestamp: YOUNG, finalizers } }, { externalId: 'x' });
 
 test.each([
   ['created earlier', { created: '2026-11-21T09:59:59Z', uid: 'z' }, { uid: 'a' }, true],
@@ -52,6 +57,16 @@ test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
     { before: { id: 'x', isConfirmed: false }, after: { id: 'x', isConfirmed: true } },
   ],
   [
+    'an object that is finalized, and held up by others, gives it up',
+    {
+      type: 'updated',
+      key,
+      object: deleted({ version: 2, ...shows('x') }, ['example.com/hold']),
+      previous: deleted(shows('x'), [FINALIZER, 'example.com/hold']),
+    },
+    { before: { id: 'x', isConfirmed: true }, after: undefined },
+  ],
+  [
     'a replacement changes it',
     {
       type: 'updated',
@@ -64,9 +79,6 @@ test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
 ])('%s', (_, change, expected) => {
   expect(claimChange(change)).toEqual(expected);
 });
-
-const retiring = (id: string) => JSON.stringify([{ id, generation: 1, after: YOUNG }]);
-const shows = (id: string) => ({ status: { id, createGeneration: 1 } });
 
 test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
   ['nothing', object(), undefined],
@@ -85,6 +97,8 @@ test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
     { id: 'y', isConfirmed: false },
   ],
   ['nothing while that is being created', object(shows('x'), { retiring: retiring('x') }), undefined],
+  ['what it claimed, while it is being deleted', deleted(shows('x'), [FINALIZER]), { id: 'x', isConfirmed: true }],
+  ['nothing once it is finalized', deleted(shows('x'), ['example.com/hold']), undefined],
   ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), { id: 'y', isConfirmed: false }],
 ])('an object claims %s', (_, claimant, expected) => {
   expect(claimIn(claimant)).toEqual(expected);
@@ -168,6 +182,19 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { adopt: 'x' }))).toBeUndefined();
     put(object({ name: 'next', created: OLD, spec: { managementPolicy: 'no' } }, { adopt: 'x' }));
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
+  });
+
+  test.each<[string, boolean, KubeObject, boolean]>([
+    ['only an annotation names it', false, object({ name: 'old', created: OLD }, { externalId: 'x' }), false],
+    ['the spec refers to it, too', true, object({ name: 'old', created: OLD }, { externalId: 'x' }), true],
+    ['the status confirms it', false, object({ name: 'old', ...shows('x') }), true],
+    ['the spec refers to it, but it is not recorded', true, object({ name: 'old', created: OLD }), false],
+  ])('where nothing may be adopted, count or not, when %s', (_, isReferredTo, other, counts) => {
+    const store = new ObjectStore();
+    const belongsTo = (_: KubeObject, id: string) => isReferredTo && id === 'x';
+    const claims = new Claims({ specIfValid: readPolicies, belongsTo }, store, () => false);
+    for (const change of store.put(other)) claims.onChange(change);
+    expect(claims.rivalOf(object({}, { externalId: 'x' }))?.metadata.name).toBe(counts ? 'old' : undefined);
   });
 
   test('ignore objects that claim nothing', () => {

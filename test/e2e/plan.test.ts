@@ -7,7 +7,8 @@ import { certificates } from '../../dev/conformance/certificates.ts';
 import { API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
-import { cluster } from '../harness.ts';
+import { cluster, kubectl } from '../harness.ts';
+import { ACCOUNT, chartAccount } from './chart-account.ts';
 import { runCommand } from './command.ts';
 import { API_KEY, eventually, type Manifest, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
@@ -520,6 +521,34 @@ describe('plan', () => {
       `= no change TLSEdge ${namespace}/observed (only observed)`,
       `Plan: ${nothing}, 4 without a change, 3 blocked.`,
     ]);
+  });
+
+  test('says of which object it lacks a right to look at, and plans the others', async () => {
+    const source = (kind: 'secret' | 'configMap') => ({ body: { [`${kind}KeyRef`]: { name: 'seen', key: 'x' } } });
+    await stack.apply(core('Secret', 'seen', { stringData: { x: 'hidden' } }) as Manifest);
+    await stack.apply(core('ConfigMap', 'seen', { data: { x: 'open' } }) as Manifest);
+    const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+      rules.filter(({ resources }) => !resources.includes('secrets')),
+    );
+    const bot = await stack.client.botUsers.create({ name: 'reader' });
+    const { token } = await stack.client.apiKeys.create({ owner_id: bot.id });
+    await given();
+    const objects = [
+      object('HTTPResponseBackend', 'one', source('secret')),
+      object('HTTPResponseBackend', 'two', source('configMap')),
+      object('BotUser', 'three', { name: 'reader' }, { [`${GROUP}/adopt`]: bot.id }),
+    ];
+    const titles = ({ stdout }: { stdout: string }) => stdout.split('\n').filter((line) => /^[!+=~] /.test(line));
+    const account = `system:serviceaccount:${namespace}:${ACCOUNT}`;
+    const lacking = await plan(objects, { kubeconfig });
+    expect(lacking.code).toBe(1);
+    expect(titles(lacking).slice(0, 2)).toEqual([
+      `! blocked HTTPResponseBackend ${namespace}/one (could not be looked at: secrets "seen" is forbidden: User "${account}" cannot get resource "secrets" in API group "" in the namespace "${namespace}")`,
+      `+ create HTTPResponseBackend ${namespace}/two`,
+    ]);
+    const [one, two, three] = titles(await plan(objects, { apiKey: token ?? '' }));
+    expect([one, two]).toEqual(['one', 'two'].map((name) => `+ create HTTPResponseBackend ${namespace}/${name}`));
+    expect(three).toContain(`! blocked BotUser ${namespace}/three (could not be looked at with this API key: `);
   });
 
   test('reads files, folders with several documents, and lists', async () => {

@@ -1,8 +1,9 @@
 /** What the operator would do at the API for each object of the files. Reads both sides, and writes nothing. */
-import type { Client } from '../../client/client.ts';
+import { ApiError, type Client } from '../../client/client.ts';
 import { API_VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
 import { idToAdopt } from '../managed/adoption.ts';
@@ -71,8 +72,9 @@ export class Planner {
     try {
       return await this.#planOne(document);
     } catch (error) {
-      if (!(error instanceof Blocked)) throw error;
-      return { ...this.#cluster.nameOf(document), action: 'blocked', reason: error.message, changes: [] };
+      const reason = blockingReason(error);
+      if (reason === undefined) throw error;
+      return { ...this.#cluster.nameOf(document), action: 'blocked', reason, changes: [] };
     }
   }
 
@@ -167,6 +169,15 @@ export class Planner {
     const id = idAfter(planned);
     return id === undefined ? object : { ...object, status: { id } };
   }
+}
+
+/** Why one object cannot be planned, where that says nothing about the others. */
+function blockingReason(error: unknown): string | undefined {
+  if (error instanceof Blocked) return error.message;
+  if (error instanceof KubeError && error.isForbidden) return `could not be looked at: ${error.message}`;
+  if (error instanceof ApiError && error.code === 'PERMISSION_DENIED')
+    return `could not be looked at with this API key: ${error.message}`;
+  return undefined;
 }
 
 type Reader = ReturnType<DesiredCluster['reader']>;

@@ -70,6 +70,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/contract',
     'operator/kube',
     'operator/managed',
+    'operator/controller',
     'operator/kinds',
     'operator/export',
   ],

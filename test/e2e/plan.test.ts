@@ -7,7 +7,8 @@ import { certificates } from '../../dev/conformance/certificates.ts';
 import { API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
-import { cluster } from '../harness.ts';
+import { cluster, kubectl } from '../harness.ts';
+import { ACCOUNT, chartAccount } from './chart-account.ts';
 import { runCommand } from './command.ts';
 import { API_KEY, eventually, type Manifest, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
@@ -501,6 +502,8 @@ describe('plan', () => {
     const adopting = (name: string, adopted: string) => object('TLSEdge', name, {}, { [`${GROUP}/adopt`]: adopted });
     const { code, stdout } = await plan([
       object('TLSEdge', 'mine', {}),
+      // What others refer to has its place in the files like the rest.
+      object('TLSEdgeModules', 'of-second', { tlsEdgeRef: { name: 'second' } }),
       adopting('theirs', id),
       adopting('first', free.id),
       adopting('second', free.id),
@@ -512,13 +515,79 @@ describe('plan', () => {
     const taken = `is already managed by the`;
     expect(stdout.split('\n').filter((line) => /^\S/.test(line))).toEqual([
       `= no change TLSEdge ${namespace}/mine (${id})`,
+      `! blocked TLSEdgeModules ${namespace}/of-second (spec.tlsEdgeRef: TLSEdge ${namespace}/second is not ready yet)`,
       `! blocked TLSEdge ${namespace}/theirs (${id} ${taken} TLSEdge ${namespace}/mine)`,
       `= no change TLSEdge ${namespace}/first (${free.id}: adopted)`,
       `! blocked TLSEdge ${namespace}/second (${free.id} is claimed by the TLSEdge ${namespace}/first, which is older but has not taken it over yet: see there, or delete that object)`,
       `= no change TLSEdgeModules ${namespace}/mine (${id})`,
       `! blocked TLSEdgeModules ${namespace}/also-mine (${id} ${taken} TLSEdgeModules ${namespace}/mine)`,
       `= no change TLSEdge ${namespace}/observed (only observed)`,
-      `Plan: ${nothing}, 4 without a change, 3 blocked.`,
+      `Plan: ${nothing}, 4 without a change, 4 blocked.`,
+    ]);
+  });
+
+  test('plans many objects, each after those that it refers to, and lists them as the files do', async () => {
+    await given();
+    const names = Array.from({ length: 30 }, (_, n) => `many-${n}`);
+    const referring = (name: string) =>
+      object('EndpointConfiguration', name, { type: 'http', ipPolicyRefs: [{ name }, { name: 'many-0' }] });
+    const { code, stdout } = await plan(names.flatMap((name) => [referring(name), policy(name)]));
+    expect(code).toBe(2);
+    expect(stdout.split('\n').filter((line) => line.startsWith('+ '))).toEqual(
+      names.flatMap((name) =>
+        ['EndpointConfiguration', 'IPPolicy'].map((kind) => `+ create ${kind} ${namespace}/${name}`),
+      ),
+    );
+  });
+
+  test('says of which object it lacks a right to look at, and plans the others', async () => {
+    const source = (kind: 'secret' | 'configMap') => ({ body: { [`${kind}KeyRef`]: { name: 'seen', key: 'x' } } });
+    await stack.apply(core('Secret', 'seen', { stringData: { x: 'hidden' } }) as Manifest);
+    await stack.apply(core('ConfigMap', 'seen', { data: { x: 'open' } }) as Manifest);
+    const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+      rules.filter(({ resources }) => !resources.includes('secrets')),
+    );
+    const bot = await stack.client.botUsers.create({ name: 'reader' });
+    const { token } = await stack.client.apiKeys.create({ owner_id: bot.id });
+    await given();
+    const objects = [
+      object('HTTPResponseBackend', 'one', source('secret')),
+      object('HTTPResponseBackend', 'two', source('configMap')),
+      object('BotUser', 'three', { name: 'reader' }, { [`${GROUP}/adopt`]: bot.id }),
+    ];
+    const titles = ({ stdout }: { stdout: string }) => stdout.split('\n').filter((line) => /^[!+=~] /.test(line));
+    const account = `system:serviceaccount:${namespace}:${ACCOUNT}`;
+    const lacking = await plan(objects, { kubeconfig });
+    expect(lacking.code).toBe(1);
+    expect(titles(lacking).slice(0, 2)).toEqual([
+      `! blocked HTTPResponseBackend ${namespace}/one (could not be looked at: secrets "seen" is forbidden: User "${account}" cannot get resource "secrets" in API group "" in the namespace "${namespace}")`,
+      `+ create HTTPResponseBackend ${namespace}/two`,
+    ]);
+    const [one, two, three] = titles(await plan(objects, { apiKey: token ?? '' }));
+    expect([one, two]).toEqual(['one', 'two'].map((name) => `+ create HTTPResponseBackend ${namespace}/${name}`));
+    expect(three).toContain(`! blocked BotUser ${namespace}/three (could not be looked at with this API key: `);
+  });
+
+  test('takes what is given twice once, and names the places where it differs', async () => {
+    await given();
+    const page = (html: string) => core('Secret', 'twice', { stringData: { html } });
+    const backend = object('HTTPResponseBackend', 'twice', { body: { secretKeyRef: { name: 'twice', key: 'html' } } });
+    const same = { ...policy('same'), metadata: { ...policy('same').metadata, namespace } };
+    const identical = await plan([policy('same'), page('one'), backend, same, page('one')]);
+    expect(identical.stdout).toContain('Plan: 2 to create, 0 to change, 0 to replace, 0 without a change, 0 blocked.');
+
+    const file = join(inputs, 'twice.yaml');
+    await writeFile(file, text([policy('twice', { description: 'a' }), page('one'), backend]));
+    const list = { apiVersion: 'v1', kind: 'List', items: [page('two'), policy('twice', { description: 'b' })] };
+    const other = join(inputs, 'again.json');
+    await writeFile(other, JSON.stringify(list));
+    const { output, exitCode } = await planFiles({ ...CONFIG, files: [file, other] });
+    expect(exitCode).toBe(1);
+    const places = (document: number, item: number) =>
+      `declared differently in ${file}, document ${document}, and in ${other}, document 1, item ${item}`;
+    expect(output.split('\n').slice(0, 2)).toEqual([
+      `! blocked IPPolicy ${namespace}/twice (${places(1, 2)})`,
+      `! blocked HTTPResponseBackend ${namespace}/twice (spec.body: Secret ${namespace}/twice is ${places(2, 1)})`,
     ]);
   });
 

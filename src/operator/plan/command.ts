@@ -1,7 +1,6 @@
 /** `tunnel-operator plan`: what applying files would change at the API. */
 import { createClient } from '../../client/client.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
-import { GROUP } from '../contract/names.ts';
 import { cannotUseApi } from '../export/failure.ts';
 import type { DerivedKind } from '../export/spec-members.ts';
 import { attachedKinds, kinds } from '../kinds/kinds.ts';
@@ -10,6 +9,8 @@ import { loadKubeConfig } from '../kube/kube-config.ts';
 import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ApiServerCheck } from './api-server-check.ts';
+import { BoundedCalls, bounded } from './bounded-calls.ts';
+import { DeclaredObjects } from './declared-objects.ts';
 import { DesiredCluster } from './desired-cluster.ts';
 import { readManifests } from './manifest-files.ts';
 import { NamedResources } from './named-resources.ts';
@@ -42,14 +43,17 @@ const USER_AGENT = 'tunnel-operator plan';
 
 /** @throws CannotStart when a file, the cluster or the API cannot be read */
 export async function plan(config: PlanConfig): Promise<{ output: string; exitCode: ExitCode }> {
-  const documents = await readManifests(config.files);
+  const manifests = await readManifests(config.files);
   const kubeConfig = loadKubeConfig(config.kubeconfig);
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
   const namespace = config.namespace ?? context?.namespace ?? 'default';
-  const kube = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
+  const kubeApi = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
+  const [toKube, toApi] = [new BoundedCalls(), new BoundedCalls()];
+  const kube = bounded(toKube, kubeApi);
   const { apiUrl: baseUrl, apiKey, apiTimeoutMs: timeoutMs } = config;
-  const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: USER_AGENT });
-  const cluster = new DesiredCluster(kube, documents, namespace);
+  const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: USER_AGENT, admit: toApi.admit });
+  const declared = new DeclaredObjects(manifests, namespace);
+  const cluster = new DesiredCluster(kube, declared);
   const notes = new Set<string>();
   const note = (text: string) => notes.add(text);
   const mayAdopt = (name: string) => config.adoptNamespaces?.includes(name) ?? true;
@@ -57,6 +61,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const planner = new Planner({
     kinds: derived,
     client,
+    declared,
     cluster,
     apiServer: new ApiServerCheck({ kube, createsNamespace: (name) => cluster.createsNamespace(name), note }),
     rivals: new Rivals({ existing: (kind) => existingIfAllowed(cluster, kind, note), mayAdopt }),
@@ -65,14 +70,16 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
     mayHandOutUserRights: config.allowUserApiKeys,
   });
   try {
-    const plans: Planned[] = [];
-    for (const document of documents.filter(isOurs)) plans.push(await planner.plan(document));
-    const output = config.output === 'json' ? asJson(plans, [...notes]) : asText(plans, [...notes]);
+    const plans = await planner.planAll();
+    // They come as the servers answer.
+    const sorted = [...notes].sort();
+    const output = config.output === 'json' ? asJson(plans, sorted) : asText(plans, sorted);
     return { output, exitCode: exitCodeOf(plans) };
   } catch (error) {
     throw cannotUseCluster(cannotUseApi(error, baseUrl));
   } finally {
-    await Promise.all([client.close(), kube.close()]);
+    for (const calls of [toKube, toApi]) calls.end();
+    await Promise.all([client.close(), kubeApi.close()]);
   }
 }
 
@@ -94,9 +101,6 @@ export function exitCodeOf(plans: readonly Planned[]): ExitCode {
   if (plans.some(({ action }) => action === 'blocked')) return 1;
   return plans.some(({ action }) => action !== 'none') ? 2 : 0;
 }
-
-/** The others may be what ours refer to. */
-const isOurs = ({ apiVersion }: { apiVersion: string }) => apiVersion.startsWith(`${GROUP}/`);
 
 function cannotUseCluster(error: unknown): unknown {
   if (!(error instanceof KubeError || error instanceof KubeUnreachableError)) return error;

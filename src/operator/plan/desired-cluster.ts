@@ -9,6 +9,7 @@ import type { Source } from '../managed/inputs/input.ts';
 import { textIn } from '../managed/inputs/source-cache.ts';
 import { unresolved } from '../managed/inputs/unresolved.ts';
 import type { AnyKind } from '../managed/kind.ts';
+import { type DeclaredObjects, groupOf, type ObjectName } from './declared-objects.ts';
 import type { ManifestDocument } from './manifest-files.ts';
 
 const CORE: Readonly<Record<Source['kind'], ResourceType>> = {
@@ -16,43 +17,34 @@ const CORE: Readonly<Record<Source['kind'], ResourceType>> = {
   ConfigMap: { group: '', version: 'v1', plural: 'configmaps' },
 };
 
-export interface ObjectName {
-  kind: string;
-  namespace: string;
-  name: string;
-}
-
 export class DesiredCluster {
   readonly #kube: Pick<KubeApi, 'find' | 'list'>;
-  readonly #documents: ReadonlyMap<string, ManifestDocument>;
-  readonly #namespace: string;
+  readonly #declared: DeclaredObjects;
+  /** One view of every object, and one call. */
+  readonly #found = new Map<string, Promise<KubeObject | undefined>>();
   #grants: Promise<readonly KubeObject[]> | undefined;
 
-  /** @param namespace of the documents that name none */
-  constructor(kube: Pick<KubeApi, 'find' | 'list'>, documents: readonly ManifestDocument[], namespace: string) {
+  constructor(kube: Pick<KubeApi, 'find' | 'list'>, declared: DeclaredObjects) {
     this.#kube = kube;
-    this.#namespace = namespace;
-    this.#documents = new Map(documents.map((each) => [keyOf(this.nameOf(each), groupOf(each)), each]));
-  }
-
-  nameOf({ kind, metadata }: ManifestDocument): ObjectName {
-    return { kind, namespace: metadata.namespace ?? this.#namespace, name: metadata.name };
-  }
-
-  /** What a file says about the object; undefined if none does. */
-  document(name: ObjectName, group: string = GROUP): ManifestDocument | undefined {
-    return this.#documents.get(keyOf(name, group));
+    this.#declared = declared;
   }
 
   /** The object as it is. @throws KubeError, KubeUnreachableError */
   find({ plural }: Pick<AnyKind, 'plural'>, { name, namespace }: ObjectName): Promise<KubeObject | undefined> {
-    return this.#kube.find({ group: GROUP, version: VERSION, plural }, name, namespace);
+    return this.#find({ group: GROUP, version: VERSION, plural }, name, namespace);
+  }
+
+  #find(type: ResourceType, name: string, namespace: string): Promise<KubeObject | undefined> {
+    const key = `${type.group}/${type.plural}/${namespace}/${name}`;
+    const known = this.#found.get(key) ?? this.#kube.find(type, name, namespace);
+    this.#found.set(key, known);
+    return known;
   }
 
   /** With the annotations that the file does not name, as `kubectl apply` leaves them, and with status. */
   async applied(declared: Pick<AnyKind, 'plural'>, document: ManifestDocument): Promise<KubeObject> {
-    const existing = await this.find(declared, this.nameOf(document));
-    return merged(document, existing, this.nameOf(document).namespace);
+    const name = this.#declared.nameOf(document);
+    return merged(document, await this.find(declared, name), name.namespace);
   }
 
   /** Those of the kind that there are, with what the files say about them. @throws KubeError, KubeUnreachableError */
@@ -60,24 +52,27 @@ export class DesiredCluster {
     const { items } = await this.#kube.list({ group: GROUP, version: VERSION, plural });
     return items.map((object) => {
       const { namespace = '', name } = object.metadata;
-      const document = this.document({ kind, namespace, name });
+      const document = this.#declared.document({ kind, namespace, name });
       return document ? merged(document, object, namespace) : object;
     });
   }
 
   /** Whether the files have a namespace of that name. */
   createsNamespace(name: string): boolean {
-    return [...this.#documents.values()].some(
-      ({ apiVersion, kind, metadata }) => apiVersion === 'v1' && kind === 'Namespace' && metadata.name === name,
-    );
+    return this.#declared
+      .all()
+      .some(({ apiVersion, kind, metadata }) => apiVersion === 'v1' && kind === 'Namespace' && metadata.name === name);
   }
 
   /** Reads Secrets and ConfigMaps of the namespace. @throws (the function) Blocked if there is no such text */
   reader(namespace: string) {
     return async (source: Source, path: string) => {
       const { kind, name } = source;
-      const document = this.document({ kind, namespace, name }, CORE[kind].group);
-      const existing = document ? undefined : await this.#kube.find(CORE[kind], name, namespace);
+      const contradiction = this.#declared.contradiction({ kind, namespace, name }, CORE[kind].group);
+      if (contradiction !== undefined)
+        throw unresolved(REASON.sourceInvalid, path, `${kind} ${namespace}/${name} is ${contradiction}`);
+      const document = this.#declared.document({ kind, namespace, name }, CORE[kind].group);
+      const existing = document ? undefined : await this.#find(CORE[kind], name, namespace);
       const object = document ? merged(withData(document), undefined, namespace) : existing;
       if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
       return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
@@ -91,13 +86,14 @@ export class DesiredCluster {
   }
 
   async #readGrants(): Promise<readonly KubeObject[]> {
-    const own = [...this.#documents.values()]
+    const own = this.#declared
+      .all()
       .filter((each) => each.kind === 'ReferenceGrant' && groupOf(each) === REFERENCE_GRANTS.group)
-      .map((each) => merged(each, undefined, this.nameOf(each).namespace));
+      .map((each) => merged(each, undefined, this.#declared.nameOf(each).namespace));
     try {
       const { items } = await this.#kube.list(REFERENCE_GRANTS);
       const isReplaced = ({ metadata: { namespace = '', name } }: KubeObject) =>
-        this.document({ kind: 'ReferenceGrant', namespace, name }, REFERENCE_GRANTS.group) !== undefined;
+        this.#declared.document({ kind: 'ReferenceGrant', namespace, name }, REFERENCE_GRANTS.group) !== undefined;
       return [...own, ...items.filter((each) => !isReplaced(each))];
     } catch (error) {
       // A cluster without the Gateway API.
@@ -106,12 +102,6 @@ export class DesiredCluster {
     }
   }
 }
-
-/** Kinds of several groups may have one name. */
-const keyOf = ({ kind, namespace, name }: ObjectName, group: string) => `${group}/${kind}/${namespace}/${name}`;
-
-/** That of the core is empty. */
-const groupOf = ({ apiVersion }: ManifestDocument) => apiVersion.replace(/\/?[^/]*$/, '');
 
 /** Kubernetes gives these when it creates an object. */
 const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };

@@ -26,6 +26,12 @@ const document = z.looseObject({
 });
 export type ManifestDocument = z.output<typeof document>;
 
+export interface Manifest {
+  readonly document: ManifestDocument;
+  /** Where it is, for people: `app.yaml, document 2`. */
+  readonly place: string;
+}
+
 const list = z.looseObject({ kind: z.string().endsWith('List'), items: z.array(z.unknown()) });
 
 /** As kubectl reads YAML: as 1.1 has it, with `no`, 0777 and `<<`, but 2030-01-01 and 12:30 are texts. */
@@ -40,8 +46,8 @@ const readsTime = ({ tag, format }: ScalarTag | CollectionTag) =>
 const EXTENSION = /\.(?:ya?ml|json)$/;
 
 /** @param paths files, folders (what is right in them), or `-` for standard input @throws CannotStart naming the file */
-export async function readManifests(paths: readonly string[]): Promise<ManifestDocument[]> {
-  const found: ManifestDocument[] = [];
+export async function readManifests(paths: readonly string[]): Promise<Manifest[]> {
+  const found: Manifest[] = [];
   for (const path of paths) for (const file of await filesAt(path)) found.push(...(await documentsIn(file)));
   return found;
 }
@@ -60,7 +66,7 @@ async function filesAt(path: string): Promise<string[]> {
   }
 }
 
-async function documentsIn(file: string): Promise<ManifestDocument[]> {
+async function documentsIn(file: string): Promise<Manifest[]> {
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
     throw cannotRead(file, error);
   });
@@ -82,12 +88,12 @@ function contentOf(parsed: Pick<Document.Parsed, 'toJS'>, where: string): unknow
 }
 
 /** Nothing for an empty document, and the items of a List. */
-function flattened(value: unknown, where: string): ManifestDocument[] {
+function flattened(value: unknown, where: string): Manifest[] {
   if (value === null || value === undefined) return [];
   const items = list.safeParse(value).data?.items;
   if (items) return items.flatMap((item, index) => flattened(item, `${where}, item ${index + 1}`));
   const read = document.safeParse(value);
-  if (read.success) return [read.data];
+  if (read.success) return [{ document: read.data, place: where }];
   const [issue] = read.error.issues;
   const paths = issue && issue.path.length > 0 ? [issue.path.join('.')] : [];
   throw new CannotStart([`${where} is no Kubernetes object`, ...paths, issue?.message].join(': '));

@@ -1,6 +1,5 @@
 /** What applying an object would do at the API. */
-
-import type { ObjectName } from './desired-cluster.ts';
+import type { ObjectName } from './declared-objects.ts';
 import type { Difference } from './differences.ts';
 
 export type Action = 'create' | 'change' | 'replace' | 'none' | 'blocked';

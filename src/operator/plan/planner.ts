@@ -1,8 +1,9 @@
 /** What the operator would do at the API for each object of the files. Reads both sides, and writes nothing. */
-import type { Client } from '../../client/client.ts';
-import { API_VERSION } from '../contract/names.ts';
+import { ApiError, type Client } from '../../client/client.ts';
+import { API_VERSION, GROUP } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
 import { idToAdopt } from '../managed/adoption.ts';
@@ -16,7 +17,9 @@ import { ReferenceIndex } from '../managed/inputs/reference-index.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
 import { decide, decideModules } from './decision.ts';
-import type { DesiredCluster, ObjectName } from './desired-cluster.ts';
+import type { DeclaredObjects, ObjectName } from './declared-objects.ts';
+import type { DesiredCluster } from './desired-cluster.ts';
+import { FileOrder, type Turn } from './file-order.ts';
 import type { ManifestDocument } from './manifest-files.ts';
 import type { NamedResources } from './named-resources.ts';
 import type { Planned } from './planned.ts';
@@ -26,6 +29,7 @@ import { changesOf, mustKnowMembers } from './spec-changes.ts';
 export interface PlannerOptions {
   kinds: readonly DerivedKind[];
   client: Client;
+  declared: DeclaredObjects;
   cluster: DesiredCluster;
   apiServer: ApiServerCheck;
   rivals: Rivals;
@@ -50,34 +54,45 @@ export class Planner {
   readonly #kinds: ReadonlyMap<string, DerivedKind>;
   readonly #options: PlannerOptions;
   readonly #cluster: DesiredCluster;
+  readonly #declared: DeclaredObjects;
+  readonly #fileOrder = new FileOrder();
   readonly #plans = new Map<ManifestDocument, Promise<Planned>>();
 
   constructor(options: PlannerOptions) {
     this.#options = options;
     this.#kinds = new Map(options.kinds.map((kind) => [kind.kind, kind]));
     this.#cluster = options.cluster;
+    this.#declared = options.declared;
   }
 
-  /** Plans each object once, those that it refers to first. @throws ApiError, KubeError and the like */
-  plan(document: ManifestDocument): Promise<Planned> {
-    const known = this.#plans.get(document);
-    if (known) return known;
-    const planned = this.#planUnlessBlocked(document);
-    this.#plans.set(document, planned);
-    return planned;
+  /**
+   * Plans all at once; each waits for those that it refers to.
+   * @returns the plans in the order of the files
+   * @throws ApiError, KubeError and the like
+   */
+  planAll(): Promise<Planned[]> {
+    for (const document of this.#declared.all().filter(isOurs)) {
+      this.#plans.set(document, this.#planUnlessBlocked(document, this.#fileOrder.enter(document.kind)));
+    }
+    return Promise.all(this.#plans.values());
   }
 
-  async #planUnlessBlocked(document: ManifestDocument): Promise<Planned> {
+  async #planUnlessBlocked(document: ManifestDocument, turn: Turn): Promise<Planned> {
     try {
-      return await this.#planOne(document);
+      return await this.#planOne(document, turn);
     } catch (error) {
-      if (!(error instanceof Blocked)) throw error;
-      return { ...this.#cluster.nameOf(document), action: 'blocked', reason: error.message, changes: [] };
+      const reason = blockingReason(error);
+      if (reason === undefined) throw error;
+      return { ...this.#declared.nameOf(document), action: 'blocked', reason, changes: [] };
+    } finally {
+      turn.end();
     }
   }
 
-  async #planOne(document: ManifestDocument): Promise<Planned> {
-    const name = this.#cluster.nameOf(document);
+  async #planOne(document: ManifestDocument, turn: Turn): Promise<Planned> {
+    const name = this.#declared.nameOf(document);
+    const contradiction = this.#declared.contradiction(name);
+    if (contradiction !== undefined) throw new Blocked(REASON.rejected, contradiction);
     const kind = this.#kinds.get(document.kind);
     if (!kind || document.apiVersion !== API_VERSION) {
       throw new Blocked(REASON.rejected, `the operator has no kind ${document.kind} of ${document.apiVersion}`);
@@ -96,7 +111,10 @@ export class Planner {
     const resolved = await this.#resolve(kind, object, declared);
     this.#mustMayHandOut(kind, declared);
     const external: External<ManagedSpec, Remote> = kind.external(this.#options.client);
+    // Of new objects that claim the same, the first in the files has it, whichever is answered first.
+    await turn.comes;
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
+    turn.end();
     const decision = isAttached(kind)
       ? await decideModules(kind, external, object, resolved.spec)
       : await decide(external, object, resolved.spec);
@@ -161,12 +179,24 @@ export class Planner {
   async #target(name: ObjectName): Promise<KubeObject | undefined> {
     const kind = this.#kinds.get(name.kind);
     if (!kind) return undefined;
-    const document = this.#cluster.document(name);
+    const document = this.#declared.document(name);
     if (!document) return this.#cluster.find(kind, name);
-    const [object, planned] = await Promise.all([this.#cluster.applied(kind, document), this.plan(document)]);
-    const id = idAfter(planned);
+    const [object, planned] = await Promise.all([this.#cluster.applied(kind, document), this.#plans.get(document)]);
+    const id = planned && idAfter(planned);
     return id === undefined ? object : { ...object, status: { id } };
   }
+}
+
+/** The others may be what ours refer to. */
+const isOurs = ({ apiVersion }: ManifestDocument) => apiVersion.startsWith(`${GROUP}/`);
+
+/** Why one object cannot be planned, where that says nothing about the others. */
+function blockingReason(error: unknown): string | undefined {
+  if (error instanceof Blocked) return error.message;
+  if (error instanceof KubeError && error.isForbidden) return `could not be looked at: ${error.message}`;
+  if (error instanceof ApiError && error.code === 'PERMISSION_DENIED')
+    return `could not be looked at with this API key: ${error.message}`;
+  return undefined;
 }
 
 type Reader = ReturnType<DesiredCluster['reader']>;

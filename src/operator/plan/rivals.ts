@@ -30,7 +30,7 @@ export class Rivals {
   }
 
   /**
-   * Of several objects that are yet to be created, the one that is asked for first is the oldest.
+   * Of several objects that are yet to be created, the one that is asked for first is the oldest: ask in their order.
    * @throws Blocked when another object keeps this one from what it claims
    */
   async mustHaveNone(

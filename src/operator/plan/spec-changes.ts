@@ -6,7 +6,7 @@ import { type DerivedKind, isAttached, ownMembers, type SpecMember, specMembers 
 import { Blocked, type Remote } from '../managed/external.ts';
 import { inputsOf, isSource, Reference, replaceInputs } from '../managed/inputs/input.ts';
 import { type ManagedSpec, managedSpec } from '../managed/spec.ts';
-import type { ObjectName } from './desired-cluster.ts';
+import type { ObjectName } from './declared-objects.ts';
 import { differences } from './differences.ts';
 import type { PlannedChange } from './planned.ts';
 

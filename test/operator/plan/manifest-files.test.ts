@@ -12,7 +12,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function read(content: string) {
   const file = join(folder, 'manifest.yaml');
   await writeFile(file, content);
-  return readManifests([file]);
+  return (await readManifests([file])).map(({ document }) => document);
 }
 
 const START = 'apiVersion: v1\nkind: X\nmetadata: {name: x}\n';

@@ -15,7 +15,7 @@ export interface Claim {
   isConfirmed: boolean;
 }
 
-type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<Pick<ConnectedKind, 'belongsTo'>>;
+type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<Pick<ConnectedKind, 'belongsTo' | 'isAttached'>>;
 
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
@@ -37,9 +37,10 @@ export class Claims implements ChangeHandler {
     return id === undefined ? undefined : this.#managingClaimants(id).find((other) => goesBefore(other, object));
   }
 
-  /** Whether an object other than this one claims the id. */
+  /** Whether an object other than this one claims the id, and will look after what it has. */
   isClaimedByAnother(id: string, object: KubeObject): boolean {
-    return this.othersClaiming(id, object).length > 0;
+    // Modules are left to each other: what is being deleted may have left these to this object, a moment ago.
+    return this.othersClaiming(id, object).some((other) => !(this.#kind.isAttached && isDeleting(other)));
   }
 
   /** The objects other than this one that claim the id. */

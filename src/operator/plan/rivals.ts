@@ -60,7 +60,8 @@ export class Rivals {
   async #read(kind: DerivedKind): Promise<Claimants> {
     const store = new ObjectStore();
     const specIfValid = (object: KubeObject): ManagedSpec | undefined => kind.spec.safeParse(object.spec ?? {}).data;
-    const claims = new Claims({ specIfValid }, store, this.#options.mayAdopt);
+    // What a claim of modules names is what the spec refers to.
+    const claims = new Claims({ specIfValid, belongsTo: () => isAttached(kind) }, store, this.#options.mayAdopt);
     for (const object of await this.#options.existing(kind)) {
       for (const change of store.put(object)) claims.onChange(change);
     }

@@ -197,6 +197,16 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { externalId: 'x' }))?.metadata.name).toBe(counts ? 'old' : undefined);
   });
 
+  test.each([true, false])(
+    'of modules (%s) are not kept by who is being deleted and may have left them',
+    (isAttached) => {
+      const store = new ObjectStore();
+      const claims = new Claims({ specIfValid: readPolicies, isAttached }, store);
+      for (const change of store.put(deleted(shows('x'), [FINALIZER]))) claims.onChange(change);
+      expect(claims.isClaimedByAnother('x', object({ uid: 'other' }))).toBe(!isAttached);
+    },
+  );
+
   test('ignore objects that claim nothing', () => {
     const { claims, put } = setUp();
     put(object({ name: 'old', created: OLD }));

@@ -5,7 +5,7 @@
  * process on the first SIGTERM, in the middle of requests under way.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Location, run } from './binaries.ts';
@@ -67,6 +67,7 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
 
   /** Initialises beside the data directory and renames, so that a crash in the middle leaves nothing half done. */
   async function initialise(): Promise<void> {
+    await makeWay(dataDir);
     const fresh = `${dataDir}.initialising`;
     await rm(fresh, { recursive: true, force: true });
     const passwordFile = `${fresh}.password`;
@@ -82,13 +83,28 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
       await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth, ...sets, ...sync], identity);
       await rename(passwordFile, join(fresh, PASSWORD_FILE));
       await chmod(join(fresh, PASSWORD_FILE), 0o600);
-      await rm(dataDir, { recursive: true, force: true });
+      // Fails if somebody has put something there meanwhile.
       await rename(fresh, dataDir);
     } finally {
       await rm(passwordFile, { force: true });
     }
   }
 }
+
+/** Removes the folder if it is empty, and never more than that: it may have been named by mistake. */
+async function makeWay(dataDir: string): Promise<void> {
+  await rmdir(dataDir).catch((error: unknown) => {
+    const code = codeOf(error);
+    if (code === 'ENOENT') return;
+    const occupied = code === 'ENOTEMPTY' || code === 'EEXIST';
+    if (!occupied && code !== 'EBUSY') throw error;
+    const reason = occupied ? 'is not empty, and holds no data of PostgreSQL' : 'is a mount point';
+    const remedy = `name a folder that is empty or does not exist, such as ${join(dataDir, 'postgres')}`;
+    throw new Error(`${dataDir} ${reason}; ${remedy}`, { cause: error });
+  });
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** First and fourth line of the lock file (src/include/utils/pidfile.h). */
 async function postmaster(dataDir: string): Promise<Postmaster | undefined> {
@@ -121,7 +137,7 @@ async function lines(path: string): Promise<string[] | undefined> {
     return (await readFile(path, 'utf8')).split('\n');
   } catch (error) {
     // That it cannot be read (no permission, no descriptor left) does not mean that it is not there.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -90,6 +90,25 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
     await second.stop();
   });
+});
+
+test.each(['postgres', ''])('takes nothing from a folder that holds something else (%j)', async (below) => {
+  const folder = join(root, 'of-somebody');
+  await mkdir(join(folder, 'postgres'), { recursive: true });
+  const file = join(folder, below, 'kept.txt');
+  await writeFile(file, 'kept');
+  await expect(startApi({ dataDir: join(folder, below), port: 0 })).rejects.toThrow(
+    new RegExp(`^DATA_DIR: .*/of-somebody/?${below} is not empty, .* such as ${join(folder, below, 'postgres')}$`),
+  );
+  expect(await readFile(file, 'utf8')).toBe('kept');
+});
+
+test('starts in a folder that is there and empty', async () => {
+  const empty = join(root, 'empty', 'postgres');
+  await mkdir(empty, { recursive: true });
+  const server = await startEmbeddedPostgres({ dataDir: empty });
+  expect(await query(server.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
+  await server.stop();
 });
 
 test('a server that dies under the API is started again, and the API recovers', async () => {

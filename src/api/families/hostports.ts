@@ -38,7 +38,10 @@ export function listening(resource: Pick<Resource, 'name'>) {
 
 /** Frees the hostports of deleted edges. */
 export async function freeHostports(tx: Executor, edgeIds: readonly string[]): Promise<void> {
-  const text = 'delete from edge_hostports where edge_id = any($1)';
+  // In the order in which they are claimed: a delete by itself locks them in any.
+  const text = `
+    delete from edge_hostports where hostport in (
+      select hostport from edge_hostports where edge_id = any($1) order by hostport for update)`;
   await tx.query({ name: 'edge_hostports.free', text, values: [edgeIds] });
 }
 
@@ -101,15 +104,18 @@ function remedyFor(names: readonly string[], { serviceDomains }: Platform): stri
   return `it ${reservedByService(names[0] ?? '', serviceDomains) ?? 'cannot be reserved'}`;
 }
 
-/** Throws CONFLICT naming every hostport that another edge has. */
+/**
+ * Throws CONFLICT naming every hostport that another edge has. In one statement, which locks what it finds: whoever reads
+ * afterwards whose a hostport is may read that it is nobody's any more. In order, so that deletions cannot deadlock.
+ */
 async function claim(tx: Executor, id: string, hostports: readonly string[]): Promise<void> {
-  const add = `
-    insert into edge_hostports (hostport, edge_id) select h, $1 from unnest($2::text[]) h
-    on conflict do nothing returning 1`;
-  const claimed = await tx.query({ name: 'edge_hostports.claim', text: add, values: [id, hostports] });
-  if (claimed.length === hostports.length) return;
-  const text = 'select hostport, edge_id from edge_hostports where hostport = any($2) and edge_id <> $1';
-  const taken = await tx.query({ name: 'edge_hostports.taken', text, values: [id, hostports] });
+  const text = `
+    insert into edge_hostports (hostport, edge_id)
+    select h, $1 from unnest($2::text[]) h order by h collate "C"
+    on conflict (hostport) do update set edge_id = edge_hostports.edge_id
+    returning hostport, edge_id`;
+  const owners = await tx.query({ name: 'edge_hostports.claim', text, values: [id, hostports] });
+  const taken = owners.filter(({ edge_id }) => edge_id !== id);
   if (taken.length === 0) return;
   const details = taken.map(({ hostport, edge_id }) => [
     `/hostports/${hostports.indexOf(String(hostport))}`,

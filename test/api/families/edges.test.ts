@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { listening } from '../../../src/api/families/hostports.ts';
+import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
+import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { MAX_HOSTPORTS } from '../../../src/resources/hostports.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
-import { BASE, startTestApi } from '../harness.ts';
+import { BASE, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -13,6 +16,12 @@ const withId = z.looseObject({ id: z.string(), uri: z.string() });
 const reserve = async (domain: string) => (await admin.post('/reserved_domains', { domain })).as(withId).id;
 const edge = z.looseObject({ id: z.string(), hostports: z.array(z.string()) });
 const create = async (path: string, hostports: string[]) => (await admin.post(path, { hostports })).as(edge);
+
+/** What a write of an edge has besides its transaction. */
+const writing = {
+  api: { db: api.db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
+  caller: { id: admin.id, admin: true, keyId: '', secret: '' },
+};
 
 const app = await reserve('app.example.org');
 const wildcard = await reserve('*.example.org');
@@ -131,6 +140,26 @@ describe.each([
     expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
     const won = replies.find(({ status }) => status === 201)?.as(edge).id;
     await admin.delete(`${path}/${won}`);
+  });
+
+  test('does not share a hostport whose edge is deleted while it is claimed', async () => {
+    const hostports = ['going.example.org:443'];
+    const first = await create(path, hostports);
+    const [id, claimed] = [newId(resource.prefix), 'edge_hostports.claim'];
+    let deleted: Promise<unknown> = Promise.resolve();
+    const claiming = api.db.transaction((tx) => {
+      const query: typeof tx.query = async (statement) => {
+        const rows = await tx.query(statement);
+        if (statement.name !== claimed) return rows;
+        deleted = admin.delete(`${path}/${first.id}`);
+        await Promise.race([deleted, untilWaiting(api, 1)]);
+        return rows;
+      };
+      return listening(resource).beforeCreate({ ...writing, tx: { query } }, { id, hostports });
+    });
+    await expect(claiming).rejects.toMatchObject({ code: 'CONFLICT' });
+    await deleted;
+    expect((await admin.delete(`${path}/${(await create(path, hostports)).id}`)).status).toBe(204);
   });
 
   test.each([

@@ -23,7 +23,7 @@ import { addHealth } from './http/health.ts';
 import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
-import { collectMetrics, type Metrics, serveMetrics } from './http/metrics.ts';
+import { collectMetrics, METRICS_AGE_MS, type Metrics, serveMetrics } from './http/metrics.ts';
 import { inLine, PIPELINING_LIMITS, type PipeliningLimits } from './http/pipelining.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { createPoolShares } from './http/pool-shares.ts';
@@ -64,6 +64,8 @@ export interface AppOptions {
   bytesInFlight?: Partial<BytesInFlightLimits> | undefined;
   /** Whether `/metrics` is served by something else. Default: by this instance. */
   metricsElsewhere?: boolean | undefined;
+  /** How old the metrics may be that somebody is shown. Default 1 s. */
+  metricsAgeMs?: number | undefined;
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: string[] | undefined;
   /** Default: no traces. */
@@ -141,7 +143,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addAccessLog(app);
   const bytes = createBytesInFlight({ ...BYTES_IN_FLIGHT, ...options.bytesInFlight });
   readJson(app, bodyLimit, (request) => bytes.ofAddress(addressOf(request)));
-  const metrics = collectMetrics(app, { db, bytes, connections });
+  const metrics = collectMetrics(app, { db, bytes, connections }, options.metricsAgeMs ?? METRICS_AGE_MS);
   app.decorate('metrics', metrics);
   const logRefusal = refusalLogs(app.log);
   app.decorate('noteRefusal', (reason: string) => {

@@ -10,16 +10,15 @@ const EVERY_MS = 10 * 60 * 1000;
 export interface HousekeepingOptions {
   eventRetentionMs: number;
   logger: FastifyBaseLogger | undefined;
+  /** Stops it. */
+  signal: AbortSignal;
 }
 
-/** Returns a function that stops it and waits for what is under way. */
+/** Returns a function that waits for what is under way. */
 export function startHousekeeping(
   db: Database,
-  { eventRetentionMs, logger }: HousekeepingOptions,
+  { eventRetentionMs, logger, signal }: HousekeepingOptions,
 ): () => Promise<void> {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-
   async function prune(): Promise<void> {
     const deleted = await pruneEvents(db, { keptMs: eventRetentionMs, signal });
     if (deleted === 0) return;
@@ -38,9 +37,6 @@ export function startHousekeeping(
     // One that takes longer than the interval is not joined by another.
     current = current.then(clean);
   }, EVERY_MS).unref();
-  return () => {
-    clearInterval(timer);
-    stopping.abort();
-    return current;
-  };
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  return () => current;
 }

@@ -60,7 +60,9 @@ export async function startApi(
   const { host, port } = config;
   const connectionLimits = limitsOf(config, logger);
   const undo: (() => Promise<unknown>)[] = [];
+  const ending = new AbortController();
   const stop = async () => {
+    ending.abort();
     for (let step = undo.pop(); step; step = undo.pop()) await step();
   };
   try {
@@ -76,10 +78,12 @@ export async function startApi(
       logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or a client secret cannot be created');
     const opened = await openMigrated(databaseUrl, config, logger);
     const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
+    const { eventRetentionMs } = config;
+    const housekeepingDone = startHousekeeping(db, { eventRetentionMs, logger, signal: ending.signal });
     // Neither a statement that hangs nor whoever receives the traces must hold up the end.
     undo.push(() =>
       Promise.race([
-        Promise.all([db.close(), tracing?.stop()]),
+        Promise.all([housekeepingDone().then(() => db.close()), tracing?.stop()]),
         delay(closingMs(config.shutdownTimeoutMs) / 2, undefined, { ref: false }),
       ]),
     );
@@ -114,7 +118,6 @@ export async function startApi(
       tracing,
     });
     undo.push(() => app.close());
-    undo.push(startHousekeeping(db, { eventRetentionMs: config.eventRetentionMs, logger }));
     const makeKey = () => bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey);
     // A given key works before the first request. A generated one exists only when nothing can go wrong any more: it is
     // shown once, and who starts this again after a failure must get one.

@@ -122,6 +122,8 @@ async function testApi(db: Database, databaseUrl: string, options: Partial<AppOp
     logger,
     loadLimits: NO_LOAD_LIMITS,
     rateLimits: NO_RATE_LIMITS,
+    // Tests look at the metrics right after what they count.
+    metricsAgeMs: 0,
     ...options,
   });
   atEnd(() => app.close());

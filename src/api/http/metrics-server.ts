@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.ts';
 /** Whoever may reach it is trusted to ask as often as they like, but not to hold connections that do nothing. */
 const TIMEOUT_MS = 10_000;
 
-export function buildMetricsServer({ contentType, text }: Metrics): FastifyInstance {
+export function buildMetricsServer({ contentType, bytes }: Metrics): FastifyInstance {
   const app: FastifyInstance = Fastify({
     requestTimeout: TIMEOUT_MS,
     connectionTimeout: TIMEOUT_MS,
@@ -18,6 +18,6 @@ export function buildMetricsServer({ contentType, text }: Metrics): FastifyInsta
   });
   app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
   app.decorateRequest('reasons', null);
-  app.get('/metrics', async (_, reply) => reply.type(contentType).send(await text()));
+  app.get('/metrics', async (_, reply) => reply.type(contentType).send(await bytes()));
   return app;
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../store/database.ts';
-import type { BytesInFlight } from './bytes-in-flight.ts';
+import { type BytesInFlight, SHARED } from './bytes-in-flight.ts';
 import type { Connections } from './connections.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
@@ -15,8 +15,12 @@ export interface Metrics {
   cut(): void;
   /** What Prometheus reads. */
   readonly contentType: string;
-  text(): Promise<string>;
+  /** Shared by all who ask within `maxAgeMs`. */
+  bytes(): Promise<Buffer>;
 }
+
+/** Shorter than any interval at which metrics are scraped. */
+export const METRICS_AGE_MS = 1_000;
 
 /** One per process, however many servers it runs (tests run many): its collectors watch the process, not a server. */
 let ofProcess: Registry | undefined;
@@ -112,7 +116,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
 }
 
 /** Observes the requests to routes that are added from now on. */
-export function collectMetrics(app: FastifyInstance, sources: Sources): Metrics {
+export function collectMetrics(app: FastifyInstance, sources: Sources, maxAgeMs: number): Metrics {
   const { registry, duration, aborted, refused, cut } = createMetrics(sources);
   // Resolving labels costs more than observing a value (docs/decisions/0023), so each combination is resolved once.
   const observers = new Map<string, ReturnType<typeof duration.labels>>();
@@ -132,7 +136,20 @@ export function collectMetrics(app: FastifyInstance, sources: Sources): Metrics 
     refused: () => refused.inc(),
     cut: () => cut.inc(),
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    bytes: shared(async () => Buffer.from(await registry.metrics()), maxAgeMs),
+  };
+}
+
+/** However many ask, and however slowly they read, they cost the time and memory of a few. */
+function shared<T>(make: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  let since = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (made && now - since < maxAgeMs) return made;
+    since = now;
+    made = make();
+    return made;
   };
 }
 
@@ -141,6 +158,7 @@ export function serveMetrics(app: FastifyInstance, metrics: Metrics, rateLimiter
   app.get('/metrics', async (request, reply) => {
     request.documentedPath = '/metrics';
     await rateLimiter.countStranger(request, reply);
-    return reply.type(metrics.contentType).send(await metrics.text());
+    request.charge = SHARED;
+    return reply.type(metrics.contentType).send(await metrics.bytes());
   });
 }

@@ -54,6 +54,7 @@ export function inLine(
     socket.once('close', () => {
       waitingInAll -= line.waiting.length;
       line.waiting.length = 0;
+      due.delete(line);
     });
     return line;
   }
@@ -72,6 +73,10 @@ export function inLine(
   function advance(line: Line): void {
     if (line.waiting.length === 0 || line.running >= limits.atOnce) return;
     due.add(line);
+    scheduleTurn();
+  }
+
+  function scheduleTurn(): void {
     if (isTurnDue) return;
     isTurnDue = true;
     setImmediate(turn);
@@ -87,7 +92,8 @@ export function inLine(
       if (!next.request.socket.destroyed) start(line, next.request, next.answer);
       advance(line);
     }
-    for (const line of due.values().take(1)) advance(line);
+    // Whatever the first of them may do by now.
+    if (due.size > 0) scheduleTurn();
   }
 
   return (request, answer) => {

@@ -78,10 +78,11 @@ function addRoute(
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
     request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
-    checkVersion(header(request, SERVICE_VERSION_HEADER));
     const credentials = credentialsOf(header(request, 'authorization'));
     request.caller = await rateLimiter.authenticate(request, reply, credentials);
     await rateLimiter.count(request, reply);
+    // Only what has counted for somebody may be refused as often as it is sent.
+    checkVersion(header(request, SERVICE_VERSION_HEADER));
     request.charge = bytes.ofCaller(request.caller);
     request.charge.check();
     if (operation.access === 'admin') requireAdmin(request.caller);

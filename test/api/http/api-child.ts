@@ -32,7 +32,7 @@ let started = 0;
 
 /** @param descriptors most files and sockets that it may have open */
 export async function startApiChild(env: Record<string, string> = {}, descriptors?: number): Promise<ApiChild> {
-  const [databaseUrl, port] = await Promise.all([emptyDatabase(), freePort()]);
+  const [databaseUrl, port] = await Promise.all([env.DATABASE_URL ?? emptyDatabase(), freePort()]);
   const child = startOnDatabase(['api', '--port', String(port)], {
     folder,
     name: `api-${++started}`,

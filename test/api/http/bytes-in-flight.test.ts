@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { createBytesInFlight } from '../../../src/api/http/bytes-in-flight.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { type Caller, startTestApi } from '../harness.ts';
@@ -142,6 +143,34 @@ test('answers that nobody reads are held up to the limit; then reads are refused
   await vi.waitFor(async () => expect((await bot.get(path)).status).toBe(429), { timeout: 30_000 });
   expect(await inFlight()).toBeLessThan(LIMIT + MIB);
   expect((await api.admin.get(path)).as(httpResponseBackend.view).body).toBe(body);
+});
+
+test('metrics that strangers do not read are made once for all of them, and shut nobody out', async () => {
+  const shut = await startTestApi({ bytesInFlight: { inAll: 1 }, metricsAgeMs: 3_600_000 });
+  const at = new URL(await shut.app.listen({ port: 0, host: '127.0.0.1' }));
+  for (const { method, path } of OPERATIONS) await shut.anonymous.send(method, path);
+  const first = await shut.anonymous.get('/metrics');
+  let [asked, sent] = [0, 0];
+  let end: Socket | undefined;
+  shut.app.server.on('request', (request, answer) => {
+    end = request.socket;
+    answer.once('finish', () => sent++);
+  });
+  const unread = await send('', at);
+  // The kernel takes megabytes of what nobody reads; from then on the process has to hold it.
+  await vi.waitFor(
+    () => {
+      if (asked > sent && end?.writableNeedDrain) return;
+      if (asked === sent) {
+        unread.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(8));
+        asked += 8;
+      }
+      throw new Error(`the kernel has taken ${sent} of ${asked}`);
+    },
+    { timeout: 30_000, interval: 10 },
+  );
+  expect((await shut.admin.get('/ip_policies')).status).toBe(200);
+  expect((await shut.anonymous.get('/metrics')).text).toBe(first.text);
 });
 
 test('an answer larger than the limit is sent while there is no other', async () => {

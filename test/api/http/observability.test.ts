@@ -111,10 +111,14 @@ describe('GET /metrics', () => {
     const { id } = JSON.parse((await admin.post('/ip_policies', {})).text);
     await admin.get(`/ip_policies/${id}`);
     await admin.get('/nothing-here');
+    await anonymous.get('/openapi.json');
     const { text, headers } = await anonymous.get('/metrics');
     expect(headers['content-type']).toMatch(/^text\/plain/);
     expect(text).toMatch(
       /http_request_duration_seconds_count\{method="GET",route="\/ip_policies\/\{id\}",status_code="200"\} \d/,
+    );
+    expect(text).toMatch(
+      /http_request_duration_seconds_count\{method="GET",route="\/openapi.json",status_code="200"\} \d/,
     );
     expect(text).toMatch(/http_request_duration_seconds_count\{method="GET",route="unmatched",status_code="404"\} \d/);
     expect(text).not.toContain(id);

@@ -1,7 +1,10 @@
 /** Many requests at once: on one connection, and of those who have no key. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { inLine } from '../../../src/api/http/pipelining.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { type Caller, heldTransaction, startTestApi, type TestApi } from '../harness.ts';
 
@@ -78,6 +81,29 @@ test('requests that wait on a connection that is closed end with it', async () =
   await held.commit();
   await until(waiting, 0);
   expect(aborted()).toHaveLength(8);
+});
+
+test('requests that wait go on when a connection before them in line is closed', async () => {
+  const answers: ServerResponse[] = [];
+  const late = new Set<Socket>();
+  const handle = (incoming: IncomingMessage, answer: ServerResponse) => {
+    if (incoming.url === '/first') return answers.push(answer);
+    // After two turns of eight, the seventeenth is the next.
+    if (late.size === 0) answers[16]?.req.socket.destroy();
+    late.add(incoming.socket);
+    answer.end();
+  };
+  const limits = { atOnce: 1, waiting: 24, waitingInAll: 100 };
+  const server = createServer(inLine(handle, limits, { warn: () => undefined })).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('not listening on a port');
+  const both = request('GET /first', { key: '' }) + request('GET /second', { key: '' });
+  for (let n = 0; n < 20; n++) send(both, new URL(`http://127.0.0.1:${bound.port}`));
+  await vi.waitFor(() => expect(answers).toHaveLength(20), { timeout: 10_000 });
+  for (const answer of answers) answer.end();
+  await vi.waitFor(() => expect(late.size).toBe(19), { timeout: 10_000 });
+  server.close();
 });
 
 test('of one key, or of one address with unknown ones, a fifth of the pool is looked up at once', async () => {

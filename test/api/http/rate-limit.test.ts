@@ -215,6 +215,12 @@ describe('a stranger', async () => {
       expect(reply.status).toBe(404);
   });
 
+  test('may as often speak another version', async () => {
+    const ask = () => api.anonymous.get('/ip_policies', { 'service-version': '9', ...from(91) });
+    for (const reply of await times(LIMIT, ask)) expect(reply.status).toBe(401);
+    refused(await ask());
+  });
+
   const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
 
   test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {

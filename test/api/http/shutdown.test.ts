@@ -3,7 +3,7 @@ import Fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { addShutdown, SHUTDOWN } from '../../../src/api/http/shutdown.ts';
-import { atEnd, heldTransaction } from '../harness.ts';
+import { atEnd, emptyDatabase, heldTransaction } from '../harness.ts';
 import { type ApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
 
 const CLEAN = { code: 0, signal: null };
@@ -20,6 +20,14 @@ async function answered(api: ApiChild): Promise<Peer> {
   await peer.until(/"ok"/);
   return peer;
 }
+
+const aStatementWaits = ({ query }: Awaited<ReturnType<typeof heldTransaction>>) =>
+  waitFor('the statement', async () => {
+    const waiting = await query(
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    );
+    return waiting.rows.length > 0;
+  });
 
 describe('SIGTERM ends the process', () => {
   test('at once when nothing is under way, whatever is open', async () => {
@@ -58,13 +66,24 @@ describe('SIGTERM ends the process', () => {
     await held.query('lock table ip_policies');
     const hanging = await open(api);
     hanging.socket.write(request('/ip_policies'));
-    await waitFor('the statement', async () => {
-      const waiting = await held.query(
-        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-      );
-      return waiting.rows.length > 0;
-    });
+    await aStatementWaits(held);
     api.child.kill('SIGTERM');
+    expect(await api.ended()).toEqual(CLEAN);
+    await held.commit();
+  });
+
+  test('in the same steps, when the housekeeping hangs', async () => {
+    const databaseUrl = await emptyDatabase();
+    const held = await heldTransaction(databaseUrl);
+    await held.query('lock table idempotency_keys');
+    const api = await startApiChild({ DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '1s', SHUTDOWN_TIMEOUT: '4s' });
+    await aStatementWaits(held);
+    const peer = await answered(api);
+    api.child.kill('SIGTERM');
+    await stopping(api);
+    peer.socket.write(request('/readyz'));
+    await peer.until(/HTTP\/1.1 503 /);
+    expect(await peer.untilEnded()).toBe('closed');
     expect(await api.ended()).toEqual(CLEAN);
     await held.commit();
   });

@@ -43,6 +43,8 @@ describe('the settings of the API', () => {
   });
 
   test.each([
+    ['DATA_DIR', 'd', { dataDir: 'd' }],
+    ['HOST', 'h', { host: 'h' }],
     ['PORT', '0', { port: 0 }],
     ['BASE_URL', 'https://api.example.com/tunnels/', { baseUrl: 'https://api.example.com/tunnels' }],
     ['SERVICE_DOMAINS', 'example.com, Example.ORG', { serviceDomains: ['example.com', 'example.org'] }],
@@ -73,7 +75,7 @@ describe('the settings of the API', () => {
       RATE_LIMIT_UNAUTHENTICATED: 'few',
       MAX_CONNECTIONS: '0',
       MAX_CONNECTIONS_PER_ADDRESS: '-1',
-      TRUST_PROXY: '10.0.0.0/33',
+      TRUST_PROXY: '10.0.0.1, 10.0.0.0/33',
       MAX_EVENT_LOOP_DELAY: '1e9ms',
       MAX_RSS_BYTES: '1GiB',
       SHUTDOWN_DELAY: '5',
@@ -81,6 +83,10 @@ describe('the settings of the API', () => {
     };
     const named = problems(wrong).map((line) => /^[A-Z_]+/.exec(line)?.[0]);
     expect(named).toEqual(Object.keys(wrong));
+  });
+
+  test.each(['dataDir', 'host'])('are not empty where a flag says so: %s', (name) => {
+    expect(() => readSettings(apiSettings, { [name]: '' }, {})).toThrow(/ is "", but must not be empty$/);
   });
 
   test('each have a variable and a description of their own, and most a flag', () => {

@@ -63,7 +63,7 @@ function documentOf(operations: readonly Operation[], version: string): Json {
     },
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
     security: [{ apiKey: [] }],
-    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
+    tags: tags.map((name) => ({ name, description: TAGS[name] })),
     paths,
     components: {
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
@@ -103,7 +103,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
   return {
     operationId: operation.operationId,
     summary: operation.summary,
-    ...(operation.description ? { description: operation.description } : {}),
+    description: operation.description,
     tags: [operation.tag],
     ...(operation.access === 'admin' ? { 'x-access': 'admin' } : {}),
     parameters,

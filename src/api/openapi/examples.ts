@@ -15,16 +15,15 @@ function build(schema: Json, schemas: Json): unknown {
   const choices = [schema.examples, schema.enum, schema.anyOf].map((member) => list.safeParse(member).data?.[0]);
   const [example, member, branch] = choices;
   if (example !== undefined) return example;
-  if (schema.const !== undefined) return schema.const;
   if (member !== undefined) return member;
   if (branch !== undefined) return build(node.parse(branch), schemas);
   switch ([schema.type].flat()[0]) {
     case 'object': {
-      const members = Object.entries(node.parse(schema.properties ?? {}));
+      const members = Object.entries(node.parse(schema.properties));
       return Object.fromEntries(members.map(([name, value]) => [name, build(node.parse(value), schemas)]));
     }
     case 'array':
-      return schema.items === undefined ? [] : [build(node.parse(schema.items), schemas)];
+      return [build(node.parse(schema.items), schemas)];
     case 'boolean':
       return true;
     case 'string':

@@ -33,7 +33,7 @@ describe('the OpenAPI document', () => {
     ] as const) {
       const reply = await ask({ 'accept-encoding': accepted });
       expect(reply.headers['content-encoding'], accepted).toBe(coding);
-      expect(reply.headers.vary).toBe('accept-encoding');
+      expect(reply.headers).toMatchObject({ vary: 'accept-encoding', 'cache-control': 'no-cache' });
       const bytes = coding === 'gzip' ? gunzipSync(reply.rawPayload) : reply.rawPayload;
       expect(JSON.parse(bytes.toString())).toEqual(document);
       const tag = String(reply.headers.etag);
@@ -48,6 +48,14 @@ describe('the OpenAPI document', () => {
     }
     expect(tags.size).toBe(2);
     expect((await ask({ 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(text.length / 4);
+  });
+
+  test('is refused with an error like everything else', async () => {
+    const refused = await api.anonymous.get('/openapi.json', { 'if-none-match': 'x' });
+    expect(refused.error).toMatchObject({
+      error_code: 'INVALID_REQUEST',
+      details: { 'If-None-Match': expect.any(String) },
+    });
   });
 
   test('has no complaint from the linter', async () => {

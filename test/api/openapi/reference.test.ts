@@ -32,6 +32,7 @@ describe('/docs in a browser', skipFor(noChromium), () => {
     expect(await page.title()).toBe(`${title} · tunnel-operator`);
     expect(await page.locator('h1, h2').first().innerText()).toContain(title);
     expect(await page.locator('.opblock').count()).toBe(operations().length);
+    expect(await page.locator('.topbar').count()).toBe(0);
     expect(await page.locator('body').innerText()).not.toMatch(/swagger|smartbear/i);
     const icons = await page.locator('link[rel=icon]').evaluateAll((links) => links.map((link) => link.outerHTML));
     expect(icons).toEqual([expect.stringContaining('image/svg+xml')]);
@@ -46,6 +47,8 @@ describe('/docs in a browser', skipFor(noChromium), () => {
 
     const operation = page.locator('.opblock-post', { has: page.locator('[data-path="/ip_policies"]') });
     await operation.locator('.opblock-summary').click();
+    // An address to hand on.
+    expect(new URL(page.url()).hash).toMatch(/^#\/IP%20policies\/createIpPolicy$/);
     await operation.getByRole('button', { name: 'Try it out' }).click();
     await operation.locator('textarea').first().fill('{"description": "from the reference"}');
     await operation.getByRole('button', { name: 'Execute' }).click();

@@ -57,7 +57,13 @@ export async function render(
   const { code, stdout, stderr } = await helm(['template', name, CHART, '--namespace', namespace, ...shown], values);
   if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(stdout)
-    .map((document) => document.toJS())
+    .map((document) => {
+      // A key that is there twice, which helm lets pass.
+      if (document.errors[0]) throw document.errors[0];
+      return document.toJS();
+    })
     .filter((object) => object !== null)
     .map((object) => rendered.parse(object));
 }
+
+export const named = (objects: readonly Rendered[], kind: string) => objects.filter((object) => object.kind === kind);

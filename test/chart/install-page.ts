@@ -62,11 +62,14 @@ export async function installPage(own: ControlPlane, folder: string): Promise<In
         // Without nodes, no Pod is ever ready.
         const here = command.replace(/ --wait\b/, '');
         execFile('bash', ['-c', here], { cwd: home, env }, (error, stdout, stderr) => {
-          resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+          resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr: withoutEndOfWatch(stderr) });
         });
       }),
   };
 }
+
+/** Helm's client library may say that a watch ended when helm ends it, having seen that a hook is there. */
+const withoutEndOfWatch = (stderr: string) => stderr.replace(/^I\d{4} .*watch ended with error.*\n/gm, '');
 
 const withoutComment = (line: string) => line.replace(/\s+#.*/, '');
 
@@ -76,7 +79,8 @@ function crd(kind: string): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${names.plural}.monitoring.coreos.com` },
+    // A label that other projects use, too.
+    metadata: { name: `${names.plural}.monitoring.coreos.com`, labels: { 'app.kubernetes.io/component': 'crds' } },
     spec: {
       group: 'monitoring.coreos.com',
       scope: 'Namespaced',

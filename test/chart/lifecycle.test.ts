@@ -22,12 +22,17 @@ const secretFile = z.object({ data: z.record(z.string(), z.string()) });
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-chart-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The chart as an earlier version might have been: without the kind BotUser, and without a short name. */
-async function previousVersion(): Promise<string> {
-  const chart = join(folder, 'previous');
+async function copyOfChart(name: string) {
+  const chart = join(folder, name);
   await cp(CHART, chart, { recursive: true });
   const edit = async (file: string, change: (text: string) => string) =>
     writeFile(join(chart, file), change(await readFile(join(chart, file), 'utf8')));
+  return { chart, edit };
+}
+
+/** The chart as an earlier version might have been: without the kind BotUser, and without a short name. */
+async function previousVersion(): Promise<string> {
+  const { chart, edit } = await copyOfChart('previous');
   await edit('Chart.yaml', (text) => text.replaceAll('0.1.0', '0.0.9'));
   await edit('templates/crds/ippolicies.yaml', (text) => text.replace('- ipp', '- oldipp'));
   await rm(join(chart, 'templates/crds/botusers.yaml'));
@@ -45,14 +50,16 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   const ready = (...objects: string[]) =>
     kubectl(['-n', 'a', 'wait', '--for=condition=Ready', '--timeout=30s', ...objects]);
   const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
-  const secret = async () =>
-    secretFile.parse(JSON.parse(await kubectl(['-n', NAMESPACE, 'get', 'secret', SECRET, '-o', 'json']))).data;
+  const secret = async (name = SECRET, namespace = NAMESPACE) =>
+    secretFile.parse(JSON.parse(await kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'json']))).data;
 
-  /** On success, without a word on standard error. */
-  async function release(command: 'install' | 'upgrade' | 'rollback' | 'uninstall', args: string[], values?: object) {
-    const on = ['--kubeconfig', own.kubeconfigPath, '--namespace', NAMESPACE];
-    const result = await helm([command, RELEASE, ...args, ...on], values);
-    expect(result, command).toMatchObject({ code: 0 });
+  type Command = 'install' | 'upgrade' | 'rollback' | 'uninstall';
+  function tryRelease(command: Command, args: string[], values?: object, namespace = NAMESPACE) {
+    const on = ['--kubeconfig', own.kubeconfigPath, '--namespace', namespace, '--create-namespace'];
+    return helm([command, RELEASE, ...args, ...(command === 'install' ? on : on.slice(0, -1))], values);
+  }
+  async function release(command: Command, args: string[], values?: object, namespace = NAMESPACE) {
+    expect(await tryRelease(command, args, values, namespace), command).toMatchObject({ code: 0 });
   }
 
   let generated: Record<string, string>;
@@ -60,7 +67,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
 
   test('is installed, and the operator works with the rights of its service account', async () => {
     await kubectl(['create', 'namespace', 'a']);
-    await release('install', [await previousVersion(), '--create-namespace'], DATABASE);
+    await release('install', [await previousVersion()], DATABASE);
     generated = await secret();
     expect(Object.keys(generated).sort()).toEqual(['bootstrap-api-key', 'encryption-key']);
     const key = Buffer.from(generated['encryption-key'] ?? '', 'base64').toString();
@@ -84,6 +91,18 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const refused = await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: 'not-the-key' });
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toMatch(/the token does not authenticate as cr_\w+: .*UNAUTHENTICATED/);
+
+    const bot = await stack.client.botUsers.create({ name: 'no admin' });
+    const key = await stack.client.apiKeys.create({ owner_id: bot.id });
+    expect(await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: String(key.token) })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^cr_\w+ has its token in Secret it-tunnel-operator-test; only an admin's API key may ask/,
+      ),
+      stderr: '',
+    });
+    await stack.client.apiKeys.delete(key.id);
+    await stack.client.botUsers.delete(bot.id);
   });
 
   test('is upgraded together with the CustomResourceDefinitions, and keeps its secrets', async () => {
@@ -145,6 +164,41 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await eventually(async () => expect(await kubectl(['get', 'crd', '-o', 'name'])).not.toContain('tunnel-operator'));
   });
 
+  test('makes its keys once: neither an upgrade nor a rollback undoes a rotation', async () => {
+    const namespace = 'keys';
+    const values = { database: { bundled: { enabled: true } }, crds: { enabled: false } };
+    const secrets = async () => [await secret(SECRET, namespace), await secret(`${SECRET}-database`, namespace)];
+    const rotate = async (name: string, data: Record<string, string | null>) =>
+      kubectl(['-n', namespace, 'patch', 'secret', name, '--type=merge', '-p', JSON.stringify({ data })]);
+
+    // Earlier versions of the chart had the Secrets in their manifests.
+    const { chart, edit } = await copyOfChart('with-secrets');
+    await edit('templates/_helpers.tpl', (text) => text.replace('helm.sh/hook: pre-install,pre-upgrade\n', ''));
+    await release('install', [chart], values, namespace);
+    const made = await secrets();
+    await release('upgrade', [CHART], values, namespace);
+    expect(await secrets()).toEqual(made);
+
+    const given = Buffer.from('new,old').toString('base64');
+    await rotate(SECRET, { 'encryption-key': given, 'bootstrap-api-key': given });
+    await rotate(`${SECRET}-database`, { password: given });
+    const rotated = await secrets();
+    expect(rotated).toMatchObject([{ 'encryption-key': given }, { password: given }]);
+    await release('upgrade', [CHART], { ...values, global: { logLevel: 'debug' } }, namespace);
+    expect(await secrets()).toEqual(rotated);
+    await release('rollback', ['2'], undefined, namespace);
+    expect(await secrets()).toEqual(rotated);
+
+    await rotate(SECRET, { 'encryption-key': null });
+    const { code, stderr } = await tryRelease('upgrade', [CHART], values, namespace);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('lacks the key encryption-key'),
+    });
+    await release('uninstall', [], undefined, namespace);
+    expect(await exists('-n', namespace, 'secret', SECRET)).toBe(true);
+  });
+
   test('the commands of docs/install.md work, in the order of the page', async () => {
     const page = await installPage(own, folder);
     expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
@@ -165,5 +219,8 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
         await ready('ippolicy/to-be-deleted');
       } else expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
     }
+    const definitions = await kubectl(['get', 'crd', '-o', 'name']);
+    expect(definitions).not.toContain('tunnel-operator');
+    expect(definitions).toContain('servicemonitors.monitoring.coreos.com');
   });
 });

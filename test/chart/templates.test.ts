@@ -1,94 +1,18 @@
 /** What the chart renders, over a matrix of values: helm accepts it, and so does the API server. */
-import { readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readValues } from '../../dev/chart/values.ts';
 import { crdYaml } from '../../src/operator/crds/crd.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
-import { tracingSettings } from '../../src/tracing/settings.ts';
 import { createNamespace, kubectl } from '../harness.ts';
-import { CHART, DATABASE, helm, type Rendered, render } from './helm.ts';
-
-const env = [{ name: 'RATE_LIMIT', value: '10' }];
-const pod = {
-  extraEnv: env,
-  extraVolumes: [{ name: 'ca', secret: { secretName: 'ca' } }],
-  extraVolumeMounts: [{ name: 'ca', mountPath: '/ca' }],
-  deploymentAnnotations: { a: 'b' },
-  podAnnotations: { a: 'b' },
-  podLabels: { c: 'd' },
-  nodeSelector: { disk: 'fast' },
-  tolerations: [{ key: 'k', operator: 'Exists' }],
-  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-  topologySpreadConstraints: [
-    { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { c: 'd' } } },
-  ],
-};
-
-/** By name: values that differ in everything that has an effect. */
-const MATRIX: Record<string, object> = {
-  'a URL': DATABASE,
-  'a URL with several hosts': {
-    database: { url: 'postgres://u:p@db-1:5432,db-2/tunnels?target_session_attrs=primary' },
-  },
-  'a Secret of the user': {
-    database: { existingSecret: 'mine', existingSecretKey: 'uri' },
-    secrets: { existingSecret: 's' },
-  },
-  'the bundled database': { database: { bundled: { enabled: true } }, networkPolicy: { enabled: true } },
-  'the bundled database without a volume': {
-    database: { bundled: { enabled: true, persistence: { enabled: false } } },
-  },
-  CloudNativePG: { database: { cloudNativePG: { enabled: true, storage: { storageClass: 'fast' } } } },
-  'some namespaces': { ...DATABASE, watchNamespaces: ['default', 'kube-public'] },
-  'only the operator': {
-    api: { enabled: false },
-    operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },
-  },
-  'only the API': { ...DATABASE, operator: { enabled: false } },
-  'CRDs that go with the release': { ...DATABASE, crds: { keep: false } },
-  'no CRDs': { ...DATABASE, crds: { enabled: false } },
-  everything: {
-    ...DATABASE,
-    nameOverride: 'other',
-    commonLabels: { team: 'platform' },
-    global: { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'system-cluster-critical', logLevel: 'debug' },
-    image: { repository: 'registry.example.com/tunnel-operator', digest: `sha256:${'0'.repeat(64)}` },
-    api: {
-      ...pod,
-      baseUrl: 'https://tunnels.example.com',
-      autoscaling: { enabled: true },
-      service: { type: 'NodePort', port: 8080, annotations: { a: 'b' } },
-      ingress: {
-        enabled: true,
-        className: 'nginx',
-        annotations: { a: 'b' },
-        hosts: ['tunnels.example.com'],
-        tls: [{ secretName: 'tls', hosts: ['tunnels.example.com'] }],
-      },
-      httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], hostnames: ['tunnels.example.com'] },
-      serviceAccount: { annotations: { a: 'b' } },
-    },
-    operator: { ...pod, acceptNewOwner: 'usr_01m7yvm3eyf20vnt1006h45zq2', adoptNamespaces: ['-'] },
-    networkPolicy: {
-      enabled: true,
-      apiFrom: [{ namespaceSelector: {} }],
-      metricsFrom: [{ namespaceSelector: {} }],
-      databaseTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
-      tracingTo: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
-    },
-    tracing: { endpoint: 'http://collector.monitoring:4318', headers: { existingSecret: 'h' }, samplingRatio: 0.1 },
-    serviceMonitor: { enabled: true, additionalLabels: { release: 'prometheus' } },
-    prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' },
-    grafanaDashboard: { enabled: true, annotations: { folder: 'Tunnels' } },
-  },
-};
+import { CHART, DATABASE, helm, named, type Rendered, render } from './helm.ts';
+import { MATRIX } from './matrix.ts';
 
 /** Of other projects, whose CustomResourceDefinitions the cluster of the tests lacks. */
 const FOREIGN = ['Cluster', 'HTTPRoute', 'PrometheusRule', 'ServiceMonitor'];
-
-const named = (objects: readonly Rendered[], kind: string) => objects.filter((object) => object.kind === kind);
 
 let namespace: string;
 beforeAll(async () => {
@@ -125,6 +49,12 @@ test('the objects of other projects are made where they are asked for', async ()
       },
     },
   ]);
+  const recovery = { source: 'tunnels', database: 'tunnel_operator', owner: 'tunnel_operator' };
+  const spec = { bootstrap: { recovery }, storage: { resizeInUseVolumes: false } };
+  const recovered = await render({ database: { cloudNativePG: { enabled: true, spec } } });
+  const storage = { size: '1Gi', resizeInUseVolumes: false };
+  // One way to begin is all that is allowed.
+  expect(named(recovered, 'Cluster')[0]?.spec).toEqual({ instances: 3, storage, bootstrap: { recovery } });
   expect(named(objects, 'HTTPRoute')).toMatchObject([
     { spec: { parentRefs: [{ name: 'gateway' }], rules: [{ backendRefs: [{ name: 'it-other-api', port: 8080 }] }] } },
   ]);
@@ -155,6 +85,35 @@ describe('is refused with the reason:', () => {
     expect(stderr).toMatch(reason);
     expect(code).not.toBe(0);
   });
+
+  test('a Kubernetes whose CEL lacks isIP and isCIDR in what is stored', async () => {
+    const on = (version: string) => helm(['template', 'it', CHART, '--kube-version', version], DATABASE);
+    expect(await on('1.30.9')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('requires kubeVersion: >=1.31'),
+    });
+    expect(await on('1.31.0')).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+test('another chart may depend on this one, on a condition, and share global values with it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-umbrella-'));
+  try {
+    const dependency = { name: 'tunnel-operator', version: '0.1.0', condition: 'tunnel-operator.enabled' };
+    const chart = { apiVersion: 'v2', name: 'umbrella', version: '1.0.0', dependencies: [dependency] };
+    await mkdir(join(folder, 'charts'));
+    await symlink(CHART, join(folder, 'charts/tunnel-operator'));
+    await writeFile(join(folder, 'Chart.yaml'), JSON.stringify(chart));
+    const rendered = (enabled: boolean) =>
+      helm(['template', 'it', folder], {
+        global: { imageRegistry: 'registry.example.com' },
+        'tunnel-operator': { ...DATABASE, enabled },
+      });
+    expect(await rendered(true)).toMatchObject({ code: 0, stdout: expect.stringContaining('kind: Deployment') });
+    expect(await rendered(false)).toMatchObject({ code: 0, stdout: expect.not.stringContaining('kind:') });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('the CustomResourceDefinitions are those of crds/, which other tests apply', async () => {
@@ -185,25 +144,6 @@ test('editors of a namespace may make everything but what gives them the rights 
   expect(edit).toMatchObject({ rules: [{ resources: plurals }] });
 });
 
-test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {
-  const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
-  const objects = await render(MATRIX.everything ?? {}, { only });
-  for (const { spec } of named(objects, 'Deployment')) {
-    const text = JSON.stringify(spec);
-    expect(text).toContain('{"name":"OTEL_EXPORTER_OTLP_ENDPOINT","value":"http://collector.monitoring:4318"}');
-    expect(text).toContain('{"name":"OTEL_TRACES_SAMPLER_ARG","value":"0.1"}');
-    expect(text).toContain('"valueFrom":{"secretKeyRef":{"name":"h","key":"headers"}}');
-    const set = [...text.matchAll(/"name":"(OTEL_\w+)"/g)].map(([, name]) => name);
-    const known: string[] = Object.values(tracingSettings).map(({ env: name }) => name);
-    expect(set.filter((name = '') => !known.includes(name))).toEqual([]);
-  }
-  const to = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }];
-  const egress = expect.arrayContaining([{ ports: [{ port: 4318 }], to }]);
-  expect(named(objects, 'NetworkPolicy')).toMatchObject([{ spec: { egress } }, { spec: { egress } }]);
-  const without = await render({ ...DATABASE, networkPolicy: { enabled: true } }, { only });
-  expect(JSON.stringify(without)).not.toMatch(/OTEL_|4318/);
-});
-
 test('values with a description are documented, and every comment about one is understood', async () => {
   const yaml = await readFile(join(CHART, 'values.yaml'), 'utf8');
   const count = (pattern: RegExp) => yaml.match(pattern)?.length;
@@ -211,4 +151,52 @@ test('values with a description are documented, and every comment about one is u
   const flat = (values: typeof all): typeof all => values.flatMap((value) => [value, ...flat(value.children ?? [])]);
   expect(flat(all).filter(({ description }) => description !== undefined)).toHaveLength(count(/# -- /g) ?? 0);
   expect(flat(all).filter(({ schema }) => Object.keys(schema).length > 0)).toHaveLength(count(/# @schema /g) ?? 0);
+});
+
+test('names that look like numbers stay texts', async () => {
+  const name = '123';
+  const secret = { existingSecret: name, existingSecretKey: name };
+  const account = { serviceAccount: { name } };
+  const common = {
+    fullnameOverride: name,
+    nameOverride: name,
+    global: { priorityClassName: name, imagePullSecrets: [{ name }] },
+    watchNamespaces: [name],
+    crds: { keep: false },
+    api: {
+      ...account,
+      extraEnv: [{ name, value: name }],
+      ingress: { enabled: true, className: name, hosts: [name] },
+      podLabels: { name },
+    },
+    operator: { ...account, apiKey: secret, adoptNamespaces: [name], acceptNewOwner: name },
+    networkPolicy: { enabled: true },
+    tracing: { endpoint: 'http://collector', headers: secret },
+    serviceMonitor: { enabled: true, additionalLabels: { name } },
+    prometheusRule: { enabled: true },
+    grafanaDashboard: { enabled: true, sidecarLabelValue: name },
+  };
+  const databases = [
+    { database: { bundled: { enabled: true, image: name, persistence: { storageClass: name } } } },
+    { database: { cloudNativePG: { enabled: true, storage: { storageClass: name } } } },
+    { database: secret, secrets: { existingSecret: name } },
+  ];
+  for (const database of databases) {
+    const objects = await render({ ...common, ...database }, { name, namespace: name });
+    expect(JSON.stringify(objects)).not.toMatch(/[:[,]123[\],}]/);
+  }
+});
+
+test('a database has a name that Kubernetes and CloudNativePG take, however long that of the release is', async () => {
+  const name = 'a-release-with-the-longest-name-that-helm-takes-for-it';
+  for (const [kind, of] of [
+    ['StatefulSet', 'bundled'],
+    ['Cluster', 'cloudNativePG'],
+  ] as const) {
+    const objects = await render({ database: { [of]: { enabled: true } } }, { name: name.slice(0, 53) });
+    const database = named(objects, kind)[0]?.metadata.name ?? '';
+    expect(database).toMatch(/^a-release-.*-database$/);
+    expect(database.length).toBeLessThanOrEqual(50);
+    expect(JSON.stringify(named(objects, 'Deployment'))).toMatch(new RegExp(`"name":"${database}(-app)?"`));
+  }
 });

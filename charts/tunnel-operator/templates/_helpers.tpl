@@ -14,22 +14,36 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Called with a list: the root, the component. */}}
+{{/* A StatefulSet whose name has more than 52 characters makes no Pods, and CloudNativePG takes no more than 50. */}}
+{{- define "tunnel-operator.databaseName" -}}
+{{- include "tunnel-operator.fullname" . | trunc 41 | trimSuffix "-" }}-database
+{{- end -}}
+
+{{/*
+Of an object. Called with a list: the root, the component, and more labels if there are any. Each key once: the chart's
+own come first, then those of the one object, then those of all.
+*/}}
 {{- define "tunnel-operator.labels" -}}
 {{- $root := index . 0 -}}
-helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
-{{ include "tunnel-operator.selectorLabels" . }}
-app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ $root.Release.Service }}
-app.kubernetes.io/part-of: {{ include "tunnel-operator.name" $root }}
-{{- with $root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $labels := include "tunnel-operator.selectorLabels" . | fromYaml -}}
+{{- $_ := set $labels "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_") -}}
+{{- $_ := set $labels "app.kubernetes.io/version" $root.Chart.AppVersion -}}
+{{- $_ := set $labels "app.kubernetes.io/managed-by" $root.Release.Service -}}
+{{- $_ := set $labels "app.kubernetes.io/part-of" (include "tunnel-operator.name" $root) -}}
+{{- range slice . 2 -}}{{- $_ := merge $labels . -}}{{- end -}}
+{{- toYaml (merge $labels $root.Values.commonLabels) -}}
+{{- end -}}
+
+{{/* Of a Pod of the API or the operator. Called with a list: the root, the component. */}}
+{{- define "tunnel-operator.podLabels" -}}
+{{- $root := index . 0 -}}
+{{- $own := include "tunnel-operator.selectorLabels" . | fromYaml -}}
+{{- toYaml (merge $own (index $root.Values (index . 1)).podLabels $root.Values.commonLabels) -}}
 {{- end -}}
 
 {{- define "tunnel-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "tunnel-operator.name" (index . 0) }}
-app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/name: {{ include "tunnel-operator.name" (index . 0) | quote }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name | quote }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
@@ -58,18 +72,41 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- .Values.secrets.existingSecret | default (include "tunnel-operator.fullname" .) -}}
 {{- end -}}
 
+{{/*
+Whether a Secret with random values is still to be made. Called with a list: the root, its name, its keys. As a hook,
+and only while there is none: in the manifest of a revision, its values would come back with a rollback.
+*/}}
+{{- define "tunnel-operator.mustMakeSecret" -}}
+{{- $name := index . 1 -}}
+{{- $secret := lookup "v1" "Secret" (index . 0).Release.Namespace $name -}}
+{{- range index . 2 -}}
+{{- if and $secret (not (get ($secret.data | default dict) .)) -}}
+{{- fail (printf "the Secret %s lacks the key %s: add it, or delete the Secret if nothing needs it any more" $name .) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $secret -}}true{{- end -}}
+{{- end -}}
+
+{{/* The annotations of such a Secret. Hooks stay anyway; `keep` is for revisions whose manifest still had it. */}}
+{{- define "tunnel-operator.madeOnce" -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/resource-policy: keep
+{{- end -}}
+
 {{/* The Secret and the key of DATABASE_URL. */}}
 {{- define "tunnel-operator.databaseSecret" -}}
-{{- $fullname := include "tunnel-operator.fullname" . -}}
 {{- with .Values.database -}}
 {{- if .existingSecret -}}
-name: {{ .existingSecret }}
-key: {{ .existingSecretKey }}
+name: {{ .existingSecret | quote }}
+key: {{ .existingSecretKey | quote }}
 {{- else if .cloudNativePG.enabled -}}
-name: {{ $fullname }}-database-app
+name: {{ include "tunnel-operator.databaseName" $ }}-app
 key: uri
+{{- else if .bundled.enabled -}}
+name: {{ include "tunnel-operator.databaseName" $ }}
+key: url
 {{- else -}}
-name: {{ $fullname }}-database
+name: {{ include "tunnel-operator.fullname" $ }}-database-url
 key: url
 {{- end -}}
 {{- end -}}
@@ -79,10 +116,10 @@ key: url
 {{- define "tunnel-operator.apiKeySecret" -}}
 {{- with .Values.operator.apiKey -}}
 {{- if .existingSecret -}}
-name: {{ .existingSecret }}
-key: {{ .existingSecretKey }}
+name: {{ .existingSecret | quote }}
+key: {{ .existingSecretKey | quote }}
 {{- else -}}
-name: {{ include "tunnel-operator.secretName" $ }}
+name: {{ include "tunnel-operator.secretName" $ | quote }}
 key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
@@ -114,6 +151,21 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 
+{{/*
+The environment of a container: the chart's own, and that of users, who may override it: each name once, since a
+server-side apply refuses two. Called with a list: the chart's own as YAML, extraEnv.
+*/}}
+{{- define "tunnel-operator.env" -}}
+{{- $extra := index . 1 -}}
+{{- $overridden := list -}}
+{{- range $extra }}{{- $overridden = append $overridden .name -}}{{- end -}}
+{{- $env := list -}}
+{{- range index . 0 | fromYamlArray -}}
+{{- if not (has .name $overridden) -}}{{- $env = append $env . -}}{{- end -}}
+{{- end -}}
+{{- toYaml (concat $env $extra) -}}
+{{- end -}}
+
 {{/* Where traces are sent, and which Pod they are of. */}}
 {{- define "tunnel-operator.tracingEnv" -}}
 {{- with .Values.tracing -}}
@@ -122,12 +174,13 @@ key: bootstrap-api-key
 {{- if .headers.existingSecret }}
 - name: OTEL_EXPORTER_OTLP_HEADERS
   valueFrom:
-    secretKeyRef: { name: {{ .headers.existingSecret }}, key: {{ .headers.existingSecretKey }} }
+    secretKeyRef: { name: {{ .headers.existingSecret | quote }}, key: {{ .headers.existingSecretKey | quote }} }
 {{- end }}
 - name: OTEL_TRACES_SAMPLER
   value: parentbased_traceidratio
 - name: OTEL_TRACES_SAMPLER_ARG
-  value: {{ .samplingRatio | quote }}
+  # Without an exponent, which the programs do not take.
+  value: {{ regexReplaceAll "[.]?0+$" (printf "%.12f" (float64 .samplingRatio)) "" | quote }}
 - name: TRACED_POD
   valueFrom:
     fieldRef: { fieldPath: metadata.name }
@@ -136,32 +189,38 @@ key: bootstrap-api-key
 {{- end }}
 {{- end -}}
 
+{{/* Where Pods may run, and what pulls their images. Called with a list: the root, the component's values. */}}
+{{- define "tunnel-operator.scheduling" -}}
+{{- $placement := pick (index . 1) "nodeSelector" "tolerations" "affinity" -}}
+{{- with (index . 0).Values.global -}}
+{{- $_ := merge $placement (pick . "imagePullSecrets" "priorityClassName") -}}
+{{- end -}}
+{{- range $key, $value := $placement -}}
+{{- if not $value -}}{{- $_ := unset $placement $key -}}{{- end -}}
+{{- end -}}
+{{- with $placement }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{/*
+For the Pods of hooks: where the operator may run, they may. Not next to which Pods: rules about that are for replicas,
+and might leave a hook without a node.
+*/}}
+{{- define "tunnel-operator.hookScheduling" -}}
+{{- $operator := pick .Values.operator "nodeSelector" "tolerations" -}}
+{{- with (.Values.operator.affinity).nodeAffinity -}}
+{{- $_ := set $operator "affinity" (dict "nodeAffinity" .) -}}
+{{- end -}}
+{{- include "tunnel-operator.scheduling" (list . $operator) -}}
+{{- end -}}
+
 {{/* What all Pods have. Called with a list: the root, the component's values, the component. */}}
 {{- define "tunnel-operator.podSpec" -}}
 {{- $root := index . 0 -}}
 {{- $values := index . 1 -}}
-{{- with $root.Values.global.imagePullSecrets }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $root.Values.global.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
+{{ include "tunnel-operator.scheduling" (list $root $values) }}
 securityContext:
   {{- toYaml $root.Values.podSecurityContext | nindent 2 }}
 terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
-{{- with $values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $values.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 topologySpreadConstraints:
 {{- if $values.topologySpreadConstraints }}
   {{- toYaml $values.topologySpreadConstraints | nindent 2 }}

@@ -1,0 +1,84 @@
+/** Values of the chart for its tests. Only for test files. */
+import { DATABASE } from './helm.ts';
+
+/** A new one, and one for each place in which the chart sets it, too. */
+export const EXTRA = {
+  RATE_LIMIT: '10',
+  DATABASE_URL: 'postgres://other',
+  LOG_LEVEL: 'warn',
+  OTEL_TRACES_SAMPLER: 'always_on',
+};
+const pod = {
+  extraEnv: Object.entries(EXTRA).map(([name, value]) => ({ name, value })),
+  extraVolumes: [{ name: 'ca', secret: { secretName: 'ca' } }],
+  extraVolumeMounts: [{ name: 'ca', mountPath: '/ca' }],
+  deploymentAnnotations: { a: 'b' },
+  podAnnotations: { a: 'b' },
+  podLabels: { c: 'd' },
+  nodeSelector: { disk: 'fast' },
+  tolerations: [{ key: 'k', operator: 'Exists' }],
+  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { c: 'd' } } },
+  ],
+};
+
+/** By name: values that differ in everything that has an effect. */
+export const MATRIX: Record<string, object> = {
+  'a URL': DATABASE,
+  'a URL with several hosts': {
+    database: { url: 'postgres://u:p@db-1:5432,db-2/tunnels?target_session_attrs=primary' },
+  },
+  'a Secret of the user': {
+    database: { existingSecret: 'mine', existingSecretKey: 'uri' },
+    secrets: { existingSecret: 's' },
+  },
+  'the bundled database': { database: { bundled: { enabled: true } }, networkPolicy: { enabled: true } },
+  'the bundled database without a volume': {
+    database: { bundled: { enabled: true, persistence: { enabled: false } } },
+  },
+  CloudNativePG: { database: { cloudNativePG: { enabled: true, storage: { storageClass: 'fast' } } } },
+  'some namespaces': { ...DATABASE, watchNamespaces: ['default', 'kube-public'] },
+  'only the operator': {
+    api: { enabled: false },
+    operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },
+  },
+  'only the API': { ...DATABASE, operator: { enabled: false } },
+  'CRDs that go with the release': { ...DATABASE, crds: { keep: false } },
+  'no CRDs': { ...DATABASE, crds: { enabled: false } },
+  everything: {
+    ...DATABASE,
+    nameOverride: 'other',
+    // One of its own, one that Pods have, too, and one of the chart.
+    commonLabels: { team: 'platform', c: 'common', 'app.kubernetes.io/part-of': 'ours' },
+    global: { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'system-cluster-critical', logLevel: 'debug' },
+    image: { repository: 'registry.example.com/tunnel-operator', digest: `sha256:${'0'.repeat(64)}` },
+    api: {
+      ...pod,
+      baseUrl: 'https://tunnels.example.com',
+      autoscaling: { enabled: true },
+      service: { type: 'NodePort', port: 8080, annotations: { a: 'b' } },
+      ingress: {
+        enabled: true,
+        className: 'nginx',
+        annotations: { a: 'b' },
+        hosts: ['tunnels.example.com'],
+        tls: [{ secretName: 'tls', hosts: ['tunnels.example.com'] }],
+      },
+      httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], hostnames: ['tunnels.example.com'] },
+      serviceAccount: { annotations: { a: 'b' } },
+    },
+    operator: { ...pod, acceptNewOwner: 'usr_01m7yvm3eyf20vnt1006h45zq2', adoptNamespaces: ['-'] },
+    networkPolicy: {
+      enabled: true,
+      apiFrom: [{ namespaceSelector: {} }],
+      metricsFrom: [{ namespaceSelector: {} }],
+      databaseTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
+      tracingTo: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+    },
+    tracing: { endpoint: 'http://collector.monitoring:4318', headers: { existingSecret: 'h' }, samplingRatio: 0.1 },
+    serviceMonitor: { enabled: true, additionalLabels: { release: 'prometheus' } },
+    prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' },
+    grafanaDashboard: { enabled: true, annotations: { folder: 'Tunnels' } },
+  },
+};

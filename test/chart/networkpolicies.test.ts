@@ -1,0 +1,67 @@
+/** Who may reach whom once `networkPolicy.enabled` is set. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { DATABASE, named, type Rendered, render } from './helm.ts';
+
+const labels = z.record(z.string(), z.string());
+const peer = z.object({ podSelector: z.object({ matchLabels: labels }).optional() });
+const rule = z.object({
+  ports: z.array(z.object({ port: z.union([z.string(), z.number()]) })),
+  from: z.array(peer).optional(),
+  to: z.array(peer).optional(),
+});
+const policies = z.array(z.object({ spec: z.object({ ingress: z.array(rule), egress: z.array(rule).optional() }) }));
+const deployment = z.object({
+  spec: z.object({ template: z.object({ metadata: z.object({ labels }) }) }),
+});
+
+const only = ['networkpolicies.yaml', 'operator/deployment.yaml'];
+const selects = ({ podSelector }: z.output<typeof peer>, pod: Record<string, string>) =>
+  Object.entries(podSelector?.matchLabels ?? {}).every(([key, value]) => pod[key] === value);
+const policyOf = (objects: readonly Rendered[], component: string) => {
+  const all = named(objects, 'NetworkPolicy').filter(({ metadata }) => metadata.name.endsWith(`-${component}`));
+  const [policy] = policies.parse(all);
+  if (!policy) throw new Error(`there is no policy of the ${component}`);
+  return policy.spec;
+};
+const operatorPod = (objects: readonly Rendered[]) =>
+  deployment.parse(named(objects, 'Deployment').find(({ metadata }) => metadata.name.endsWith('-operator'))).spec
+    .template.metadata.labels;
+
+const shard = (apiUrl: string) => ({
+  api: { enabled: false },
+  operator: { apiUrl, apiKey: { existingSecret: 'key' } },
+  networkPolicy: { enabled: true },
+});
+
+test('a shard, which is a release of its own, reaches the API of another release', async () => {
+  const apiFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
+  const first = await render({ ...DATABASE, networkPolicy: { enabled: true, apiFrom } }, { name: 'first' });
+  const second = await render(shard('http://first-tunnel-operator-api.tunnels.svc'), { name: 'second', only });
+  const [toApi] = policyOf(first, 'api').ingress;
+  const admitted = (pod: Record<string, string>) =>
+    toApi?.from?.some((one) => one.podSelector !== undefined && selects(one, pod)) === true;
+  expect(admitted(operatorPod(first))).toBe(true);
+  expect(admitted(operatorPod(second))).toBe(true);
+  expect(admitted({ 'app.kubernetes.io/component': 'operator' })).toBe(false);
+
+  // What a Service sends on arrives at the port of the Pod.
+  const apiPod = deployment.parse(named(first, 'Deployment').find(({ metadata }) => metadata.name.endsWith('-api')))
+    .spec.template.metadata.labels;
+  for (const objects of [first, second]) {
+    const ways = policyOf(objects, 'operator').egress ?? [];
+    expect(ways.some(({ ports, to }) => ports[0]?.port === 8080 && to?.some((one) => selects(one, apiPod)))).toBe(true);
+  }
+});
+
+test.each([
+  ['https://api.example.com', [443, 6443]],
+  ['http://api.example.com', [443, 6443, 80]],
+  ['https://api.example.com:8443/v1', [443, 6443, 8443]],
+  ['http://[2001:db8::1]:9000', [443, 6443, 9000]],
+  ['http://[2001:db8::1]', [443, 6443, 80]],
+])('an API elsewhere is reached on the port of its URL: %s', async (url, expected) => {
+  const ways = policyOf(await render(shard(url), { only }), 'operator').egress ?? [];
+  const anywhere = ways.filter(({ to, ports }) => to === undefined && ports[0]?.port !== 53);
+  expect(anywhere.map(({ ports }) => ports.map(({ port }) => port))).toEqual([expected]);
+});

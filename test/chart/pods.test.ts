@@ -1,0 +1,129 @@
+/** What the Pods of the chart are told. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { apiSettings } from '../../src/api/settings.ts';
+import { operatorSettings } from '../../src/operator/settings.ts';
+import { tracingSettings } from '../../src/tracing/settings.ts';
+import { CHART, DATABASE, named, render } from './helm.ts';
+import { EXTRA, MATRIX } from './matrix.ts';
+
+const container = z.object({
+  name: z.string(),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
+});
+const podSpec = z.object({ initContainers: z.array(container).optional(), containers: z.array(container) });
+const template = z.object({ template: z.object({ spec: z.looseObject({}) }) });
+const deployment = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
+
+/** By the name of its container, as the Pods of both Deployments have it. */
+async function environments(values: object): Promise<Record<string, Record<string, string | undefined>>> {
+  const objects = await render(values, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
+  const containers = deployment
+    .array()
+    .parse(objects)
+    .flatMap(({ spec: { template } }) => [...(template.spec.initContainers ?? []), ...template.spec.containers]);
+  return Object.fromEntries(
+    containers.map(({ name, env }) => {
+      expect(new Set(env.map((one) => one.name)).size, `${name} has a variable twice`).toBe(env.length);
+      return [name, Object.fromEntries(env.map((one) => [one.name, one.value]))];
+    }),
+  );
+}
+
+test('what users set for a container replaces what the chart sets', async () => {
+  const all = await environments(MATRIX.everything ?? {});
+  expect(all).toMatchObject({ migrate: EXTRA, api: EXTRA, operator: EXTRA });
+});
+
+test.each([
+  ['all, by default', [], undefined],
+  ['none', ['-'], []],
+  ['those that are named', ['a', 'b'], ['a', 'b']],
+])('existing resources may be adopted in %s', async (_, adoptNamespaces, expected) => {
+  const { operator } = await environments({ ...DATABASE, operator: { adoptNamespaces } });
+  expect(operatorSettings.adoptNamespaces.schema.parse(operator?.ADOPT_NAMESPACES)).toEqual(expected);
+});
+
+test('the values of docs/install.md serve over TLS what links promise, and let nobody adopt', async () => {
+  const page = await readFile(join(CHART, '../../docs/install.md'), 'utf8');
+  const values = parse(/^# values\.yaml\n.*?(?=^```)/ms.exec(page)?.[0] ?? '');
+  const { api, operator } = await environments(values);
+  const [ingress] = await render(values, { only: ['api/ingress.yaml'] });
+  const { hostname, protocol } = new URL(api?.BASE_URL ?? '');
+  expect(protocol).toBe('https:');
+  expect(ingress).toMatchObject({ spec: { rules: [{ host: hostname }], tls: [{ hosts: [hostname] }] } });
+  expect(operatorSettings.adoptNamespaces.schema.parse(operator?.ADOPT_NAMESPACES)).toEqual([]);
+});
+
+test.each([0, 0.00001, 0.1, 1])('the sampling ratio %d is one that both programs take', async (samplingRatio) => {
+  const tracing = { endpoint: 'http://collector.monitoring:4318', samplingRatio };
+  const { api, operator } = await environments({ ...DATABASE, tracing });
+  for (const environment of [api, operator])
+    expect(tracingSettings.tracesSampled.schema.parse(environment?.OTEL_TRACES_SAMPLER_ARG)).toBe(samplingRatio);
+});
+
+test.each([
+  ['api', 602, apiSettings.shutdownTimeoutMs.schema],
+  ['operator', 3602, operatorSettings.shutdownMs.schema],
+] as const)('the %s takes the longest grace period that the chart takes', async (name, most, schema) => {
+  const values = (seconds: number) => ({ ...DATABASE, [name]: { terminationGracePeriodSeconds: seconds } });
+  const all = await environments(values(most));
+  expect(schema.parse(all[name]?.SHUTDOWN_TIMEOUT)).toBe((most - 2) * 1000);
+  await expect(environments(values(most + 1))).rejects.toThrow('maximum');
+});
+
+test('every Pod goes where its kind may run', async () => {
+  const placement = {
+    nodeSelector: { disk: 'fast' },
+    tolerations: [{ key: 'k', operator: 'Exists' }],
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } },
+  };
+  // Of replicas, which hooks are not.
+  const apart = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [] } };
+  const global = { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'high' };
+  const objects = await render({
+    global,
+    crds: { keep: false },
+    database: { bundled: { enabled: true, ...placement } },
+    api: placement,
+    operator: { ...placement, affinity: { ...placement.affinity, ...apart } },
+  });
+  const pods = objects.flatMap(({ kind, metadata, spec }) => {
+    if (kind === 'Pod') return { name: metadata.name, spec };
+    const inTemplate = template.safeParse(spec);
+    return inTemplate.success ? { name: metadata.name, spec: inTemplate.data.template.spec } : [];
+  });
+  const operator = { ...placement, affinity: { ...placement.affinity, ...apart } };
+  expect(Object.fromEntries(pods.map(({ name, spec }) => [name, spec]))).toMatchObject({
+    'it-tunnel-operator-api': { ...global, ...placement },
+    'it-tunnel-operator-operator': { ...global, ...operator },
+    'it-tunnel-operator-database': { ...global, ...placement },
+    'it-tunnel-operator-test': { ...global, ...placement },
+    'it-tunnel-operator-uninstall': { ...global, ...placement },
+  });
+  expect(pods).toHaveLength(5);
+  const hooks = pods.filter(({ name }) => /-(test|uninstall)$/.test(name));
+  expect(JSON.stringify(hooks)).not.toContain('podAntiAffinity');
+});
+
+test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {
+  const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
+  const objects = await render(MATRIX.everything ?? {}, { only });
+  for (const { spec } of named(objects, 'Deployment')) {
+    const text = JSON.stringify(spec);
+    expect(text).toContain('{"name":"OTEL_EXPORTER_OTLP_ENDPOINT","value":"http://collector.monitoring:4318"}');
+    expect(text).toContain('{"name":"OTEL_TRACES_SAMPLER_ARG","value":"0.1"}');
+    expect(text).toContain('"valueFrom":{"secretKeyRef":{"key":"headers","name":"h"}}');
+    const set = [...text.matchAll(/"name":"(OTEL_\w+)"/g)].map(([, name]) => name);
+    const known: string[] = Object.values(tracingSettings).map(({ env: name }) => name);
+    expect(set.filter((name = '') => !known.includes(name))).toEqual([]);
+  }
+  const to = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }];
+  const egress = expect.arrayContaining([{ ports: [{ port: 4318 }], to }]);
+  expect(named(objects, 'NetworkPolicy')).toMatchObject([{ spec: { egress } }, { spec: { egress } }]);
+  const without = await render({ ...DATABASE, networkPolicy: { enabled: true } }, { only });
+  expect(JSON.stringify(without)).not.toMatch(/OTEL_|4318/);
+});

@@ -1,0 +1,76 @@
+/**
+ * Backup and restore work as docs/operations.md has them, also when the database has got further than the dump. Needs the
+ * client programs of PostgreSQL, which the embedded server comes without.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import { migrate } from '../src/api/store/migrate.ts';
+import { postgres } from './harness.ts';
+import { skipFor } from './skip.ts';
+
+const run = promisify(execFile);
+/** pg_dump refuses a server that is newer than itself. */
+const OLDEST = 18;
+const version = await run('pg_dump', ['--version']).then(
+  ({ stdout }) => Number(/ (\d+)/.exec(stdout)?.[1]),
+  () => undefined,
+);
+const lacking = (version ?? 0) >= OLDEST ? undefined : `no pg_dump of PostgreSQL ${OLDEST} or later in the PATH`;
+
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-restore-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The commands below a heading that are PostgreSQL's. */
+async function commandsOf(heading: string): Promise<string> {
+  const page = await readFile(join(import.meta.dirname, '../docs/operations.md'), 'utf8');
+  const [section = ''] = page.split(/^## /m).filter((text) => text.startsWith(`${heading}\n`));
+  const [, text = ''] = /^ *```sh\n(.*?)^ *```/ms.exec(section) ?? [];
+  return text.replaceAll(/^ *(kubectl .*)?\n/gm, '');
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('a restore brings back the dump, and leaves nothing of what came later', skipFor(lacking), async () => {
+  const ADMIN_URL = (await postgres()).url;
+  const database = new URL(ADMIN_URL);
+  Object.assign(database, { username: 'tunnels', password: 'password', pathname: '/tunnels' });
+  const DATABASE_URL = database.href;
+  const env = { PATH: process.env.PATH, HOME: folder, DATABASE_URL, ADMIN_URL };
+  const typed = async (heading: string) => run('bash', ['-ec', await commandsOf(heading)], { cwd: folder, env });
+  const addUser = (id: string) => `insert into users values ('${id}', 'somebody', true, true, now(), now())`;
+  const tables = "select tablename, tableowner from pg_tables where schemaname = 'public' order by 1";
+  try {
+    await query(ADMIN_URL, "create user tunnels password 'password'");
+    await query(ADMIN_URL, 'create database tunnels owner tunnels');
+    await migrate(DATABASE_URL);
+    await query(DATABASE_URL, addUser('usr_1'));
+    const before = await query(DATABASE_URL, tables);
+    await typed('Backup');
+
+    // As an upgrade does that has to be undone: a new table holds on to what the dump has.
+    await query(DATABASE_URL, 'create table later (owner_id text references users)');
+    await query(DATABASE_URL, addUser('usr_2'));
+    await query(DATABASE_URL, "insert into later values ('usr_1')");
+    expect(await typed('Restore')).toEqual({ stdout: '', stderr: '' });
+
+    expect(await query(DATABASE_URL, tables)).toEqual(before);
+    expect(await query(DATABASE_URL, 'select id from users')).toEqual([{ id: 'usr_1' }]);
+    expect(await migrate(DATABASE_URL)).toEqual([]);
+  } finally {
+    await query(ADMIN_URL, 'drop database if exists tunnels with (force)');
+    await query(ADMIN_URL, 'drop user if exists tunnels');
+  }
+});

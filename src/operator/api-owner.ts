@@ -11,6 +11,7 @@ import { jittered } from '../retry/backoff.ts';
 import { REASON } from './contract/reasons.ts';
 import { KubeError } from './kube/kube-error.ts';
 import type { LeaseAnnotation } from './kube/lease-annotation.ts';
+import { leaseProblem } from './kube/lease-problem.ts';
 import { Blocked } from './managed/external.ts';
 
 export interface ApiOwnerOptions {
@@ -27,8 +28,11 @@ export interface ApiOwnerOptions {
 
 type Owner = Awaited<ReturnType<Client['whoami']>>['owner'];
 
-/** How long a process with the wrong key waits until it looks whether it may work by now. */
+/** How long a process that may not work waits until it looks whether it may by now. */
 const RECHECK_MS = 10_000;
+
+/** The API key belongs to another owner than the remembered one. */
+export class OtherOwner extends Blocked {}
 
 export class ApiOwner {
   readonly #options: ApiOwnerOptions;
@@ -69,16 +73,30 @@ export class ApiOwner {
         await this.#check();
         return true;
       } catch (error) {
-        if (!(error instanceof Blocked)) return true;
-        await delay(jittered(RECHECK_MS, 0.2), undefined, { signal: this.#stop.signal }).catch(() => {});
+        if (!(error instanceof OtherOwner)) return true;
+        await this.#pause();
       }
     }
     return false;
   }
 
   /**
+   * Waits while the owner cannot be remembered until somebody acts; false if it has become another one, or stopped first.
+   * What cannot be told yet is told later. Only the active operator may call it.
+   */
+  async untilRemembered(): Promise<boolean> {
+    while (!this.#stop.signal.aborted) {
+      const refused = await this.verify().catch((error: unknown) => error);
+      if (refused instanceof OtherOwner) return false;
+      if (!(refused instanceof Blocked)) return !this.#stop.signal.aborted;
+      await this.#pause();
+    }
+    return false;
+  }
+
+  /**
    * Resolves once the owner is known to be the right one, and is remembered. Only the active operator may call it.
-   * @throws Blocked when the key is another owner's; ApiError, ApiUnreachableError, KubeError when that cannot be told yet
+   * @throws OtherOwner; Blocked when the owner cannot be remembered; ApiError, ApiUnreachableError, KubeError when that cannot be told yet
    */
   readonly verify = (): Promise<void> => {
     this.#verified ??= this.#check(true).catch((error: unknown) => {
@@ -129,7 +147,7 @@ export class ApiOwner {
       const remembered = await memory.read();
       const isKnown = remembered === owner.id;
       if (remembered !== undefined && !isKnown && accepted !== owner.id) {
-        throw new Blocked(REASON.accessDenied, refusal(remembered, owner, accepted));
+        throw new OtherOwner(REASON.accessDenied, refusal(remembered, owner, accepted));
       }
       if (!isActive) return;
       if (!isKnown) {
@@ -138,7 +156,10 @@ export class ApiOwner {
       }
       this.#remembered = owner.id;
     } catch (error) {
-      if (!mayForget || !(error instanceof KubeError && error.isForbidden)) throw error;
+      if (!(error instanceof KubeError)) throw error;
+      if (error.isNotFound)
+        throw new Blocked(REASON.kubernetesError, leaseProblem(error, memory.namespace) ?? error.message);
+      if (!mayForget || !error.isForbidden) throw error;
       this.#warnOnce(`cannot remember whose API key this is: ${error.message}; an exchanged one is not noticed`);
     }
   }
@@ -149,11 +170,15 @@ export class ApiOwner {
     const before = this.#trouble;
     this.#isChecked = true;
     this.#trouble = troubleOf(error);
-    refused.set(error instanceof Blocked ? 1 : 0);
+    refused.set(error instanceof OtherOwner ? 1 : 0);
     if (this.#trouble?.message === before?.message) return;
     if (this.#trouble === undefined) log.info('the API key is accepted');
     else if (this.#trouble.isFinal) log.error(this.#trouble.message);
     else log.warn({ err: error }, this.#trouble.message);
+  }
+
+  async #pause(): Promise<void> {
+    await delay(jittered(RECHECK_MS, 0.2), undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 
   #warnOnce(message: string): void {

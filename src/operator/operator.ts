@@ -5,7 +5,7 @@ import type { Client } from '../client/client.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient } from './api-client.ts';
-import { ApiOwner } from './api-owner.ts';
+import { ApiOwner, OtherOwner } from './api-owner.ts';
 import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
@@ -21,7 +21,6 @@ import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { WatchCache } from './kube/watch-cache.ts';
 import { leaseName } from './lease-name.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
-import { Blocked } from './managed/external.ts';
 import { digester } from './managed/inputs/digest.ts';
 import { REFERENCE_GRANTS } from './managed/inputs/grants.ts';
 import { Inputs } from './managed/inputs/inputs.ts';
@@ -99,6 +98,7 @@ export class TunnelOperator extends OuterShell {
       index,
       sources: this.#sources,
       grants: this.#grants.store,
+      catchUpOnGrants: (namespace) => this.#grants.catchUp(namespace),
       digest: digester(config.apiKey),
     });
     this.#election = new LeaderElection(this.#leaderKube, {
@@ -179,7 +179,9 @@ export class TunnelOperator extends OuterShell {
     }
     if (!(await this.#mayReconcile())) return;
     this.#state = 'leading';
-    for (const [kind, watch] of this.#sources.watches) watch.addHandler(new EnqueueReferrers(kind, this.#inputs));
+    const readBy = () => this.#sources.readBy;
+    for (const [kind, watch] of this.#sources.watches)
+      watch.addHandler(new EnqueueReferrers(kind, this.#inputs, readBy));
     this.#grants.addHandler(new EnqueueCrossing(this.#inputs));
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
@@ -215,14 +217,14 @@ export class TunnelOperator extends OuterShell {
   async #startLater(controller: Controller): Promise<void> {
     await controller.cache.filled;
     if (this.#state !== 'leading') return;
-    controller.start();
+    controller.startLate();
     this.#log.info({ kinds: [controller.name] }, 'reconciling');
   }
 
-  /** False if the API key has become the wrong one while this process stood by. What cannot be told yet is told later. */
+  /** False if the API key has become the wrong one while this process stood by. */
   async #mayReconcile(): Promise<boolean> {
-    const refused = await this.#owner.verify().catch((error: unknown) => error);
-    if (!(refused instanceof Blocked)) return this.#state !== 'stopping';
+    const isRemembered = await this.#owner.untilRemembered();
+    if (isRemembered || this.#state === 'stopping') return isRemembered;
     await this.#election.release();
     this.#lost.resolve();
     return false;
@@ -232,7 +234,7 @@ export class TunnelOperator extends OuterShell {
     try {
       await this.#owner.verify();
     } catch (error) {
-      if (error instanceof Blocked) this.#lost.resolve();
+      if (error instanceof OtherOwner) this.#lost.resolve();
       throw error;
     }
   }
@@ -249,7 +251,7 @@ export class TunnelOperator extends OuterShell {
       needed.map(([name, cache]) => state(name, cache)),
       this.#config.silenceMs,
     );
-    const own = [this.#state === 'stopping' ? 'stopping' : undefined, this.#owner.problem];
+    const own = [this.#state === 'stopping' ? 'stopping' : undefined, this.#owner.problem, this.#election.problem];
     return { ...found, problems: [...own.filter((problem) => problem !== undefined), ...found.problems] };
   }
 

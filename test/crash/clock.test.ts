@@ -1,4 +1,4 @@
-/** The clock of the API is hours behind that of the operator: a token that was just issued is not old. */
+/** The clock of the API is not that of the operator: a token that was just issued is not old, nor is an old one new. */
 import { afterEach, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
@@ -12,37 +12,59 @@ const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** As if the clock of the API were behind. */
-function slowed(answer: Answer, ms: number): Answer {
+/** As if the clock of the API, which is that of this process, were another. */
+function setClock(shown: (at: number) => number): void {
+  stage.proxy().intercept(async ({ target }, forward) => {
+    const answer = await forward();
+    return target === 'api' ? atAnotherTime(answer, (at) => new Date(shown(at))) : answer;
+  });
+}
+
+function atAnotherTime(answer: Answer, shown: (at: number) => Date): Answer {
   const text = answer.body.toString();
   const times = /(?<="created_at":")[^"]+/g;
-  const earlier = (time: string) => new Date(Date.parse(time) - ms);
   return {
     ...answer,
-    headers: { ...answer.headers, date: earlier(String(answer.headers.date)).toUTCString() },
-    body: Buffer.from(text.replace(times, (time) => earlier(time).toISOString())),
+    headers: { ...answer.headers, date: shown(Date.now()).toUTCString() },
+    body: Buffer.from(text.replace(times, (time) => shown(Date.parse(time)).toISOString())),
   };
 }
 
-it('is rotated by its age, which only the API can tell', async () => {
+const ids = async () => (await Array.fromAsync(stage.client.credentials.list())).map(({ id }) => id);
+
+async function start(shown: (at: number) => number): Promise<string[]> {
   stage = await openStage();
   await stage.prepareProxy();
-  stage.proxy().intercept(async ({ target }, forward) => {
-    const answer = await forward();
-    return target === 'api' ? slowed(answer, 5 * HOURS) : answer;
-  });
+  setClock(shown);
   await (await stage.startOperator()).untilReconciling();
   await stage.apply({ ...agent, spec: { description: 'an agent', rotation: { interval: '1h', overlap: '0s' } } });
   await untilSettled(stage);
-  const ids = async () => (await Array.fromAsync(stage.client.credentials.list())).map(({ id }) => id);
-  const before = await ids();
+  return ids();
+}
+
+const rotated = (before: string[]) =>
+  waitFor('the rotation', async () => !(await ids()).includes(before[0] ?? '') && (await isIdle(stage)));
+
+it('is rotated by its age, which only the API can tell', async () => {
+  const before = await start((at) => at - 5 * HOURS);
   await stage.annotate(agent, { [ANNOTATION.reconcileRequestedAt]: 'now' });
   await untilSettled(stage);
   expect(await ids()).toEqual(before);
 
   await stage.query("update credentials set created_at = created_at - interval '2 hours'");
   await stage.annotate(agent, { [ANNOTATION.reconcileRequestedAt]: 'again' });
-  await waitFor('the rotation', async () => !(await ids()).includes(before[0] ?? '') && (await isIdle(stage)));
+  await rotated(before);
+  await untilSettled(stage);
+  expect(await ids()).toHaveLength(1);
+});
+
+it('is rotated in time by an operator that was started in between', async () => {
+  let passedAt = Number.POSITIVE_INFINITY;
+  const before = await start((at) => at + (at < passedAt ? 5 : 7) * HOURS);
+  await stage.operator().kill();
+  passedAt = Date.now();
+  await stage.startOperator();
+  await rotated(before);
   await untilSettled(stage);
   expect(await ids()).toHaveLength(1);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it, type TestContext } from 'vitest';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { chains, check } from './kill-points.ts';
-import { departures, editsOfModules, takeovers } from './modules.ts';
+import { departures, editsOfModules, successions, takeovers } from './modules.ts';
 import { disturbedToo, type Scenario, undisturbedButFor, withEveryKind } from './scenarios.ts';
 import { swaps } from './swaps.ts';
 
@@ -29,7 +29,9 @@ describe('the operator survives being killed at every call, before and after it 
   it.for(oneByOne)('with every kind being $kind, while it $name', (scenario, context) =>
     checkAll(scenario, context, true),
   );
-  it.for([...editsOfModules, ...takeovers])('while it $name', (scenario, context) => checkAll(scenario, context, true));
+  it.for([...editsOfModules, ...takeovers, ...successions])('while it $name', (scenario, context) =>
+    checkAll(scenario, context, true),
+  );
   // Who is refused first, and so how often, is not the same every time; nor which deletion is seen first.
   it.for([...swaps, ...departures])('while it $name', (scenario, context) => checkAll(scenario, context, true, 0.5));
   it.for(Object.values(disturbedToo))('while it $name', (scenario, context) => checkAll(scenario, context, false));

@@ -67,12 +67,17 @@ async function createFirst(cast: Cast): Promise<void> {
   await cast.stage.apply({ ...first, ...(await listOf(cast, second, EDIT.from)) });
 }
 
-/** Which is refused while the first is there. */
 async function createSecond(cast: Cast): Promise<void> {
-  const { stage } = cast;
   const { second } = pairOf(cast);
   const { kind, name } = second;
-  await stage.apply({ kind, name, ...(await listOf(cast, second, EDIT.to)) });
+  await cast.stage.apply({ kind, name, ...(await listOf(cast, second, EDIT.to)) });
+}
+
+/** Which is refused while the first is there. */
+async function createRefused(cast: Cast): Promise<void> {
+  const { stage } = cast;
+  const { second } = pairOf(cast);
+  await createSecond(cast);
   await waitFor('the second to be refused', async () => {
     const object = await stage.find(second);
     const ready = object && findCondition(readStatus(object).conditions ?? [], 'Ready');
@@ -80,13 +85,25 @@ async function createSecond(cast: Cast): Promise<void> {
   });
 }
 
-const before = { given: createFirst, besides: createSecond };
+const before = { given: createFirst, besides: createRefused };
 
 const deletesOne = (row: ModulesRow): Scenario => ({
   ...before,
   name: `hands ${row.name} over`,
   rows: [row],
   act: (cast) => cast.stage.remove(pairOf(cast).first),
+  always: (cast, since) => mustStayGuarded(cast, since, row, EDIT),
+});
+
+const deletesOneForAnother = (row: ModulesRow): Scenario => ({
+  given: createFirst,
+  name: `starts and hands ${row.name} to a new one`,
+  rows: [row],
+  whileDown: true,
+  act: async (cast) => {
+    await createSecond(cast);
+    await cast.stage.remove(pairOf(cast).first);
+  },
   always: (cast, since) => mustStayGuarded(cast, since, row, EDIT),
 });
 
@@ -102,6 +119,9 @@ const deletesBoth = (row: ModulesRow): Scenario => ({
 
 /** Who takes over does so without letting anybody in meanwhile. */
 export const takeovers: readonly Scenario[] = modulesRows.map(deletesOne);
+
+/** Nor does who has not been able to claim them before. */
+export const successions: readonly Scenario[] = modulesRows.map(deletesOneForAnother);
 
 /** Neither leaves the modules to the other. */
 export const departures: readonly Scenario[] = modulesRows.map(deletesBoth);

@@ -1,7 +1,7 @@
 /** The operator as users run it: in its own process, which can be killed. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { type Child, waitForChild } from '../../dev/processes/child-process.ts';
+import { type Child, type Exit, waitForChild } from '../../dev/processes/child-process.ts';
 import { startProgram } from '../../dev/processes/program.ts';
 
 export interface OperatorSettings {
@@ -61,8 +61,8 @@ export class OperatorProcess {
   }
 
   /** SIGTERM, as Kubernetes ends a pod. */
-  async stop(): Promise<void> {
-    await this.#child.stop({ graceMs: 30_000 });
+  async stop(): Promise<Exit> {
+    return this.#child.stop({ graceMs: 30_000 });
   }
 
   log(): Promise<string> {

@@ -6,6 +6,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { randomFrom } from '../../dev/fixtures/random.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { ApiError } from '../../src/client/errors.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { FAULTS, refusal } from './object-faults.ts';
@@ -110,6 +111,9 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 };
 
+const isGone = (error: unknown) =>
+  (error instanceof ApiError && error.code === 'NOT_FOUND') || /not found|There is no/i.test(String(error));
+
 /** Calls that are on their way for longer than anybody waits for them. */
 const late = new Set<Promise<unknown>>();
 
@@ -161,7 +165,7 @@ describe(`the promise is kept, whatever happens (seed ${SEED})`, { timeout: 300_
       countUp(what);
       // Two users may be at the same thing at a time; what the second one finds gone is no fault.
       await ACTIONS[what]?.().catch((error: unknown) => {
-        if (!/not found|There is no/i.test(String(error))) throw error;
+        if (!isGone(error)) throw error;
       });
       await letThemWork();
     }

@@ -1,8 +1,12 @@
 /** What can happen to the operator's watches, and what the operator must not miss or misunderstand because of it. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { waitFor } from '../../dev/processes/wait.ts';
-import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { ANNOTATION, API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
+import { readStatus } from '../../src/operator/managed/spec.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -13,6 +17,10 @@ import type { WatchFault } from './watch-relay.ts';
 const WATCHES = allKinds.length + 3;
 /** Both watches of Secrets have the same. */
 const PATHS = WATCHES - 1;
+const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
+const CONFIG_MAP = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shared' } };
+const BACKENDS = { group: GROUP, version: VERSION, plural: 'httpresponsebackends' };
+const manifest = (kind: string, name: string) => ({ apiVersion: API_VERSION, kind, metadata: { name } });
 const policy = { kind: 'IPPolicy', name: 'policy' } as const;
 const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
 const rotation = { overlap: '50ms' };
@@ -65,6 +73,35 @@ describe('the operator learns what it must', () => {
     await waitFor('some refusals', () => watches.begun > before + 2 * WATCHES);
     watches.atStart();
     await untilSettled(stage);
+  });
+
+  it('from a source that another object has come upon first', async () => {
+    const { kube, namespace } = stage;
+    const text = (value: string) => ({ ...CONFIG_MAP, data: { text: value } });
+    const textOf = async (name: string) => {
+      const { status } = await kube.get(BACKENDS, name, namespace);
+      const { id } = z.object({ id: z.string() }).parse(status);
+      return (await stage.client.httpResponseBackends.get(id)).body;
+    };
+    await kube.create(CONFIG_MAPS, text('before'), namespace);
+    const names = ['one', 'two'];
+    const spec = { body: { configMapKeyRef: { name: 'shared', key: 'text' } } };
+    for (const name of names)
+      await kube.create(BACKENDS, { ...manifest('HTTPResponseBackend', name), spec }, namespace);
+    const untilAll = (value: string) =>
+      waitFor(`the text "${value}"`, async () => {
+        const texts = await Promise.all(names.map((name) => textOf(name).catch(() => undefined)));
+        return texts.every((each) => each === value);
+      });
+    await untilAll('before');
+    stage.proxy().watches.hold((path) => path.includes('/configmaps'));
+    await kube.patch(CONFIG_MAPS, 'shared', text('after'), namespace);
+    const annotations = { [ANNOTATION.reconcileRequestedAt]: 'now' };
+    await kube.patch(BACKENDS, 'one', { metadata: { annotations } }, namespace);
+    await untilAll('after');
+    for (const name of names) await kube.delete(BACKENDS, name, namespace);
+    await waitFor('both to be gone', async () => (await kube.list(BACKENDS, { namespace })).items.length === 0);
+    await kube.delete(CONFIG_MAPS, 'shared', namespace);
   });
 
   it('although its watches have gone silent', async () => {
@@ -158,6 +195,40 @@ describe('a stale cache does not mislead the operator', () => {
     await untilSettled(stage);
     await other.kill();
     stage.leave(1);
+  });
+
+  it('when a route is to serve for the first time, and its modules were applied first', async () => {
+    const name = 'guarded';
+    const ours = (plural: string): ResourceType => ({ group: GROUP, version: VERSION, plural });
+    const [routes, modules] = [ours('httpsedgeroutes'), ours('httpsedgeroutemodules')];
+    const [backends, edges] = [ours('httpresponsebackends'), ours('httpsedges')];
+    const make = (type: ResourceType, kind: string, spec: object) =>
+      stage.kube.create(type, { apiVersion: API_VERSION, kind, metadata: { name }, spec }, stage.namespace);
+    const untilReady = (type: ResourceType) =>
+      waitFor(`${type.plural} to be ready`, async () => {
+        const { conditions = [], id } = readStatus(await stage.kube.get(type, name, stage.namespace));
+        return findCondition(conditions, 'Ready')?.status === 'True' && id;
+      });
+    await untilWatching();
+    await make(edges, 'HTTPSEdge', {});
+    await make(backends, 'HTTPResponseBackend', { body: { value: 'inside' } });
+    await Promise.all([untilReady(edges), untilReady(backends)]);
+    stage.proxy().watches.hold((path) => path.includes('httpsedgeroutemodules'));
+    const oidc = { issuer: 'https://accounts.example.com', clientId: { value: 'a' }, clientSecret: { value: 'b' } };
+    await make(modules, 'HTTPSEdgeRouteModules', { routeRef: { name }, oidc });
+    const backendRef = { kind: 'HTTPResponseBackend', name };
+    await make(routes, 'HTTPSEdgeRoute', { edgeRef: { name }, match: '/', matchType: 'path_prefix', backendRef });
+    const id = await untilReady(routes);
+    const text =
+      "select payload->'backend' as backend, payload->'modules' as modules from events where resource_id = $1";
+    const revisions = await stage.query(`${text} order by id`, [id.split('/').at(-1)]);
+    expect(revisions.at(-1)).toMatchObject({ backend: {}, modules: ['oidc'] });
+    expect(revisions.filter(({ backend, modules }) => backend !== null && String(modules) === '')).toEqual([]);
+    stage.proxy().watches.release();
+    const all = [routes, modules, backends, edges];
+    for (const type of all) await stage.kube.delete(type, name, stage.namespace);
+    for (const type of all)
+      await waitFor(`no ${type.plural}`, async () => !(await stage.kube.find(type, name, stage.namespace)));
   });
 
   it('when nothing is delivered after a restart', async () => {

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { readLease } from '../../src/operator/kube/lease.ts';
+import { kubectl } from '../harness.ts';
 import { eventually, LEASES, POLICIES, policy, type RunningOperator, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'owner', operators: 0 });
@@ -79,3 +80,23 @@ test('one that stood by while another owner was accepted gives up the lead', asy
   expect(await remembered()).toBe(ours);
   await stack.stopOperator(accepting);
 });
+
+test.each([true, false])(
+  'without the namespace of its Lease, it says so and waits; leader election: %s',
+  async (leaderElect) => {
+    const leaseNamespace = `${namespace}-${leaderElect ? 'elected' : 'alone'}`;
+    const operator = stack.makeOperator({ leaderElect, leaseMs: 15_000, leaseNamespace });
+    const started = operator.start();
+    const text = expect.stringContaining(`there is no namespace ${leaseNamespace} for the Lease; create it`);
+    await eventually(async () => expect(await readyz(operator)).toEqual({ status: 503, text }));
+    expect(await stack.metric('rest_client_requests_total', { method: 'POST', code: '404' })).toBeLessThan(5);
+    expect(stack.logs.filter((line) => JSON.parse(line).level >= 40 && line.includes(leaseNamespace))).toHaveLength(1);
+    expect(await kubectl(['create', 'namespace', leaseNamespace])).toMatchObject({ code: 0 });
+    await started;
+    expect(await readyz(operator)).toEqual({ status: 200, text: 'ok\n' });
+    const { metadata } = await kube.get(LEASES, 'tunnel-operator', leaseNamespace);
+    expect(metadata.annotations?.[ANNOTATION.apiOwner]).toBe(ours);
+    await stack.stopOperator(operator);
+    await kubectl(['delete', 'namespace', leaseNamespace, '--wait=false']);
+  },
+);

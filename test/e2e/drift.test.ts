@@ -161,8 +161,10 @@ describe('a credential', () => {
   });
 
   test('that was deleted is created again, with a new token in the same Secret', async () => {
+    const issued = (labels = {}) => stack.metric('tunnel_operator_credentials_issued_total', labels);
     await stack.apply(credential('gone'));
     const { status } = await stack.ready(CREDENTIALS, 'gone');
+    const issuedBefore = await issued();
     const before = await stack.secret('gone');
     await client.credentials.delete(String(status.id));
     await eventually(async () => {
@@ -172,6 +174,8 @@ describe('a credential', () => {
       expect((await stack.ready(CREDENTIALS, 'gone')).status.id).toBe(after?.['credential-id']);
     });
     expect(await stack.accepts(before?.token)).toBe(false);
+    expect(await issued()).toBe(issuedBefore + 1);
+    expect(await issued({ cause: 'gone' })).toBe(1);
   });
 });
 

@@ -95,6 +95,13 @@ describe('what comes to its end', () => {
     expect(after.map(({ status }, n) => status.id === before[n]?.status.id)).toEqual([true, false, false, false]);
   });
 
+  test('is known to the operator that is started before', async () => {
+    await applyAll(soon());
+    await allReady();
+    await stack.restart();
+    await allExpired();
+  });
+
   test('says so after a restart, and also where it is only observed', async () => {
     const end = soon();
     await applyAll(end);

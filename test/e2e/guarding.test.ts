@@ -1,5 +1,7 @@
 /** Whom modules are to keep out is kept out from the beginning to the end, in whatever order things are made and deleted. */
 import { describe, expect, test } from 'vitest';
+import { kubectl } from '../harness.ts';
+import { chartAccount } from './chart-account.ts';
 import { eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'guarding', settings: { resyncMs: 300 } });
@@ -101,6 +103,75 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     await clear(name, name);
   });
 
+  test('a route that is moved goes on where it serves until its successor does, whatever comes in between', async () => {
+    const name = 'going-on';
+    const edges = [name, `${name}-2`, `${name}-3`];
+    const secretless = { ...OIDC, clientSecret: { secretKeyRef: { name, key: 'secret' } } };
+    const on = (edge = '') => guarded(name, edge, { oidc: secretless }).filter(({ kind }) => kind !== 'HTTPSEdge');
+    const changed = (edge: string | undefined, change: object) =>
+      on(edge).map((each) => (each.kind === 'HTTPSEdgeRoute' ? { ...each, spec: { ...each.spec, ...change } } : each));
+    const unguarded = on(name).filter(({ kind }) => kind !== 'HTTPSEdgeRouteModules');
+    await stack.apply(...edges.map((edge) => object('HTTPSEdge', edge)), ...unguarded);
+    const first = await idOf(ROUTES, name);
+    const [edge = '', id = ''] = first.split('/');
+    const goesOn = async () => expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: {} });
+
+    await stack.apply(...on(edges[1]));
+    const { status } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    expect(status.id).not.toBe(first);
+    // As a crash before the status was written would have left it.
+    const { conditions = [] } = status;
+    const asBefore = conditions.map((one) =>
+      one.type === 'Ready' ? { ...one, status: 'True', reason: 'Available' } : one,
+    );
+    await stack.kube.patch(ROUTES, name, { status: { id: first, conditions: asBefore } }, stack.namespace, 'status');
+    await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    await goesOn();
+    await stack.apply(...changed(edges[1], { backendRef: { kind: 'HTTPResponseBackend', name: 'nowhere' } }));
+    await stack.reason(ROUTES, name, 'Ready', 'ReferenceNotFound');
+    await stack.reconciled(ROUTES, name);
+    await goesOn();
+    await stack.apply(...changed(edges[1], { managementPolicy: 'Observe' }));
+    await stack.reason(ROUTES, name, 'Synced', 'Observed');
+    await stack.reconciled(ROUTES, name);
+    await goesOn();
+    await stack.apply(...on(edges[2]));
+    await eventually(async () => {
+      const { ready, status: last } = await stack.see(ROUTES, name);
+      expect(ready).toMatchObject({ reason: 'WaitingForModules' });
+      expect(last.id).not.toBe(status.id);
+    });
+    await stack.reconciled(ROUTES, name);
+    await goesOn();
+
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { secret: 's' } };
+    await stack.apply(secret);
+    await served(name, String(status.id));
+    await eventually(async () => expect((await stack.see(ROUTES, name)).status.retiring).toBeUndefined());
+    await expect(client.httpsEdgeRoutes(edge).get(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await clear(name, ...edges);
+  });
+
+  test('a route that is deleted with Retain before its successor serves stays where it does', async () => {
+    const name = 'retained';
+    const edges = [name, `${name}-2`];
+    const all = (edge: string, more: object) =>
+      guarded(name, edge, {})
+        .filter(({ kind }) => kind !== 'HTTPSEdgeRouteModules')
+        .map((each) => (each.kind === 'HTTPSEdgeRoute' ? { ...each, spec: { ...each.spec, ...more } } : each));
+    await stack.apply(...all(name, { deletionPolicy: 'Retain' }));
+    const [edge = '', id = ''] = (await idOf(ROUTES, name)).split('/');
+    await stack.apply(...all(`${name}-2`, { deletionPolicy: 'Retain', requireModules: true }));
+    const { status } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    await stack.remove(ROUTES, name);
+    expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: {} });
+    const [otherEdge = '', otherId = ''] = String(status.id).split('/');
+    await expect(client.httpsEdgeRoutes(otherEdge).get(otherId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await client.httpsEdgeRoutes(edge).delete(id);
+    await stack.remove(HRB, name);
+    await stack.remove(HTTPS_EDGES, ...edges);
+  });
+
   test('a TLS edge, whose backend is set last and deleted first', async () => {
     const name = 'guarded-tls';
     await stack.apply(
@@ -131,5 +202,30 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     expect(had.length).toBeGreaterThan(8);
     expect(had).not.toContain('backend');
     await stack.remove(EDGES, name);
+  });
+
+  test('a route that is moved while the operator may not list modules', async () => {
+    const name = 'unlisted';
+    await stack.apply(...guarded(name, name, { oidc: OIDC }), object('HTTPSEdge', 'unlisted-2'));
+    const first = await served(name);
+    const { namespace } = stack;
+    const accountMay = (may: boolean) =>
+      chartAccount(kubectl, namespace, [namespace], (rules) =>
+        rules.map((rule) => ({
+          ...rule,
+          resources: rule.resources.filter((each) => may || each !== ROUTE_MODULES.plural),
+        })),
+      );
+    const kubeconfig = await accountMay(false);
+    await stack.restart(async () => {}, { kubeconfig });
+    await stack.apply(...guarded(name, 'unlisted-2', { oidc: OIDC }));
+    const { ready } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+    expect(ready?.message).toContain(`cannot list resource "${ROUTE_MODULES.plural}"`);
+    const [edge = '', id = ''] = first.split('/');
+    expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: {}, modules: ['oidc'] });
+    await accountMay(true);
+    const second = await served(name, first);
+    for (const each of [first, second]) expect(await open(each), each).toEqual([]);
+    await clear(name, name, 'unlisted-2');
   });
 });

@@ -242,8 +242,8 @@ describe('drift', () => {
     }
     await oidc.delete();
     await eventually(async () => expect(await signInsOf(id)).toEqual(ours));
-    const { synced } = await stack.reason(ROUTE_MODULES, name, 'Synced', 'DriftCorrected');
-    expect(synced?.message).toContain('spec.oidc');
+    // The status has that of the one before until it is written.
+    await eventually(async () => expect((await stack.see(ROUTE_MODULES, name)).synced?.message).toContain('spec.oidc'));
     await stack.remove(ROUTE_MODULES, name);
     await removeRoute(name);
   });

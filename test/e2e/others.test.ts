@@ -1,10 +1,21 @@
 /** Interference with the same objects: people, finalizers, a namespace being deleted, an API that rejects. */
 import { describe, expect, test } from 'vitest';
+import { GROUP } from '../../src/operator/contract/names.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { cluster } from '../harness.ts';
 import { LOSES_ITS_ROLE, lacksControllerManager, skipFor } from '../skip.ts';
 import { blockPolicies } from './blockade.ts';
-import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
+import {
+  CREDENTIALS,
+  credential,
+  eventually,
+  type Manifest,
+  manifest,
+  ours,
+  POLICIES,
+  policy,
+  startStack,
+} from './stack.ts';
 
 const deletesNamespace = skipFor(lacksControllerManager(await cluster()) ?? LOSES_ITS_ROLE);
 const stack = await startStack({ prefix: 'others' });
@@ -17,6 +28,27 @@ const replace = async (manifest: Manifest) => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 };
 const idOf = async (type: ResourceType, name: string) => String((await stack.ready(type, name)).status.id);
+
+test('an object that has lost everything, and has failed since, leaves behind what it is to retain', async () => {
+  const type = ours('httpresponsebackends');
+  const text = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'needed' }, data: { text: 'here' } };
+  const spec = { body: { configMapKeyRef: { name: 'needed', key: 'text' } }, deletionPolicy: 'Retain' };
+  await stack.apply(text, manifest({ name: 'HTTPResponseBackend' }, 'keeper', spec));
+  const id = await idOf(type, 'keeper');
+  const recorded = ['external-id', 'create-generation', 'create-key'].map((name) => [`${GROUP}/${name}`, null]);
+  await stack.annotate(type, 'keeper', { [`${GROUP}/paused`]: 'true' });
+  await stack.reason(type, 'keeper', 'Synced', 'Paused');
+  await stack.annotate(type, 'keeper', Object.fromEntries(recorded));
+  const { status } = await stack.see(type, 'keeper');
+  const nothing = Object.fromEntries(Object.keys(status).map((member) => [member, null]));
+  await kube.patch(type, 'keeper', { status: nothing }, namespace, 'status');
+  await stack.run('delete', 'configmap', 'needed');
+  await stack.annotate(type, 'keeper', { [`${GROUP}/paused`]: null });
+  await stack.reason(type, 'keeper', 'Ready', 'SourceNotFound');
+  await stack.remove(type, 'keeper');
+  expect(await client.httpResponseBackends.get(id)).toMatchObject({ id });
+  await client.httpResponseBackends.delete(id);
+});
 
 describe('an object that changes during a reconcile', () => {
   test('ends up as last declared', async () => {

@@ -36,6 +36,8 @@ export type RunningOperator = Pick<TunnelOperator, 'healthUrl' | 'lostLead' | 's
 export interface ApiPods {
   /** Reaches the API from here. */
   url: string;
+  /** Where its metrics are, from here. */
+  metricsUrl: string;
   /** Reaches its database from here. */
   databaseUrl: string;
   stop(): Promise<void>;
@@ -140,13 +142,19 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
     });
     log(name, 'api');
     const api = await forward(`service/${fullname}-api`, 80);
+    const metrics = await forward(`deployment/${fullname}-api`, 8081);
     const database = await forward(`service/${fullname}-database`, 5432);
     const template = 'go-template={{.data.url | base64decode}}';
     const databaseUrl = new URL(await run('-n', system, 'get', 'secret', `${fullname}-database`, '-o', template));
     databaseUrl.host = database.address;
     const url = `http://${api.address}`;
     inCluster.set(url, ownUrl);
-    return { url, databaseUrl: databaseUrl.href, stop: () => release(['uninstall', name, '--wait']) };
+    return {
+      url,
+      metricsUrl: `http://${metrics.address}/metrics`,
+      databaseUrl: databaseUrl.href,
+      stop: () => release(['uninstall', name, '--wait']),
+    };
   }
 
   async function startOperator(usual: OperatorConfig, changed: Partial<OperatorConfig>): Promise<RunningOperator> {

@@ -81,6 +81,25 @@ describe('a reference', () => {
     expect(await stack.remoteIds()).toEqual([]);
   });
 
+  test('from what only somebody else still holds up keeps nothing', async () => {
+    const held = object('HTTPSEdgeRoute', 'held', {
+      edgeRef: { name: 'let-go' },
+      match: '/',
+      matchType: 'path_prefix',
+    });
+    await stack.apply(object('HTTPSEdge', 'let-go', {}), {
+      ...held,
+      metadata: { ...held.metadata, finalizers: ['example.com/hold'] },
+    });
+    await stack.ready(ROUTES, 'held');
+    await stack.run('delete', EDGES.plural, 'let-go', '--wait=false');
+    await stack.reason(EDGES, 'let-go', 'Ready', 'DeletionBlocked');
+    await stack.run('delete', ROUTES.plural, 'held', '--wait=false');
+    await eventually(async () => expect(await stack.find(EDGES, 'let-go')).toBeUndefined());
+    expect((await stack.see(ROUTES, 'held')).object.metadata.finalizers).toEqual(['example.com/hold']);
+    await stack.kube.patch(ROUTES, 'held', { metadata: { finalizers: null } }, stack.namespace);
+  });
+
   test('waits for a target that is not ready itself', async () => {
     const name = 'unready';
     await stack.apply(

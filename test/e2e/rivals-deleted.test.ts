@@ -31,40 +31,179 @@ const letGo = async (type: ResourceType, name: string) => {
   await gone(type, name);
 };
 
+/** What keeps an object from setting any modules, though it declares some. */
+const LACKING: Readonly<Record<string, object>> = {
+  HTTPSEdgeRouteModules: {
+    oidc: {
+      issuer: 'https://accounts.example.com',
+      clientId: { value: 'portal' },
+      clientSecret: { secretKeyRef: { name: 'nowhere', key: 'secret' } },
+    },
+  },
+  TLSEdgeModules: { backend: { backendRef: { kind: 'TunnelGroupBackend', name: 'nowhere' } } },
+};
+
 describe.each(modulesRows)('of two $name for one owner', (row) => {
   const { name: kind, type } = row;
   let performances = 0;
 
-  /** `first` has its modules in force, `second` has others to declare. */
-  async function rivals(finalizers: string[] = []) {
-    const n = ++performances;
+  const declare = (name: string, spec: Declaration['spec'], metadata: object = {}) =>
+    stack.apply({ ...manifest({ name: kind }, name, spec), metadata: { name, ...metadata } });
+  const modulesOf = async (ownerId: string | undefined) => {
+    for await (const found of row.kind.calls(client).list()) if (found.id === ownerId) return found;
+    return undefined;
+  };
+
+  /** `first` has its modules in force; `elsewhere` is the same at another owner. */
+  async function holder(finalizers: string[] = [], policy: object = {}) {
+    const [n, m] = [++performances, ++performances];
     const { another, changed, ownerId } = await row.declare(post, n);
     const [first, second] = [`first-${n}`, `second-${n}`];
-    const declare = async (name: string, { spec }: Declaration, held: string[] = []) =>
-      stack.apply({ ...manifest({ name: kind }, name, spec), metadata: { name, finalizers: held } });
-    await declare(first, another, finalizers);
+    await declare(first, { ...another.spec, ...policy }, finalizers.length > 0 ? { finalizers } : {});
     await stack.ready(type, first);
-    await declare(second, changed);
-    await stack.reason(type, second, 'Ready', 'ManagementConflict');
-    const modules = async () => {
-      for await (const found of row.kind.calls(client).list()) if (found.id === ownerId) return found;
-      return undefined;
-    };
+    const modules = () => modulesOf(ownerId);
     expect(await modules()).toMatchObject(another.remote);
-    return { first, second, before: another.remote, after: changed.remote, modules };
+    const elsewhere = (await row.declare(post, m)).another;
+    return {
+      first,
+      second,
+      ownerId,
+      another,
+      changed,
+      before: another.remote,
+      after: changed.remote,
+      modules,
+      elsewhere,
+    };
   }
 
-  test('that are both deleted, the second waits while the first is paused, and follows it', async () => {
+  /** … and `second` has others to declare. */
+  async function rivals(finalizers: string[] = [], policy: object = {}) {
+    const held = await holder(finalizers, policy);
+    await declare(held.second, held.changed.spec);
+    await stack.reason(type, held.second, 'Ready', 'ManagementConflict');
+    return held;
+  }
+
+  /** What the API was asked to delete meanwhile. */
+  async function deletions(meanwhile: () => Promise<unknown>) {
+    const linesBefore = stack.apiLogs.length;
+    await meanwhile();
+    return stack.apiLogs.slice(linesBefore).filter((line) => line.includes('"method":"DELETE"'));
+  }
+
+  describe('of which the second declares some, but has never been able to set them', () => {
+    const lacking = async ({ second, changed }: Awaited<ReturnType<typeof holder>>) => {
+      const [ownerRef = ''] = Object.keys(changed.spec);
+      await declare(second, { [ownerRef]: changed.spec[ownerRef], ...LACKING[kind] });
+      await eventually(async () => expect((await stack.see(type, second)).ready?.reason).toMatch(/NotFound$/));
+    };
+    const paused = async ({ second, changed }: Awaited<ReturnType<typeof holder>>) => {
+      await declare(second, changed.spec, { annotations: { [PAUSED]: 'true' } });
+      await stack.reason(type, second, 'Synced', 'Paused');
+    };
+
+    test.each([
+      ['as something is missing', lacking],
+      ['as it is paused', paused],
+    ])('%s, it has them once the first is deleted', async (_, apply) => {
+      const held = await holder();
+      const { first, second, ownerId, before, after, changed, modules } = held;
+      await apply(held);
+      expect(await deletions(() => stack.remove(type, first))).toEqual([]);
+      expect(await modules()).toMatchObject(before);
+      expect((await stack.see(type, second)).status.id).toBe(ownerId);
+      await declare(second, changed.spec, { annotations: {} });
+      await stack.ready(type, second);
+      expect(await modules()).toMatchObject(after);
+      await stack.remove(type, second);
+      expect(await modules()).toBeUndefined();
+    });
+
+    test('it has them once the first has moved, and deletes them with itself', async () => {
+      const held = await holder();
+      const { first, second, ownerId, before, elsewhere, modules } = held;
+      await lacking(held);
+      const move = async () => {
+        await declare(first, elsewhere.spec);
+        await stack.ready(type, first);
+        await eventually(async () => expect((await stack.see(type, first)).status.retiring).toBeUndefined());
+      };
+      expect(await deletions(move)).toEqual([]);
+      expect((await stack.see(type, second)).status.id).toBe(ownerId);
+      expect(await modules()).toMatchObject(before);
+      await stack.remove(type, second);
+      expect(await modules()).toBeUndefined();
+      await stack.remove(type, first);
+    });
+
+    test('nor had the operator seen it when the first was deleted', async () => {
+      const { first, second, another, before, modules } = await holder();
+      const meanwhile = async () => {
+        await declare(second, another.spec);
+        await askToDelete(type, first);
+      };
+      const handOver = async () => {
+        await stack.restart(meanwhile);
+        await gone(type, first);
+        await stack.ready(type, second);
+      };
+      expect(await deletions(handOver)).toEqual([]);
+      expect(await modules()).toMatchObject(before);
+      await stack.remove(type, second);
+      expect(await modules()).toBeUndefined();
+    });
+  });
+
+  test('the only one deletes them, too, after it has lost its status and something that it needs', async () => {
+    const held = await holder();
+    const { first, changed, before, modules } = held;
+    const [ownerRef = ''] = Object.keys(changed.spec);
+    await stack.restart(async () => {
+      await stack.kube.patch(type, first, { status: null }, stack.namespace, 'status');
+      await declare(first, { [ownerRef]: changed.spec[ownerRef], ...LACKING[kind] });
+    });
+    await eventually(async () => expect((await stack.see(type, first)).ready?.reason).toMatch(/NotFound$/));
+    expect(await modules()).toMatchObject(before);
+    await stack.remove(type, first);
+    expect(await modules()).toBeUndefined();
+  });
+
+  test('what the first retains, the second does not delete, whichever goes last', async () => {
+    for (const waiting of ['first', 'second'] as const) {
+      const { modules, before, ...names } = await rivals([], { deletionPolicy: 'Retain' });
+      await pause(type, names[waiting]);
+      await askToDelete(type, names.first, names.second);
+      await gone(type, names[waiting === 'first' ? 'second' : 'first']);
+      await resume(type, names[waiting]);
+      await gone(type, names[waiting]);
+      expect(await modules()).toMatchObject(before);
+    }
+  });
+
+  test('the second has none, and keeps nobody from them, once it refers to something else', async () => {
+    const { first, second, another, before, changed, modules } = await rivals();
+    const [ownerRef = ''] = Object.keys(changed.spec);
+    await declare(second, { ...changed.spec, [ownerRef]: { name: 'nowhere' } });
+    await stack.reason(type, second, 'Ready', 'ReferenceNotFound');
+    await stack.remove(type, first);
+    expect(await modules()).toBeUndefined();
+    await declare(first, another.spec);
+    await stack.ready(type, first);
+    await stack.remove(type, second);
+    expect(await modules()).toMatchObject(before);
+    await stack.remove(type, first);
+    expect(await modules()).toBeUndefined();
+  });
+
+  test('that are both deleted, the second goes while the first is paused, which decides', async () => {
     const { first, second, before, modules } = await rivals();
     await pause(type, first);
     await askToDelete(type, first, second);
-    const { ready } = await stack.reason(type, second, 'Ready', 'DeletionBlocked');
-    expect(ready?.message).toContain(`the ${kind} ${stack.namespace}/${first}, which has`);
-    expect(ready?.message).toContain('is being deleted, too; this object follows');
+    await gone(type, second);
     expect(await modules()).toMatchObject(before);
     await resume(type, first);
     await gone(type, first);
-    await gone(type, second);
     expect(await modules()).toBeUndefined();
   });
 

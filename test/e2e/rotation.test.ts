@@ -49,6 +49,26 @@ describe('a rotation on request', () => {
     expect(object.metadata.annotations).not.toHaveProperty(['tunnel-operator.dev/retiring']);
   });
 
+  test('is counted when the token is issued, not before', async () => {
+    const issued = () => stack.metric('tunnel_operator_credentials_issued_total');
+    const before = await made('counted', { rotation: { overlap: '0s' } });
+    const issuedBefore = await issued();
+    await stack.sql(`create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
+    await stack.sql('create trigger refuse before insert on credentials for each row execute function refuse()');
+    await rotate('counted', 'now');
+    await eventually(async () => {
+      const { object } = await stack.see(CREDENTIALS, 'counted');
+      expect(object.metadata.annotations).toMatchObject({ 'tunnel-operator.dev/create-generation': '2' });
+      expect(await stack.metric('tunnel_operator_api_requests_total', { method: 'POST', code: '500' })).toBeGreaterThan(
+        0,
+      );
+    });
+    expect(await issued()).toBe(issuedBefore);
+    await stack.sql('drop function refuse cascade');
+    await replaced('counted', before.id);
+    expect(await issued()).toBe(issuedBefore + 1);
+  });
+
   test('carries over the spec', async () => {
     const spec = { description: 'kept', metadata: 'too', acl: ['bind:a.example.com'], rotation: { overlap: '0s' } };
     const before = await made('carried', spec);

@@ -83,7 +83,7 @@ test('no token is in logs, Events, metrics, objects, error bodies or a dump of t
     'the credentials': await shown('get', 'tunnels'),
     'the leases': await shown('get', 'leases'),
     'the metrics of the operator': await metrics.text(),
-    'the metrics of the API': await (await fetch(`${stack.api.url}/metrics`)).text(),
+    'the metrics of the API': await (await fetch(stack.api.metricsUrl)).text(),
     'what errors say': errors,
     'a dump of the database': await dump(),
   };

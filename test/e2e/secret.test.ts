@@ -1,6 +1,8 @@
 /** The Secret that holds a credential's token. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { GROUP } from '../../src/operator/contract/names.ts';
+import { kubectl } from '../harness.ts';
 import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'secret' });
@@ -211,5 +213,83 @@ describe('a Secret that was', () => {
     await eventually(async () => expect(stable(await kube.get(SECRETS, name, namespace))).toEqual(stable(secret)));
     expect((await stack.reconciled(CREDENTIALS, name)).status.id).toBe(before.id);
     expect(await stack.accepts(before.token)).toBe(true);
+    // It is watched again, too.
+    await stack.run('delete', 'secret', name);
+    await eventually(async () => expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true));
+  });
+
+  test('is replaced when it is deleted, also where its owner is not its controller', async () => {
+    await made('uncontrolled');
+    const { metadata } = await kube.get(SECRETS, 'uncontrolled', namespace);
+    const ownerReferences = metadata.ownerReferences?.map((each) => ({ ...each, controller: false }));
+    await kubectlPatch('uncontrolled', { metadata: { ownerReferences } });
+    await stack.run('delete', 'secret', 'uncontrolled');
+    await eventually(async () => expect(await stack.accepts((await stack.secret('uncontrolled'))?.token)).toBe(true));
+  });
+});
+
+describe('no token is issued in vain', () => {
+  const rotate = (name: string) => stack.annotate(CREDENTIALS, name, { [`${GROUP}/rotate-requested-at`]: 'now' });
+
+  test('where the Secret was made anew with another type', async () => {
+    const before = await made('retyped', { rotation: { overlap: '0s' } });
+    const { metadata, data } = await kube.get(SECRETS, 'retyped', namespace);
+    const { name, labels, annotations, ownerReferences } = metadata;
+    await stack.restart(async () => {
+      await stack.run('delete', 'secret', name);
+      await kube.create(
+        SECRETS,
+        { metadata: { name, labels, annotations, ownerReferences }, data, type: 'Opaque' },
+        namespace,
+      );
+    });
+    const { ready } = await stack.reason(CREDENTIALS, 'retyped', 'Ready', 'SecretConflict');
+    expect(ready?.message).toContain('has the type Opaque, and has to have the type tunnel-operator.dev/');
+    const issued = await stack.remoteIds();
+    await rotate('retyped');
+    await stack.reconciled(CREDENTIALS, 'retyped');
+    expect(await stack.remoteIds()).toEqual(issued);
+    expect(await stack.accepts(before.token)).toBe(true);
+    // Which keeps the token, as any change of the name does.
+    await stack.apply(credential('retyped', { rotation: { overlap: '1h' }, secret: { name: 'right' } }));
+    await stack.ready(CREDENTIALS, 'retyped');
+    expect((await kube.get(SECRETS, 'right', namespace)).type).toBe('tunnel-operator.dev/authtoken');
+    expect(await stack.secret('retyped')).toBeUndefined();
+  });
+
+  test('where the Secret may not be changed', async () => {
+    const before = await made('unchangeable', { rotation: { overlap: '0s' } });
+    const name = `unchangeable-${namespace}`;
+    const apiVersion = 'admissionregistration.k8s.io/v1';
+    const policy = {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['secrets'] }],
+      },
+      validations: [{ expression: 'object.metadata.name != "unchangeable"', message: 'not this one' }],
+    };
+    const binding = { policyName: name, validationActions: ['Deny'] };
+    const items = [
+      { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata: { name }, spec: policy },
+      { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata: { name }, spec: binding },
+    ];
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    expect(await kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+    try {
+      await eventually(async () => {
+        const refused = await stack.run('label', 'secret', 'unchangeable', 'tried=yes', '--dry-run=server');
+        expect(refused.stderr).toContain('not this one');
+      });
+      const issued = await stack.remoteIds();
+      await rotate('unchangeable');
+      await eventually(async () => {
+        expect((await stack.see(CREDENTIALS, 'unchangeable')).ready?.message).toContain('not this one');
+      });
+      expect(await stack.remoteIds()).toEqual(issued);
+      expect(await stack.accepts(before.token)).toBe(true);
+    } finally {
+      await kubectl(['delete', 'validatingadmissionpolicy,validatingadmissionpolicybinding', name]);
+    }
   });
 });

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { afterAll, expect, vi } from 'vitest';
 import type { KindRow } from '../../dev/fixtures/kinds.ts';
 import { keyring } from '../../src/api/secrets/keyring.ts';
-import { type RunningApi, startApi } from '../../src/api/server.ts';
+import { startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
@@ -20,7 +20,7 @@ import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
-import { notInPods, podsFor, type RunningOperator } from './pods.ts';
+import { type ApiPods, notInPods, podsFor, type RunningOperator } from './pods.ts';
 
 export type { RunningOperator };
 
@@ -82,7 +82,7 @@ export interface Seen {
 
 export interface Stack {
   namespace: string;
-  api: Pick<RunningApi, 'url' | 'databaseUrl'>;
+  api: Pick<ApiPods, 'url' | 'metricsUrl' | 'databaseUrl'>;
   client: Client;
   kube: KubeApi;
   /** Lines that the operators of this stack have logged, at every level and without redaction. */
@@ -298,11 +298,12 @@ export async function startStack(
   return stack;
 }
 
-async function startOwnApi(logs: string[]): Promise<RunningApi> {
+async function startOwnApi(logs: string[]): Promise<ApiPods> {
   const databaseUrl = await createTestDatabase(SCHEMA);
   const encryptionKey = keyring.parse(ENCRYPTION_KEY);
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  return startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10, encryptionKey }, log);
+  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, poolSize: 10, encryptionKey }, log);
+  return { ...api, metricsUrl: `${api.url}/metrics` };
 }
 
 /** Within this time, the API server knows of a right that was just granted. */

@@ -27,21 +27,26 @@ const WATCH_LOADING = `--import=data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 let receiver: Receiver;
+/** Takes connections and requests, and never answers. */
+let silent: Receiver;
 let folder: string;
 let token = '';
-let [traced, untraced, api] = ['', '', ''];
+let [traced, untraced, unheard, api] = ['', '', '', ''];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'traces-'));
-  const [{ kubeconfigPath }, namespace, other, databaseUrl, port] = await Promise.all([
+  const [{ kubeconfigPath }, namespace, other, third, databaseUrl, port] = await Promise.all([
     cluster(),
     createNamespace('traces'),
     createNamespace('no-traces'),
+    createNamespace('lost-traces'),
     createTestDatabase({ name: 'template_api', prepare: async (url) => void (await migrate(url)) }),
     freePort(),
     installCrds(),
   ]);
   receiver = await startReceiver();
+  silent = await startReceiver();
+  silent.behaviour = 'hangs';
   const tracing = {
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${COLLECTOR_KEY}`,
@@ -74,12 +79,13 @@ beforeAll(async () => {
       ['wait', '--for=condition=Ready', '--timeout=30s', '-f', '-'],
     ])
       expect(await kubectl(['-n', namespace, ...args], { input })).toMatchObject({ code: 0 });
-    await operator.stop();
+    expect(await operator.stop()).toMatchObject({ code: 0 });
     return operator.log();
   }
-  [traced, untraced] = await Promise.all([
+  [traced, untraced, unheard] = await Promise.all([
     operate(namespace, tracing, [policy('seen'), credential('agent')]),
     operate(other, {}, [policy('unseen')]),
+    operate(third, { OTEL_EXPORTER_OTLP_ENDPOINT: silent.url }, [policy('unheard')]),
   ]);
   const secret = await kubectl(['-n', namespace, 'get', 'secret', 'agent', '-o', 'jsonpath={.data.token}']);
   token = Buffer.from(secret.stdout, 'base64').toString();
@@ -89,7 +95,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await receiver?.close();
+  await Promise.all([receiver?.close(), silent?.close()]);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -131,7 +137,7 @@ test('an apply is one trace, from the reconcile to its row in the database', () 
 });
 
 test('the request id and the ids of the trace join spans and logs of both programs', () => {
-  const served = receiver.spans.find(({ name, parentId }) => name === 'POST /ip_policies' && parentId !== undefined);
+  const served = receiver.spans.find((span) => span.name === 'POST /ip_policies' && parentOf(span) !== undefined);
   const [, call, reconcile] = upwards(served);
   const access = lines(api).find((line) => line.span_id === served?.spanId && line.msg === 'request');
   expect(access).toMatchObject({ request_id: expect.any(String), route: '/ip_policies', trace_id: served?.traceId });
@@ -169,5 +175,12 @@ test('without an endpoint, nothing of OpenTelemetry is loaded but its interface,
   expect(untraced).not.toContain('trace_id');
   const policies = receiver.spans.filter(({ name }) => name === 'POST /ip_policies');
   const unasked = policies.filter(({ parentId }) => parentId === undefined);
-  expect([policies.length, unasked.length]).toEqual([2, 1]);
+  expect([policies.length, unasked.length]).toEqual([3, 1]);
+});
+
+test('a receiver that hangs keeps no operator from its work, nor from its end', () => {
+  // The requests under way; the operator was waited for above.
+  expect(silent.requests.length).toBeGreaterThan(0);
+  expect(lines(unheard)).toContainEqual(expect.objectContaining({ msg: 'stopped' }));
+  expect(lines(unheard).filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });

@@ -51,7 +51,7 @@ export const REASON = {
   resolved: 'Resolved',
   /** An object that the spec names does not exist. */
   referenceNotFound: 'ReferenceNotFound',
-  /** An object that the spec names has no resource yet. */
+  /** An object that the spec names has no resource yet, or nothing is known of its kind. */
   referenceNotReady: 'ReferenceNotReady',
   /** An object that the spec names is being deleted. */
   referenceDeleting: 'ReferenceDeleting',

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ChangeHandler, ChangeOrigin, ObjectChange, ObjectStore } from '../kube/object-store.ts';
-import { type Claims, claimChange } from '../managed/claims.ts';
+import type { Claims } from '../managed/claims.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import { idsOf, waitShownBy } from '../managed/giving-way.ts';
 import { ownersOfChange } from '../managed/secrets/ownership.ts';
@@ -27,7 +27,10 @@ export class EnqueueObject implements ChangeHandler {
   }
 }
 
-/** Adds the other claimants of an id when a claim on it appears, is confirmed or goes: another of them may now win. */
+/**
+ * Adds the others that have to do with an id when a claim on it appears, is confirmed or goes: another of them may now win,
+ * or leave what it has.
+ */
 export class EnqueueRivals implements ChangeHandler {
   readonly #queue: WorkQueue;
   readonly #claims: Claims;
@@ -38,11 +41,8 @@ export class EnqueueRivals implements ChangeHandler {
   }
 
   onChange(change: ObjectChange): void {
-    const { before, after } = claimChange(change);
-    if (isDeepStrictEqual(before, after)) return;
-    for (const id of new Set([before?.id, after?.id])) {
-      if (id === undefined) continue;
-      for (const key of this.#claims.claimantsOf(id)) if (key !== change.key) this.#queue.add(key);
+    for (const id of this.#claims.contestedBy(change)) {
+      for (const key of this.#claims.concernedWith(id)) if (key !== change.key) this.#queue.add(key);
     }
   }
 }

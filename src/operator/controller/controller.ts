@@ -29,7 +29,7 @@ import { looksSettled } from '../managed/spec.ts';
 import type { Waiting } from '../managed/waiting.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './change-handlers.ts';
 import { CompanionWatch } from './companion-watch.ts';
-import { EnqueueReferrers, IndexInputs } from './input-handlers.ts';
+import { EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { ObjectGauges } from './object-gauges.ts';
 import { Resync } from './resync.ts';
@@ -119,8 +119,13 @@ export class Controller {
     this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, tracing, log });
     kind.inputs.addPeer(kind.name, {
       store,
+      gap: () =>
+        this.cache.staleness() === undefined ? (this.cache.obstacle()?.message ?? 'not listed yet') : undefined,
       specIfValid: (object) => kind.specIfValid(object),
+      ownerKind: kind.ownerKind,
       modulesIn: (object) => kind.modulesIn(object),
+      catchUp: (namespace) => this.cache.catchUp(namespace),
+      concernedWith: (id) => claims.concernedWith(id),
       enqueue: (key) => this.#enqueue(key),
     });
     this.cache.addHandler(claims);
@@ -143,6 +148,12 @@ export class Controller {
     this.#workers.start();
     this.#resync.start();
     this.#companions?.start();
+  }
+
+  /** Starts after the others, which have done without its objects so far. */
+  startLate(): void {
+    this.start();
+    enqueueAround(this.name, this.#kind.inputs);
   }
 
   /** Takes no new work; resolves when the reconciles in progress have finished. */
@@ -176,6 +187,7 @@ export class Controller {
       return;
     }
     this.#settled.set(object);
+    // By the clock of this process. What is due sooner by that of the API, the resync plans, too.
     const planned = plannedWork(object);
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
   }

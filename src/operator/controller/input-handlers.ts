@@ -1,13 +1,13 @@
 /** Event handlers about what objects take from each other: who has to be reconciled when something of that changes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { ChangeHandler, ChangeOrigin, ObjectChange } from '../kube/object-store.ts';
+import type { ChangeHandler, ObjectChange } from '../kube/object-store.ts';
 import { isWaitingForModules } from '../managed/guarding.ts';
 import { readIdentity } from '../managed/identity.ts';
 import { inputsOf } from '../managed/inputs/input.ts';
 import { type Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
 import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/inputs/reference-index.ts';
-import { isDeleting } from '../managed/spec.ts';
+import { isDeleting, isFinalized } from '../managed/spec.ts';
 
 /** Keeps the index of what the objects of one kind take from others. */
 export class IndexInputs implements ChangeHandler {
@@ -23,9 +23,10 @@ export class IndexInputs implements ChangeHandler {
 
   onChange(change: ObjectChange): void {
     // Status and annotations refer to nothing.
-    if (change.type === 'updated' && isDeepStrictEqual(change.previous.spec, change.object.spec)) return;
+    if (change.type === 'updated' && refersToTheSame(change.previous, change.object)) return;
     const { namespace = '', name } = change.object.metadata;
-    const spec = change.type === 'deleted' ? undefined : this.#specIfValid(change.object);
+    const isGone = change.type === 'deleted' || isFinalized(change.object);
+    const spec = isGone ? undefined : this.#specIfValid(change.object);
     const before = this.#inputs.index.targetsOf(objectKey(this.#kind, namespace, name));
     const after = new Set(inputsOf(spec).map((placed) => targetOf(placed, namespace)));
     this.#inputs.index.set(objectKey(this.#kind, namespace, name), after);
@@ -37,13 +38,16 @@ export class IndexInputs implements ChangeHandler {
 export class EnqueueReferrers implements ChangeHandler {
   readonly #kind: string;
   readonly #inputs: Inputs;
+  readonly #foundBy: () => ObjectKey | undefined;
 
-  constructor(kind: string, inputs: Inputs) {
+  /** @param foundBy the object whose reconcile has just come upon the change by itself */
+  constructor(kind: string, inputs: Inputs, foundBy: () => ObjectKey | undefined = () => undefined) {
     this.#kind = kind;
     this.#inputs = inputs;
+    this.#foundBy = foundBy;
   }
 
-  onChange(change: ObjectChange, origin: ChangeOrigin): void {
+  onChange(change: ObjectChange): void {
     const { namespace = '', name } = change.object.metadata;
     const key = objectKey(this.#kind, namespace, name);
     if (this.#inputs.peer(this.#kind)) {
@@ -54,8 +58,12 @@ export class EnqueueReferrers implements ChangeHandler {
         }
         return;
       }
-    } else if (origin === 'own') return;
-    for (const referrer of this.#inputs.index.referrersOf(key)) enqueue(this.#inputs, referrer);
+    }
+    // To all others it is news, which no watch will bring again.
+    const finder = this.#foundBy();
+    for (const referrer of this.#inputs.index.referrersOf(key)) {
+      if (referrer !== finder) enqueue(this.#inputs, referrer);
+    }
     for (const target of this.#inputs.index.targetsOf(key)) enqueueIfWaiting(this.#inputs, target);
   }
 }
@@ -73,6 +81,22 @@ export class EnqueueCrossing implements ChangeHandler {
       enqueue(this.#inputs, referrer);
     }
   }
+}
+
+/**
+ * Adds all that have to do with the objects of a kind that the others did without so far: what refers to them, or to what
+ * does not exist after all, and what may have waited for them.
+ */
+export function enqueueAround(kind: string, inputs: Inputs): void {
+  for (const referrer of inputs.index.referrersOfKind(kind)) enqueue(inputs, referrer);
+  for (const { metadata } of inputs.peer(kind)?.store.values() ?? []) {
+    const targets = inputs.index.targetsOf(objectKey(kind, metadata.namespace ?? '', metadata.name));
+    for (const target of targets) enqueueIfWaiting(inputs, target);
+  }
+}
+
+function refersToTheSame(before: KubeObject, after: KubeObject): boolean {
+  return isFinalized(before) === isFinalized(after) && isDeepStrictEqual(before.spec, after.spec);
 }
 
 function sameForReferrers(before: KubeObject, after: KubeObject): boolean {

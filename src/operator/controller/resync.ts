@@ -10,8 +10,9 @@ import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import { type ComparableKind, differs } from '../managed/drift.ts';
-import type { External, Remote } from '../managed/external.ts';
-import type { ManagedSpec } from '../managed/spec.ts';
+import { dated, type External, type Remote } from '../managed/external.ts';
+import { earliest } from '../managed/schedule.ts';
+import { type ManagedSpec, readStatus, wasInSync } from '../managed/spec.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -19,7 +20,9 @@ import type { WorkQueue } from './work-queue.ts';
 const RETRY_MS = 15_000;
 
 /** The part of a kind that a resync needs. */
-export interface ResyncKind extends ComparableKind, Pick<ConnectedKind, 'name' | 'comparableSpec'> {
+export interface ResyncKind
+  extends ComparableKind,
+    Pick<ConnectedKind, 'name' | 'comparableSpec' | 'looksHeld' | 'refreshAt' | 'renewsAt'> {
   external: Pick<External<ManagedSpec, Remote>, 'all' | 'changes'>;
 }
 
@@ -39,6 +42,7 @@ export class Resync {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #isStopping = false;
+  #hasCompared = false;
 
   constructor(options: ResyncOptions) {
     this.#options = options;
@@ -87,16 +91,33 @@ export class Resync {
     if (this.#isStopping) return;
     for (const object of store.values()) {
       // An object that changed during the listing is reconciled anyway, and the list may be older than it.
-      const isUnchanged = before.get(object.metadata.uid) === versionOf(object);
-      if (isUnchanged && differs(kind, kind.comparableSpec(object), object, remotes)) queue.add(keyOf(object));
+      if (before.get(object.metadata.uid) !== versionOf(object)) continue;
+      const spec = kind.comparableSpec(object);
+      // Of what was handed out, only the cluster can tell: no change of it may be missed for good. At the start it was looked at.
+      const isLost = this.#hasCompared && wasInSync(readStatus(object), object) && !kind.looksHeld(object, spec);
+      if (isLost || differs(kind, spec, object, remotes)) queue.add(keyOf(object));
+      else this.#plan(object, spec, remotes.get(readStatus(object).id ?? ''));
     }
+    this.#hasCompared = true;
+  }
+
+  /** The reconcile that would have planned it may have been in another process; and only the API knows its clock. */
+  #plan(object: KubeObject, spec: ManagedSpec | undefined, remote: Remote | undefined): void {
+    if (!remote) return;
+    const { kind, queue } = this.#options;
+    const now = new Date();
+    const isInSync = spec !== undefined && wasInSync(readStatus(object), object);
+    const renewsAt = isInSync ? kind.renewsAt(object, spec, remote, now) : undefined;
+    const at = earliest(renewsAt, kind.refreshAt(remote, now));
+    if (at) queue.addAfter(keyOf(object), at.getTime() - now.getTime());
   }
 
   async #list(): Promise<Map<string, Remote>> {
     const remotes = new Map<string, Remote>();
     for await (const remote of this.#options.kind.external.all()) {
       if (this.#isStopping) break;
-      remotes.set(remote.id, remote);
+      // What has come to its end, or is due, is so by the clock of the API.
+      remotes.set(remote.id, dated(remote));
     }
     return remotes;
   }

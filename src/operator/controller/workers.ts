@@ -115,7 +115,7 @@ export class Workers implements ChangeHandler {
       queue.forget(key);
       this.#logged.delete(key);
       this.#stale.delete(key);
-      const planned = [outcome.requeueAfterMs, this.#late.nextLookMs(key, performance.now())];
+      const planned = [outcome.requeueAfterMs, this.#late.nextLookMs(key, outcome.object, performance.now())];
       const due = planned.filter((ms) => ms !== undefined);
       for (const ms of due) queue.addAfter(key, ms);
       return due.length > 0 ? 'requeue_after' : 'success';
@@ -128,7 +128,7 @@ export class Workers implements ChangeHandler {
     const { queue, settled } = this.#options;
     settled.delete(key);
     const failure = classify(error, this.#options.termsOf(object));
-    this.#late.failed(key, failure, performance.now());
+    this.#late.failed(key, object, failure, performance.now());
     const stale = this.#countStale(key, object, failure);
     const { retry, isError, show } = reactionTo(failure, { failures: queue.failures(key) + 1, stale });
     queue.addRateLimited(key, retry);

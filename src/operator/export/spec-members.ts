@@ -39,7 +39,11 @@ export function specMembers(kind: DerivedKind, remote: Remote): SpecMember[] {
       .filter(isDeclarable)
       .map((given) => [given.member, given]),
   );
-  return ownMembers(kind).map(([name, schema]) => memberOf(name, schema, fields.get(name), remote));
+  const chosen = kind.chosenByService?.(remote) ?? [];
+  return ownMembers(kind).map(([name, schema]) => {
+    const member = memberOf(name, schema, fields.get(name), remote);
+    return chosen.includes(name) ? { ...member, initial: member.shown } : member;
+  });
 }
 
 const withModules = z.object({ modules: z.record(z.string(), z.looseObject({})) });

@@ -78,6 +78,7 @@ export function attachedKind(
   const { title, prefix } = owner;
   const target = { title, prefix, ...(ownerId && { id: ownerId }) };
   const name = options.kind.toLowerCase();
+  const ownerIn = (spec: object) => new Map<string, unknown>(Object.entries(spec)).get(ownerRef);
   const made = kind<z.ZodRawShape, Owner>({
     ...options,
     plural: name,
@@ -104,7 +105,8 @@ export function attachedKind(
         parts.map(({ calls, ...part }) => ({ ...part, calls: (id: string) => calls(client, id) })),
         options.owners(client),
       ),
-    ownerOf: (spec) => z.string().parse(new Map<string, unknown>(Object.entries(spec)).get(ownerRef)),
+    ownerOf: (spec) => z.string().parse(ownerIn(spec)),
+    owner: { kind: title, givenIn: ownerIn },
     modulesOf: (spec) => {
       const members = new Map<string, unknown>(Object.entries(spec));
       return parts.filter(({ member }) => members.get(member) !== undefined).map(({ name }) => name);

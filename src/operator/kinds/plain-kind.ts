@@ -9,7 +9,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from '../managed/cel.ts';
 import type { Companion } from '../managed/companion.ts';
 import type { External, Finding, Remote } from '../managed/external.ts';
-import { type End, type Kind, kind, type MakeDelivery, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
+import { type DeclaredDelivery, type End, type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import {
   type Family,
@@ -33,6 +33,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   calls: (client: Client) => FamilyCalls<V>;
   /** Descriptions that override the family's, by field. */
   about?: { readonly [Name in keyof F]?: string };
+  /** Members whose values the service has chosen, as far as the resource tells; an export leaves them out. */
+  chosenByService?: (remote: V) => readonly string[];
   /** Fields of the family that the kind leaves out. */
   omit?: readonly (keyof F & string)[];
   /** Fields, at any depth, that are given by source: as a value, or from a Secret or ConfigMap. */
@@ -74,7 +76,7 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
   handsOutUserRights?: (spec: SpecOf<Own>) => boolean;
   /** For families with a one-time token. */
-  delivery?: MakeDelivery<SpecOf<Own>, R>;
+  delivery?: DeclaredDelivery<SpecOf<Own>, R>;
 }
 
 /** A kind with the family of its resources. */
@@ -89,6 +91,8 @@ export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote>
   /** Descriptions that override the family's, by field. */
   readonly about: About;
   calls(client: Client): FamilyCalls<Remote>;
+  /** Members of the spec whose values the service has chosen. */
+  chosenByService?(remote: R): readonly string[];
 }
 
 /** A plain kind whose own types do not matter. */
@@ -170,7 +174,8 @@ export function plainKind<
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
-  return { ...made, family, fields, sources, replaced, about, calls: options.calls };
+  const { calls, chosenByService } = options;
+  return { ...made, family, fields, sources, replaced, about, calls, ...(chosenByService && { chosenByService }) };
 }
 
 /** `ippolicies`, `apikeys`, `tlsedgemodules`. */

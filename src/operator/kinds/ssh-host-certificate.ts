@@ -34,11 +34,25 @@ const RENEWS = 'When another certificate will be issued.';
 const renewalOf = ({ renewBefore, validUntil }: CertificateSpec, { created_at, valid_until }: Certificate) =>
   validUntil === undefined ? reissueTime({ from: created_at, until: valid_until }, renewBefore) : undefined;
 
+/** Without times in the request, a certificate begins when it is issued and is valid for a year. */
+function chosenByService({ created_at, valid_after, valid_until }: z.output<typeof sshHostCertificate.view>) {
+  const [created, from, until] = [created_at, valid_after, valid_until].map((time) => Date.parse(time)) as Times;
+  const yearLater = new Date(Math.max(created, from));
+  yearLater.setUTCFullYear(yearLater.getUTCFullYear() + 1);
+  if (!isAbout(until, yearLater.getTime())) return [];
+  return isAbout(created, from) ? ['validAfter', 'validUntil'] : ['validUntil'];
+}
+type Times = [created: number, from: number, until: number];
+
+/** Certificates have whole seconds, and are signed just before they are stored. */
+const isAbout = (a: number, b: number) => Math.abs(a - b) <= 60_000;
+
 export const sshHostCertificateKind = plainKind(sshHostCertificate, {
   kind: 'SSHHostCertificate',
   shortNames: ['sshcert'],
   description: 'A certificate that identifies a host to SSH clients that trust the authority, kept in a Secret.',
   calls: (client) => client.sshHostCertificates,
+  chosenByService,
   // It belongs in the Secret.
   omit: ['certificate'],
   about: {

@@ -3,7 +3,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { describeBody, KubeError, KubeUnreachableError, kubeErrorFrom } from './kube-error.ts';
-import { type KubeObject, kubeObject } from './kube-object.ts';
+import { type KubeObject, kubeObject, objectMeta } from './kube-object.ts';
 import { KubeTransport, type KubeTransportOptions, type Method, type SendOptions } from './kube-transport.ts';
 import { linesOf, readWatchEvent, type WatchEvent } from './watch-stream.ts';
 
@@ -47,6 +47,9 @@ const listResponse = z.looseObject({
   items: z.array(z.unknown()).nullable(),
 });
 
+/** What is not made has no version. */
+const triedObject = kubeObject.extend({ metadata: objectMeta.extend({ resourceVersion: z.string().default('0') }) });
+
 export class KubeApi {
   readonly #transport: KubeTransport;
 
@@ -89,14 +92,33 @@ export class KubeApi {
     return kubeObject.parse(await this.#call('POST', pathOf(type, { namespace }), { body }));
   }
 
-  /** Has the API server check a create as if it were to make it, without making anything. */
-  async tryCreate(type: ResourceType, body: unknown, namespace?: string): Promise<void> {
-    await this.#call('POST', pathOf(type, { namespace }), { query: dryRun(), body });
+  /** Has the API server check a create as if it were to make it, without making anything; what it would make. */
+  async tryCreate(type: ResourceType, body: unknown, namespace?: string): Promise<KubeObject> {
+    return triedObject.parse(await this.#call('POST', pathOf(type, { namespace }), { query: dryRun(), body }));
   }
 
-  /** The same of a replace. */
-  async tryReplace(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<void> {
-    await this.#call('PUT', pathOf(type, { namespace, name }), { query: dryRun(), body });
+  /** The same of a JSON merge patch. */
+  async tryPatch(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
+    const options = { query: dryRun(), body, contentType: MERGE_PATCH };
+    return triedObject.parse(await this.#call('PATCH', pathOf(type, { namespace, name }), options));
+  }
+
+  /**
+   * The same of a server-side apply.
+   * @param by.isForced whether to take over what others have set, instead of being refused
+   */
+  async tryApply(
+    type: ResourceType,
+    name: string,
+    body: unknown,
+    namespace: string | undefined,
+    by: { fieldManager: string; isForced: boolean },
+  ): Promise<KubeObject> {
+    const query = dryRun();
+    query.set('fieldManager', by.fieldManager);
+    query.set('force', String(by.isForced));
+    const options = { query, body, contentType: 'application/apply-patch+yaml' };
+    return triedObject.parse(await this.#call('PATCH', pathOf(type, { namespace, name }), options));
   }
 
   /** Replaces the whole object; include `resourceVersion` so as not to overwrite a newer one. */
@@ -113,7 +135,7 @@ export class KubeApi {
     subresource?: 'status',
   ): Promise<KubeObject> {
     const path = pathOf(type, { namespace, name, subresource });
-    return kubeObject.parse(await this.#call('PATCH', path, { body, contentType: 'application/merge-patch+json' }));
+    return kubeObject.parse(await this.#call('PATCH', path, { body, contentType: MERGE_PATCH }));
   }
 
   async delete(type: ResourceType, name: string, namespace?: string, preconditions?: { uid?: string }): Promise<void> {
@@ -173,6 +195,8 @@ export class KubeApi {
     }
   }
 }
+
+const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Like kubectl, it refuses unknown fields. https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run */
 const dryRun = () => new URLSearchParams({ dryRun: 'All', fieldValidation: 'Strict' });

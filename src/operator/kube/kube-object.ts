@@ -30,6 +30,9 @@ export const kubeObject = z.looseObject({
   metadata: objectMeta,
 });
 
+/** The annotation in which `kubectl apply` keeps the file that it has applied. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
 export type KubeObject = z.output<typeof kubeObject>;
 export type OwnerReference = z.output<typeof ownerReference>;
 

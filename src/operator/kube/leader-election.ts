@@ -11,6 +11,7 @@ import type { KubeApi, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
 import { handedOver, holding, type LeaseSpec, mayTake, readLease } from './lease.ts';
+import { leaseProblem } from './lease-problem.ts';
 
 export interface LeaderElectionOptions {
   namespace: string;
@@ -38,6 +39,7 @@ export class LeaderElection {
   #written: KubeObject | undefined;
   #renewing: Promise<void> | undefined;
   #leading = false;
+  #problem: string | undefined;
 
   /** @param api a dedicated client, so that a flood of other requests cannot delay a renewal */
   constructor(api: KubeApi, options: LeaderElectionOptions) {
@@ -48,6 +50,11 @@ export class LeaderElection {
 
   get leading(): boolean {
     return this.#leading;
+  }
+
+  /** What keeps it from leading until somebody acts. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** Resolves true once this process leads, false if stopped first. Calls `onLost` once if leadership is lost. */
@@ -102,9 +109,11 @@ export class LeaderElection {
     try {
       const held = await this.#takeOrRenew();
       this.#failures.succeeded();
+      this.#problem = undefined;
       return held;
     } catch (error) {
       const raced = error instanceof KubeError && error.isConflict;
+      this.#problem = leaseProblem(error, this.#options.namespace);
       if (!raced) this.#failures.warn(error, 'leader election: could not read or write the Lease');
       return false;
     }

@@ -1,6 +1,9 @@
 /** An annotation of a Lease: what an operator remembers from one process to the next, in an object that it has anyway. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '../../retry/backoff.ts';
 import type { KubeApi } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
+import type { KubeObject } from './kube-object.ts';
 import { LEASES } from './leader-election.ts';
 
 export interface LeaseAnnotationOptions {
@@ -10,6 +13,10 @@ export interface LeaseAnnotationOptions {
   annotation: string;
 }
 
+/** Who loses against others so often has another problem. */
+const MOST_ATTEMPTS = 5;
+const PAUSE = { firstMs: 20, longestMs: 1_000 };
+
 export class LeaseAnnotation {
   readonly #api: KubeApi;
   readonly #options: LeaseAnnotationOptions;
@@ -17,6 +24,11 @@ export class LeaseAnnotation {
   constructor(api: KubeApi, options: LeaseAnnotationOptions) {
     this.#api = api;
     this.#options = options;
+  }
+
+  /** Of the Lease. */
+  get namespace(): string {
+    return this.#options.namespace;
   }
 
   get name(): string {
@@ -28,29 +40,36 @@ export class LeaseAnnotation {
     return (await this.#find())?.metadata.annotations?.[this.name];
   }
 
-  /** Writes it, if need be on a new Lease without a holder. @throws KubeError, KubeUnreachableError */
+  /**
+   * Writes it, if need be on a new Lease without a holder.
+   * @throws KubeError (404 if there is no such namespace), KubeUnreachableError
+   */
   async write(value: string): Promise<void> {
-    while (!(await this.#tryWrite(value)));
+    for (let attempt = 1; ; attempt++) {
+      const lease = await this.#find();
+      try {
+        if (lease) await this.#annotate(lease, value);
+        else await this.#create(value);
+        return;
+      } catch (error) {
+        // The holder renews every few seconds; only of a Lease that was there, a 404 says that somebody deleted it.
+        const isRace = error instanceof KubeError && (error.isConflict || (lease !== undefined && error.isNotFound));
+        if (!isRace || attempt === MOST_ATTEMPTS) throw error;
+      }
+      await delay(backoff(attempt, PAUSE));
+    }
   }
 
-  /** False if somebody else wrote at the same time: the holder renews every few seconds. */
-  async #tryWrite(value: string): Promise<boolean> {
+  async #annotate(lease: KubeObject, value: string): Promise<void> {
     const { namespace, name } = this.#options;
-    const added = { [this.name]: value };
-    try {
-      const lease = await this.#find();
-      if (!lease) {
-        const metadata = { name, namespace, annotations: added };
-        await this.#api.create(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata }, namespace);
-        return true;
-      }
-      const metadata = { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...added } };
-      await this.#api.replace(LEASES, name, { ...lease, metadata }, namespace);
-      return true;
-    } catch (error) {
-      if (error instanceof KubeError && (error.isConflict || error.isNotFound)) return false;
-      throw error;
-    }
+    const metadata = { ...lease.metadata, annotations: { ...lease.metadata.annotations, [this.name]: value } };
+    await this.#api.replace(LEASES, name, { ...lease, metadata }, namespace);
+  }
+
+  async #create(value: string): Promise<void> {
+    const { namespace, name } = this.#options;
+    const metadata = { name, namespace, annotations: { [this.name]: value } };
+    await this.#api.create(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata }, namespace);
   }
 
   #find() {

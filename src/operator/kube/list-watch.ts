@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { backoff } from '../../retry/backoff.ts';
 import { FailureLog } from './failure-log.ts';
-import type { KubeApi, ResourceType } from './kube-api.ts';
+import type { KubeApi, ObjectList, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
@@ -102,6 +102,23 @@ export class ListWatch {
     return this.#obstacle;
   }
 
+  covers(namespace: string): boolean {
+    return [undefined, namespace].includes(this.#options.namespace);
+  }
+
+  /**
+   * Hands on what the namespace has now, however late the watch is. What the cluster does not have, says the watch, too, has no objects.
+   * @throws KubeError, KubeUnreachableError
+   */
+  async catchUp(namespace: string): Promise<void> {
+    try {
+      for await (const { items } of this.#pages(namespace)) for (const item of items) this.#options.sink.changed(item);
+    } catch (error) {
+      const isMissing = error instanceof KubeError && error.isNotFound && this.#obstacle?.kind === 'missing';
+      if (!isMissing) throw error;
+    }
+  }
+
   async #run(): Promise<void> {
     const { type, namespace } = this.#options;
     let failures = 0;
@@ -139,22 +156,29 @@ export class ListWatch {
   }
 
   async #list(): Promise<void> {
-    const { type, namespace, labelSelector, metadataOnly, sink } = this.#options;
+    const { namespace, sink } = this.#options;
     this.#count('list');
     const objects: KubeObject[] = [];
-    let continueToken: string | undefined;
     let version = '';
-    do {
-      const { signal } = this.#stop;
-      const options = { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
-      const page = await this.#api.list(type, options);
+    for await (const page of this.#pages(namespace)) {
       for (const item of page.items) objects.push(...sink.kept(item));
-      continueToken = page.continueToken;
       version = page.resourceVersion;
-    } while (continueToken !== undefined);
+    }
     this.#heard();
     sink.listed(objects, version);
     this.#version = version;
+  }
+
+  async *#pages(namespace: string | undefined): AsyncGenerator<ObjectList, void, undefined> {
+    const { type, labelSelector, metadataOnly } = this.#options;
+    const { signal } = this.#stop;
+    let continueToken: string | undefined;
+    do {
+      const options = { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
+      const page = await this.#api.list(type, options);
+      yield page;
+      continueToken = page.continueToken;
+    } while (continueToken !== undefined);
   }
 
   async #watch(resourceVersion: string): Promise<void> {

@@ -17,7 +17,7 @@ export interface ChangeHandler {
 export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
   /** Recently deleted objects, so that the late response to a write does not bring one back. */
-  readonly #tombstones = new Map<string, { uid: string; at: number }>();
+  readonly #tombstones = new Map<string, { uid: string; version: string; at: number }>();
 
   get size(): number {
     return this.#objects.size;
@@ -39,7 +39,7 @@ export class ObjectStore {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (!known) {
-      if (this.#tombstones.get(key)?.uid === object.metadata.uid) return [];
+      if (this.#isBuried(key, object)) return [];
       this.#objects.set(key, object);
       return [{ type: 'added', key, object }];
     }
@@ -52,16 +52,20 @@ export class ObjectStore {
     ];
   }
 
-  /** Removes a deleted object; ignored if the object has been re-created since. */
+  /**
+   * Removes an object that was deleted, or that no longer matches the selector of the watch, to which it may come back;
+   * ignored if the object has been re-created or changed since.
+   */
   remove(object: KubeObject, now = Date.now()): ObjectChange[] {
     const key = keyOf(object);
     const known = this.#objects.get(key);
-    if (!known || known.metadata.uid !== object.metadata.uid) return [];
+    if (!known || known.metadata.uid !== object.metadata.uid) {
+      if (this.#tombstones.get(key)?.uid === object.metadata.uid) this.#bury(key, object, now);
+      return [];
+    }
+    if (isNewer(known.metadata.resourceVersion, object.metadata.resourceVersion)) return [];
     this.#objects.delete(key);
-    // Reinserted at the end: tombstones expire in the order of the map.
-    this.#tombstones.delete(key);
-    this.#tombstones.set(key, { uid: object.metadata.uid, at: now });
-    this.#forgetTombstones(now);
+    this.#bury(key, object, now);
     return [{ type: 'deleted', key, object: known }];
   }
 
@@ -78,7 +82,28 @@ export class ObjectStore {
         !listed.has(keyOf(known)) &&
         !isNewer(known.metadata.resourceVersion, listVersion),
     );
-    return [...gone.flatMap((object) => this.remove(object)), ...objects.flatMap((object) => this.put(object))];
+    const asListed = ({ metadata, ...rest }: KubeObject) => ({
+      ...rest,
+      metadata: { ...metadata, resourceVersion: listVersion },
+    });
+    return [
+      ...gone.flatMap((object) => this.remove(asListed(object))),
+      ...objects.flatMap((object) => this.put(object)),
+    ];
+  }
+
+  #isBuried(key: string, { metadata: { uid, resourceVersion } }: KubeObject): boolean {
+    const tombstone = this.#tombstones.get(key);
+    return tombstone?.uid === uid && !isNewer(resourceVersion, tombstone.version);
+  }
+
+  #bury(key: string, { metadata: { uid, resourceVersion } }: KubeObject, at: number): void {
+    const before = this.#tombstones.get(key);
+    const isLater = before?.uid === uid && isNewer(before.version, resourceVersion);
+    // Reinserted at the end: tombstones expire in the order of the map.
+    this.#tombstones.delete(key);
+    this.#tombstones.set(key, { uid, version: isLater ? before.version : resourceVersion, at });
+    this.#forgetTombstones(at);
   }
 
   #forgetTombstones(now: number): void {

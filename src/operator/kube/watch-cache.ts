@@ -3,9 +3,10 @@
  * itself: rights in one of them do not permit a list across all.
  */
 import type { KubeApi } from './kube-api.ts';
-import type { KubeObject } from './kube-object.ts';
+import { type KubeObject, LAST_APPLIED } from './kube-object.ts';
 import { ListWatch, type ListWatchOptions, type Obstacle } from './list-watch.ts';
 import { type ChangeHandler, type ChangeOrigin, type ObjectChange, ObjectStore } from './object-store.ts';
+import { SharedRuns } from './shared-runs.ts';
 
 export interface WatchCacheOptions extends Omit<ListWatchOptions, 'namespace' | 'sink'> {
   /** All, if undefined. */
@@ -21,6 +22,7 @@ export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #handlers: ChangeHandler[] = [];
   readonly #parts: readonly ListWatch[];
+  readonly #catchingUp = new SharedRuns();
 
   constructor(api: KubeApi, { namespaces, ...options }: WatchCacheOptions) {
     this.#options = options;
@@ -53,6 +55,16 @@ export class WatchCache {
   /** Ends the watch; resolves when it has ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.stop()));
+  }
+
+  /**
+   * Has everything of the namespace in the store that the API server has at the time of this call, though its event may be
+   * late, or the cache not be filled. Nothing, if the namespace is not watched.
+   * @throws KubeError, KubeUnreachableError
+   */
+  async catchUp(namespace: string): Promise<void> {
+    const part = this.#parts.find((each) => each.covers(namespace));
+    if (part) await this.#catchingUp.run(namespace, () => part.catchUp(namespace));
   }
 
   /** Stores the response to our own write, so that the next reconcile does not act on an older version. */
@@ -102,8 +114,6 @@ export class WatchCache {
     for (const change of changes) for (const handler of this.#handlers) handler.onChange(change, origin);
   }
 }
-
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Drops managed fields and the last-applied copy: no controller reads them, and they are most of a small object's size.

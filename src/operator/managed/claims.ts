@@ -2,12 +2,17 @@
  * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in an
  * annotation. The one that manages it goes before those that only name it, and the older before the younger; the others
  * are blocked until it gives up its claim. What was created for an object itself is its own, whoever else claims it.
+ *
+ * Modules of a resource are also declared: by every object whose spec refers to it. An annotation alone claims none, and
+ * who has them leaves them to another that declares some (succession.ts).
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { claimOf, readIdentity } from './identity.ts';
-import { hasFinalizer, isDeleting, type ManagedSpec, shownIdentity } from './spec.ts';
+import { KeyIndex, statesOf } from './key-index.ts';
+import { isDeleting, isFinalized, type ManagedSpec, readStatus, shownIdentity } from './spec.ts';
 
 export interface Claim {
   id: string;
@@ -15,14 +20,17 @@ export interface Claim {
   isConfirmed: boolean;
 }
 
-type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<Pick<ConnectedKind, 'belongsTo' | 'isAttached'>>;
+type AttachedPart = Pick<ConnectedKind, 'isAttached' | 'belongsTo' | 'mayBelong' | 'ownerKeyIn' | 'ownerKeysOf'>;
+type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<AttachedPart>;
 
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
   readonly #kind: ClaimingKind;
   readonly #store: ObjectStore;
   readonly #mayAdopt: (namespace: string) => boolean;
-  readonly #claimants = new Map<string, Set<string>>();
+  readonly #concerned = new KeyIndex(idsConcerning);
+  /** Of attached kinds, by what the spec names as the owner. */
+  readonly #declaring = new KeyIndex((object) => someOf(this.#kind.ownerKeyIn?.(object)));
 
   /** @param mayAdopt where a claim counts that no reconcile has confirmed, and nothing but an annotation makes */
   constructor(kind: ClaimingKind, store: ObjectStore, mayAdopt: (namespace: string) => boolean = () => true) {
@@ -39,8 +47,7 @@ export class Claims implements ChangeHandler {
 
   /** Whether an object other than this one claims the id, and will look after what it has. */
   isClaimedByAnother(id: string, object: KubeObject): boolean {
-    // Modules are left to each other: what is being deleted may have left these to this object, a moment ago.
-    return this.othersClaiming(id, object).some((other) => !(this.#kind.isAttached && isDeleting(other)));
+    return this.othersClaiming(id, object).length > 0;
   }
 
   /** The objects other than this one that claim the id. */
@@ -48,42 +55,88 @@ export class Claims implements ChangeHandler {
     return this.#managingClaimants(id).filter((other) => other.metadata.uid !== metadata.uid);
   }
 
-  /** Keys of the objects that claim the id. */
-  claimantsOf(id: string): readonly string[] {
-    return [...(this.#claimants.get(id) ?? [])];
+  /** The other objects that may have the modules of the resource after this one, the first of them before the others. */
+  heirsOf(id: string, object: KubeObject): KubeObject[] {
+    const owners = [...(this.#kind.ownerKeysOf?.(id) ?? []), ...someOf(this.#kind.ownerKeyIn?.(object))];
+    const declaring = owners.flatMap((owner) => this.#declaring.keysOf(owner));
+    const keys = new Set([...this.concernedWith(id), ...declaring]);
+    const heirs = [...keys]
+      .flatMap((key) => this.#store.get(key) ?? [])
+      .filter((each) => this.isHeir(each, id, object));
+    // Those that have yet to claim them lack something else, perhaps.
+    return heirs.sort((a, b) => Number(this.isClaimedBy(b, id)) - Number(this.isClaimedBy(a, id)) || inOrder(a, b));
+  }
+
+  /** Whether the other would look after the modules of the resource that the object has: it declares some, and stays. */
+  isHeir(other: KubeObject, id: string, object: KubeObject): boolean {
+    if (other.metadata.uid === object.metadata.uid || isDeleting(other)) return false;
+    if (!isManaging(this.#kind.specIfValid(other))) return false;
+    return this.isConfirmed(other, id) || this.#declares(other, id) || this.#refersLike(other, object);
+  }
+
+  /** Whether the object claims the id, and manages what it claims. */
+  isClaimedBy(object: KubeObject, id: string): boolean {
+    const claim = claimIn(object);
+    if (claim?.id !== id || !isManaging(this.#kind.specIfValid(object))) return false;
+    if (claim.isConfirmed) return true;
+    // Of modules, the spec has to say so, too.
+    return this.#kind.isAttached ? this.#declares(object, id) : this.#isGranted(object);
+  }
+
+  /** Keys of the objects that claim the id, or show it to those that refer to them. */
+  concernedWith(id: string): readonly string[] {
+    return this.#concerned.keysOf(id);
+  }
+
+  /** The ids that others may claim, or no longer, since the change. */
+  contestedBy(change: ObjectChange): string[] {
+    const { before, after } = claimChange(change);
+    if (isDeepStrictEqual(before, after) && this.#declaresTheSame(change)) return [];
+    return [...new Set([before?.id, after?.id])].filter((id) => id !== undefined);
   }
 
   onChange(change: ObjectChange): void {
-    const claims = claimChange(change);
-    const [before, after] = [claims.before?.id, claims.after?.id];
-    if (before === after) return;
-    if (before !== undefined) {
-      const keys = this.#claimants.get(before);
-      keys?.delete(change.key);
-      if (keys?.size === 0) this.#claimants.delete(before);
-    }
-    if (after !== undefined) {
-      const keys = this.#claimants.get(after) ?? new Set();
-      this.#claimants.set(after, keys.add(change.key));
-    }
+    this.#concerned.onChange(change);
+    if (!this.#declaresTheSame(change)) this.#declaring.onChange(change);
   }
 
-  #counts(object: KubeObject, id: string): boolean {
-    if (claimIn(object)?.isConfirmed || this.#mayAdopt(object.metadata.namespace ?? '')) return true;
-    // Not only an annotation says so.
-    return this.#kind.belongsTo?.(object, id) ?? false;
+  #declaresTheSame(change: ObjectChange): boolean {
+    if (!this.#kind.isAttached) return true;
+    if (change.type !== 'updated') return false;
+    const { previous, object } = change;
+    return isDeepStrictEqual(previous.spec, object.spec);
+  }
+
+  /** Whether a reconcile has confirmed that the object has what the id stands for. */
+  isConfirmed(object: KubeObject, id: string): boolean {
+    const claim = claimIn(object);
+    return claim?.id === id && claim.isConfirmed;
+  }
+
+  #declares(object: KubeObject, id: string): boolean {
+    return this.#kind.belongsTo?.(object, id, this.#isGranted(object)) ?? false;
+  }
+
+  /** Whether both refer to the same by its name, even where nothing is known of that. */
+  #refersLike(other: KubeObject, object: KubeObject): boolean {
+    const [key, wanted] = [other, object].map((each) => this.#kind.ownerKeyIn?.(each));
+    return key !== undefined && key === wanted && (this.#kind.mayBelong?.(other, this.#isGranted(other)) ?? false);
+  }
+
+  /** Whether its annotations and its ids count. */
+  #isGranted({ metadata }: KubeObject): boolean {
+    return this.#mayAdopt(metadata.namespace ?? '');
   }
 
   #managingClaimants(id: string): KubeObject[] {
-    const claimants = this.claimantsOf(id).flatMap((key) => this.#store.get(key) ?? []);
-    return claimants.filter((other) => this.#counts(other, id) && isManaging(this.#kind.specIfValid(other)));
+    const concerned = this.concernedWith(id).flatMap((key) => this.#store.get(key) ?? []);
+    return concerned.filter((other) => this.isClaimedBy(other, id));
   }
 }
 
 /** The claim of the object: what its status shows, unless that is superseded; else what its annotations name. */
 export function claimIn(object: KubeObject): Claim | undefined {
-  // Finalized: somebody else may still hold it up, for as long as they like.
-  if (isDeleting(object) && !hasFinalizer(object)) return undefined;
+  if (isFinalized(object)) return undefined;
   const shown = shownIdentity(object)?.externalId;
   const isSuperseded = readIdentity(object).retiring.some(({ id }) => id === shown);
   if (shown !== undefined && !isSuperseded) return { id: shown, isConfirmed: true };
@@ -93,15 +146,17 @@ export function claimIn(object: KubeObject): Claim | undefined {
 
 /** What the object claimed before the change and claims after it. */
 export function claimChange(change: ObjectChange): { before: Claim | undefined; after: Claim | undefined } {
-  switch (change.type) {
-    case 'added':
-      return { before: undefined, after: claimIn(change.object) };
-    case 'updated':
-      return { before: claimIn(change.previous), after: claimIn(change.object) };
-    case 'deleted':
-      return { before: claimIn(change.object), after: undefined };
-  }
+  const { before, after } = statesOf(change);
+  return { before: before && claimIn(before), after: after && claimIn(after) };
 }
+
+/** What it claims and what it shows, which an object that is being replaced does for others yet. */
+function idsConcerning(object: KubeObject): string[] {
+  const ids = isFinalized(object) ? [] : [claimIn(object)?.id, readStatus(object).id];
+  return ids.filter((id) => id !== undefined);
+}
+
+const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
 /** Objects that only observe are nobody's rival: there may be any number. One whose spec is invalid may manage. */
 const isManaging = (spec: Pick<ManagedSpec, 'managementPolicy'> | undefined) => spec?.managementPolicy !== 'Observe';
@@ -112,6 +167,8 @@ export function goesBefore(a: KubeObject, b: KubeObject): boolean {
   const [claimA, claimB] = [claimIn(a), claimIn(b)];
   return claimA?.isConfirmed === claimB?.isConfirmed ? isOlder(a, b) : (claimA?.isConfirmed ?? false);
 }
+
+const inOrder = (a: KubeObject, b: KubeObject) => (goesBefore(a, b) ? -1 : 1);
 
 /** Between equally old ones, the one with the smaller UID counts as older. */
 export function isOlder(a: KubeObject, b: KubeObject): boolean {

@@ -5,8 +5,10 @@ import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
 import type { Delivery, External, Finding, Remote } from './external.ts';
-import { inputsOf, isReference, isSource } from './inputs/input.ts';
-import type { Inputs, Resolved } from './inputs/inputs.ts';
+import { claimOf } from './identity.ts';
+import { inputsOf, isSource, Reference } from './inputs/input.ts';
+import { type Inputs, type Resolved, resourceIdOf } from './inputs/inputs.ts';
+import { targetOf } from './inputs/reference-index.ts';
 import type { AnyKind } from './kind.ts';
 import { earliest } from './schedule.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
@@ -27,7 +29,7 @@ export class ConnectedKind {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
-    this.delivery = declared.delivery?.(secrets, (id) => this.#mayExist(id));
+    this.delivery = declared.delivery?.into(secrets, (id) => this.#mayExist(id));
     this.inputs = inputs;
     this.#declared = declared;
   }
@@ -42,6 +44,11 @@ export class ConnectedKind {
     return this.#declared.ownerOf !== undefined;
   }
 
+  /** For attached kinds: the kind of what their objects refer to. */
+  get ownerKind(): string | undefined {
+    return this.#declared.owner?.kind;
+  }
+
   /** For attached kinds: the id of the resource whose settings the object declares. */
   ownerOf(spec: ManagedSpec): string {
     const { ownerOf } = this.#declared;
@@ -49,11 +56,47 @@ export class ConnectedKind {
     return ownerOf(spec);
   }
 
-  /** For attached kinds: whether the object refers by name to what has the id, according to the caches, and may do so. */
-  belongsTo(object: KubeObject, id: string): boolean {
-    if (!this.isAttached) return false;
-    const references = inputsOf(this.specIfValid(object)).filter(isReference);
-    return references.some(({ input }) => this.inputs.fromCaches<unknown>(this.name, object, input, []) === id);
+  /** For attached kinds: what the object refers to, as an index has it, whether or not it exists. */
+  ownerKeyIn(object: KubeObject): string | undefined {
+    const owner = this.#ownerIn(object);
+    return owner instanceof Reference ? targetOf({ input: owner }, object.metadata.namespace ?? '') : owner;
+  }
+
+  /**
+   * For attached kinds: whether the object may refer to what it refers to.
+   * @param isGranted whether its namespace may name resources by their ids
+   */
+  mayBelong(object: KubeObject, isGranted: boolean): boolean {
+    const owner = this.#ownerIn(object);
+    return owner instanceof Reference ? this.inputs.mayReferTo(this.name, object, owner) : isGranted;
+  }
+
+  /**
+   * For attached kinds: whether the object refers to what has the id, and may do so.
+   * @param isGranted whether its namespace may name resources by their ids, in specs and in annotations
+   */
+  belongsTo(object: KubeObject, id: string, isGranted: boolean): boolean {
+    if (!this.mayBelong(object, isGranted)) return false;
+    const owner = this.#ownerIn(object);
+    if (!(owner instanceof Reference)) return owner === id;
+    const { namespace = object.metadata.namespace, name } = owner;
+    const target = this.inputs.peer(owner.kind)?.store.get(`${namespace}/${name}`);
+    const shown = target && resourceIdOf(target);
+    // Restored without its status, the owner has yet to show what its annotations name.
+    return (shown ?? (target && isGranted ? claimOf(target) : undefined)) === id;
+  }
+
+  /** For attached kinds: the keys by which objects may refer to what has the id as their owner. */
+  ownerKeysOf(id: string): string[] {
+    const { kind } = this.#declared.owner ?? {};
+    const objects = (kind !== undefined && this.inputs.peer(kind)?.concernedWith?.(id)) || [];
+    return [id, ...objects.map((key) => `${kind}/${key}`)];
+  }
+
+  #ownerIn(object: KubeObject): string | Reference | undefined {
+    const spec = this.isAttached ? this.specIfValid(object) : undefined;
+    const owner = spec && this.#declared.owner?.givenIn(spec);
+    return owner instanceof Reference || typeof owner === 'string' ? owner : undefined;
   }
 
   /** Whether what the object hands out would have the rights of a user at the management API. */
@@ -65,6 +108,11 @@ export class ConnectedKind {
   modulesIn(object: KubeObject): readonly string[] {
     const spec = this.specIfValid(object);
     return (spec?.managementPolicy === 'Manage' && this.#declared.modulesOf?.(spec)) || [];
+  }
+
+  /** Whether there are members by which its resources begin to serve. */
+  get serves(): boolean {
+    return this.#declared.unserved !== undefined;
   }
 
   /** The members by which the resource would begin to serve, if it does not yet. */
@@ -138,6 +186,13 @@ export class ConnectedKind {
     return earliest(this.#declared.refreshAt?.(remote, now), end);
   }
 
+  /** When what the resource hands out is to be replaced: told of an object in sync, as far as the caches know. */
+  renewsAt(object: KubeObject, spec: ManagedSpec, remote: Remote, now: Date): Date | undefined {
+    if (spec.managementPolicy !== 'Manage') return undefined;
+    const { due, at } = this.delivery?.renewal(object, spec, remote, now) ?? {};
+    return due ? now : at;
+  }
+
   /** What Ready says of a resource that has come to its end; undefined if it has not. */
   expired(remote: Remote, now: Date): Finding | undefined {
     const { end } = this.#declared;
@@ -146,8 +201,7 @@ export class ConnectedKind {
   }
 
   /** Whether, according to the caches, the token is in its Secret; never asks the API server. */
-  looksHeld(object: KubeObject): boolean {
-    const spec = this.specIfValid(object);
+  looksHeld(object: KubeObject, spec = this.specIfValid(object)): boolean {
     return spec !== undefined && (this.delivery?.looksHeld(object, spec) ?? true);
   }
 }

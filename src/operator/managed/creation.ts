@@ -42,8 +42,10 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     await managed.persist({ ...identity, externalId: remote.id });
     managed.recordEvent('Normal', EVENT_REASON.created, `Created ${remote.id}`);
     if (managed.replaces !== undefined) managed.recordEvent('Normal', EVENT_REASON.replaced, managed.replaces);
-    if (delivery && identity.generation === 1)
-      managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause: 'created' });
+    if (delivery) {
+      const cause = managed.reissued ?? (identity.generation === 1 ? 'created' : 'resumed');
+      managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause });
+    }
     return { remote, isHeld: true };
   }
   throw new StaleObject(`no create succeeded in ${MOST_GENERATIONS_AT_ONCE} generations`);
@@ -51,8 +53,9 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
 
 async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: Identity): Promise<Remote | 'refused'> {
   const { external } = managed.kind;
+  const { spec: first } = await guarded(managed, spec);
   try {
-    return await external.create(guarded(managed, spec).spec, idempotencyOf(managed.object, identity));
+    return await external.create(first, idempotencyOf(managed.object, identity));
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
@@ -62,7 +65,7 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
     const remote = earlier && (await observeSurely(managed, { id: earlier.id, generation: identity.generation }));
     if (!remote) throw error;
     if (external.replacingChanges(spec, remote).length > 0) return remote;
-    const { spec: allowed } = guarded(managed, spec, remote);
+    const { spec: allowed } = await guarded(managed, spec, remote);
     return external.changes(allowed, remote).length > 0 ? await external.update(remote, allowed) : remote;
   }
 }

@@ -2,14 +2,15 @@
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { deleteSurely } from './absence.ts';
-import { Blocked } from './external.ts';
+import { Blocked, type Remote } from './external.ts';
 import { goesWithOwner } from './going-along.ts';
-import { isWaitingForModules } from './guarding.ts';
+import { isServing } from './guarding.ts';
 import { dueForRetirement, type Identity, isBegun, knows, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { isCreatedIn } from './rivals.ts';
 import { earliest } from './schedule.ts';
 import { isUnfinished, shownIdentity } from './spec.ts';
+import { handedOver } from './succession.ts';
 
 /** When to try again to delete a superseded resource that cannot go yet. */
 const RETRY_MS = 60_000;
@@ -17,20 +18,21 @@ const RETRY_MS = 60_000;
 /**
  * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
  * is due. What cannot go yet is kept for later: it must not keep its successor from being looked after.
- * @param isServing whether the successor serves, and not only exists
+ * @param successor as it was last seen; without it, it is looked at if it matters
  */
 export async function retireSuperseded(
   managed: ManagedObject,
   now: Date,
-  isServing = !isWaitingForModules(managed.object),
+  successor?: Remote,
 ): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
   const { due, later } = dueForRetirement(identity, now);
   // A stale cache could list what was taken back since.
   if (due.length > 0) await managed.mustBeNewest();
   const goingAlong = due.filter(({ id }) => goesWithOwner(managed, id));
-  const left = [...goingAlong, ...(await claimedByAnother(managed, due))];
-  const needed = due.length > 0 ? await neededStill(managed, identity, isServing) : [];
+  const inQuestion = due.filter((entry) => !goingAlong.includes(entry));
+  const left = [...goingAlong, ...(await claimedByAnother(managed, inQuestion))];
+  const needed = due.length > 0 ? await neededStill(managed, identity, successor) : [];
   const kept: Retiring[] = [];
   for (const entry of due.filter((each) => !left.includes(each))) {
     if (needed.includes(entry.id) || (await refusalOf(deleteSurely(managed, entry)))) kept.push(entry);
@@ -48,7 +50,9 @@ export async function retireSuperseded(
  * What was not created for the object, and is another object's by now: it is left to that. Where nothing may be adopted,
  * also what only the annotation names.
  */
-async function claimedByAnother({ object, kind, claims, mayAdopt }: ManagedObject, entries: readonly Retiring[]) {
+async function claimedByAnother(managed: ManagedObject, entries: readonly Retiring[]) {
+  const { object, kind, claims, mayAdopt } = managed;
+  if (kind.isAttached) return handedOver(managed, entries);
   const inQuestion = mayAdopt ? entries.filter(({ id }) => claims.isClaimedByAnother(id, object)) : entries;
   if (inQuestion.length === 0) return inQuestion;
   const scope = await kind.external.scope(object.metadata.uid);
@@ -57,18 +61,26 @@ async function claimedByAnother({ object, kind, claims, mayAdopt }: ManagedObjec
 }
 
 /**
- * What must not go before its successor is in its place: the one that is being replaced, those to which other objects have
- * yet to stop referring, and those whose tokens are in use.
+ * What must not go before its successor is in its place: what is being replaced, those to which other objects have yet to
+ * stop referring, and those whose tokens are in use.
  */
-async function neededStill(
-  { object, kind }: ManagedObject,
-  { externalId, retiring }: Identity,
-  isServing: boolean,
-): Promise<string[]> {
-  const replaced = externalId === undefined || !isServing ? idsOf(retiring.slice(-1)) : [];
+async function neededStill(managed: ManagedObject, identity: Identity, successor?: Remote): Promise<string[]> {
+  const { object, kind } = managed;
+  const replaced = (await isInPlace(managed, identity, successor)) ? [] : idsOf(beingReplaced(managed, identity));
   const followed = kind.isDeletableWhileReferenced ? [] : kind.inputs.idsInUseBy(kind.name, object);
   return [...replaced, ...followed, ...((await kind.delivery?.stored(object)) ?? [])];
 }
+
+/** By what it is, not by what the status says, which a failure overwrites and a crash leaves as it was. */
+async function isInPlace(managed: ManagedObject, { externalId }: Identity, successor?: Remote): Promise<boolean> {
+  const { kind } = managed;
+  if (externalId === undefined || !kind.serves) return externalId !== undefined;
+  return isServing(managed, successor ?? (await kind.external.observe(externalId)));
+}
+
+/** Any may be the one that serves: those after it may have had no time to. Of tokens, the Secret tells. */
+const beingReplaced = ({ kind }: ManagedObject, { retiring }: Identity) =>
+  kind.delivery?.handout.isOneTime ? retiring.slice(-1) : retiring;
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
@@ -82,7 +94,7 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object, idsOf(everythingOf(identity)))) ?? [];
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
-  const { stays, others } = whatStays(identity, knownOf(managed), held);
+  const { stays, others } = await remainsOf(managed, identity, held);
   await deleteAll(managed, others);
   if (stays !== undefined)
     managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${managed.kind.nameOf(stays.id)}`);
@@ -94,6 +106,19 @@ export async function leaveRemote(managed: ManagedObject, identity: Identity): P
   if (isUnfinished(object)) return deleteRemote(managed, identity);
   const held = (await kind.delivery?.stored(object)) ?? [];
   await deleteAll(managed, whatStays(identity, knownOf(managed), held).others);
+}
+
+/** What outlives the management of the object: of several, one that serves. */
+export async function remainsOf(managed: ManagedObject, identity: Identity, held: readonly string[]): Promise<Remains> {
+  const { external, serves } = managed.kind;
+  const remains = whatStays(identity, knownOf(managed), held);
+  if (!serves || remains.others.length === 0) return remains;
+  const all = [...remains.others, ...(remains.stays ? [remains.stays] : [])];
+  for (const stays of all.toReversed()) {
+    const remote = await external.observe(stays.id);
+    if (remote && isServing(managed, remote)) return { stays, others: all.filter((entry) => entry !== stays) };
+  }
+  return remains;
 }
 
 /** Everything that belongs to the object, in the order of deletion. */
@@ -108,21 +133,22 @@ export interface Known {
   shown: Identity | undefined;
 }
 
-export const knownOf = ({ object }: Pick<ManagedObject, 'object'>): Known => ({
+const knownOf = ({ object }: Pick<ManagedObject, 'object'>): Known => ({
   recorded: readIdentity(object),
   shown: shownIdentity(object),
 });
+
+interface Remains {
+  stays: Retiring | undefined;
+  others: Retiring[];
+}
 
 /**
  * What outlives the management of the object, and what goes. While a successor is being created, it is not the newest that
  * stays but the one whose token is stored, or else the last that the object has named: nobody was told of the newest.
  * @param held the resources whose tokens are stored; a token is stored before its resource is recorded
  */
-export function whatStays(
-  identity: Identity,
-  { recorded, shown }: Known,
-  held: readonly string[],
-): { stays: Retiring | undefined; others: Retiring[] } {
+export function whatStays(identity: Identity, { recorded, shown }: Known, held: readonly string[]): Remains {
   const all = everythingOf(identity);
   const named = [recorded, shown].flatMap((known) => (known ? idsOf(everythingOf(known)) : []));
   const lastOf = (ids: readonly string[]) => all.findLast(({ id }) => ids.includes(id));

@@ -10,7 +10,7 @@ import type { UsedInputs, UsedReference, UsedSource } from './inputs/inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'expired'> {
+export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'ownerOf' | 'expired'> {
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -28,6 +28,7 @@ export function differs(
   if (isDeleting(object) || isPaused(object)) return false;
   // What was in sync had all that it needs, so that something has changed since.
   if (!spec) return wasInSync(readStatus(object), object);
+  if (isElsewhere(kind, spec, object)) return true;
   if (spec.managementPolicy === 'Observe') return observedDiffers(kind, spec, object, remotes);
   const { externalId } = readIdentity(object);
   if (externalId === undefined) return false;
@@ -35,6 +36,12 @@ export function differs(
   if (!remote || kind.external.changes(spec, remote).length > 0) return true;
   if (endsOtherwise(kind, object, remote)) return true;
   return wasInSync(readStatus(object), object) && describesOtherwise(kind, spec, object, remote);
+}
+
+/** Whether the spec refers to another owner by now: one that was made anew while nobody worked on the object, perhaps. */
+function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject): boolean {
+  const status = readStatus(object);
+  return kind.isAttached && wasInSync(status, object) && kind.ownerOf(spec) !== status.id;
 }
 
 /** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */

@@ -1,5 +1,6 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
 import type { CreateOptions } from '../../client/call-options.ts';
+import { sentAt } from '../../client/entity-tags.ts';
 import type { Reason } from '../contract/reasons.ts';
 import type { Finding as AnyFinding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -17,6 +18,11 @@ export interface Remote {
   etag?: string | undefined;
   /** Whether it is as it was created, perhaps a while ago, instead of as it is. */
   isReplay?: boolean;
+}
+
+/** With the time of the answer, which the items of a list lack. */
+export function dated(remote: Remote): Remote {
+  return { ...remote, answeredAt: remote.answeredAt ?? sentAt(remote) };
 }
 
 /** What the API knows of the creates for one object, whatever became of the object's annotations and status. */
@@ -68,8 +74,6 @@ export interface Renewal {
   cause: 'requested' | 'interval' | 'expiring' | 'lost' | 'changed';
   overlapMs: number;
   message: string;
-  /** Annotations that record the cause as handled. */
-  annotations: Record<string, string>;
 }
 
 /** For kinds whose resource hands something out, perhaps only once, which must be stored in the cluster. */

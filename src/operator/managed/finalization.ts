@@ -7,8 +7,8 @@ import { deleteRemote, leaveRemote, retainRemote } from './disposal.ts';
 import { Blocked } from './external.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
-import { leftTo } from './rivals.ts';
 import { hasFinalizer, readPolicies } from './spec.ts';
+import { handedOver, isLeft } from './succession.ts';
 
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
@@ -16,12 +16,14 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   mustBeUnreferenced(managed);
   // By now it may be gone, and another object of its name have the modules that it had.
   await managed.mustBeNewest();
-  const { object } = managed;
-  const isLeft = (await leftTo(managed)) !== undefined;
+  const { object, kind } = managed;
   // Its spec is read before anything is done.
-  const fates = { ofClaim: fateOfRemote(object, isLeft), ofOwn: fateOfRemote(object, false) };
+  const ofOwn = fateOfRemote(object, false);
+  const fates = { ofClaim: ofOwn === 'not-ours' ? ofOwn : fateOfRemote(object, await isLeft(managed)), ofOwn };
   // First of all, so that a create still in flight cannot leave an orphan.
-  const identity = await closeCreates(managed);
+  const closed = await closeCreates(managed);
+  const left = kind.isAttached ? await handedOver(managed, closed.retiring) : [];
+  const identity = { ...closed, retiring: closed.retiring.filter((entry) => !left.includes(entry)) };
   switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
     case 'delete':
       await deleteRemote(managed, identity);

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { REASON } from '../contract/reasons.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Finding, Remote } from './external.ts';
 import { specPaths } from './findings.ts';
@@ -26,20 +27,14 @@ export interface Guarded {
   waiting: Finding | undefined;
 }
 
-/** @param remote undefined before it is created */
-export function guarded({ object, kind }: ManagedObject, spec: ManagedSpec, remote?: Remote): Guarded {
-  const members = kind.unserved(spec, remote);
-  const guards = members.length === 0 ? [] : kind.inputs.modulesDeclaredFor(kind.name, object);
-  const present = withModules.safeParse(remote).data?.modules ?? [];
-  const isRequired = members.length > 0 && requiring.safeParse(spec).success;
-  // Of several that declare modules of one resource, one sets them.
-  const isGuarded =
-    guards.length === 0
-      ? !isRequired || present.length > 0
-      : guards.some(({ modules }) => modules.every((module) => present.includes(module)));
-  if (isGuarded) return { spec, waiting: undefined };
-  const declared = guards.map(({ referrer, modules }) => `${modules.join(' and ')} of ${referrer}`);
-  const missing = guards.length === 0 ? NONE_DECLARED : declared.join(', or ');
+/**
+ * @param remote undefined before it is created
+ * @throws KubeError, KubeUnreachableError
+ */
+export async function guarded(managed: ManagedObject, spec: ManagedSpec, remote?: Remote): Promise<Guarded> {
+  const members = managed.kind.unserved(spec, remote);
+  const missing = members.length === 0 ? undefined : await missingModules(managed, spec, remote);
+  if (missing === undefined) return { spec, waiting: undefined };
   const message = `${specPaths(members)} is set once the modules are there, without which it would serve everybody: ${missing}`;
   const others = Object.entries(spec).filter(([member]) => !members.includes(member));
   return {
@@ -49,11 +44,48 @@ export function guarded({ object, kind }: ManagedObject, spec: ManagedSpec, remo
   };
 }
 
+/** Undefined if it may serve. */
+async function missingModules(managed: ManagedObject, spec: ManagedSpec, remote?: Remote): Promise<string | undefined> {
+  const { object, kind } = managed;
+  const present = withModules.safeParse(remote).data?.modules ?? [];
+  const guards = () => kind.inputs.modulesDeclaredFor(kind.name, object);
+  if (guards().length === 0) {
+    if (requiring.safeParse(spec).success && present.length === 0) return NONE_DECLARED;
+    // It is about to serve: what becomes known afterwards comes too late.
+    const refusal = await catchUp(managed);
+    if (refusal !== undefined) return `whether any are declared cannot be told: ${refusal}`;
+  }
+  const declared = guards();
+  // Of several that declare modules of one resource, one sets them.
+  const isGuarded = declared.some(({ modules }) => modules.every((module) => present.includes(module)));
+  if (declared.length === 0 || isGuarded) return undefined;
+  return declared.map(({ referrer, modules }) => `${modules.join(' and ')} of ${referrer}`).join(', or ');
+}
+
+/** Why the operator may not know of all modules that are declared. */
+async function catchUp(managed: ManagedObject): Promise<string | undefined> {
+  const { object, kind } = managed;
+  try {
+    await kind.inputs.catchUpOnModules(kind.name, object);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubeError && error.isForbidden)) throw error;
+    managed.retryRefused();
+    return error.message;
+  }
+}
+
 const requiring = z.looseObject({ requireModules: z.literal(true) });
 
 const NONE_DECLARED = 'spec.requireModules asks for some, and no object declares any';
 
 const withModules = z.object({ modules: z.array(z.string()) });
+
+/** Whether the resource has what its object wants it to serve; of an invalid spec that cannot be told. */
+export function isServing({ object, kind }: ManagedObject, remote: Remote | undefined): boolean {
+  const spec = kind.specIfValid(object);
+  return spec !== undefined && kind.unserved(spec, remote).length === 0;
+}
 
 /** Whether the resource does not serve yet, according to the status. */
 export function isWaitingForModules(object: KubeObject): boolean {

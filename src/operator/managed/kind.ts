@@ -55,6 +55,8 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   deletableWhileReferenced?: boolean;
   /** For kinds whose objects have no resource of their own, but settings of one that they refer to: the id of that. */
   ownerOf?: (spec: SpecOf<Shape>) => string;
+  /** For those kinds: the kind of what they refer to, and how the spec does, by id or by name. */
+  owner?: { kind: string; givenIn(spec: SpecOf<Shape>): unknown };
   /** For those kinds: the modules that the spec declares, by their names in the API. */
   modulesOf?: (spec: SpecOf<Shape>) => readonly string[];
   /** The members by which the resource would begin to serve, if it does not yet; undefined where there are none. */
@@ -62,13 +64,14 @@ export interface KindDefinition<Shape extends z.ZodRawShape, R extends Remote> {
   /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
   handsOutUserRights?: (spec: SpecOf<Shape>) => boolean;
   /** For kinds with a one-time token. */
-  delivery?: MakeDelivery<SpecOf<Shape>, R>;
+  delivery?: DeclaredDelivery<SpecOf<Shape>, R>;
 }
 
-export type MakeDelivery<Spec, R extends Remote> = (
-  secrets: SecretAccess,
-  mayExist: (id: string) => Promise<boolean>,
-) => Delivery<Spec, R>;
+/** What is known of a delivery without the cluster. */
+export interface DeclaredDelivery<Spec, R extends Remote> extends Pick<Delivery<Spec, R>, 'handout' | 'renewal'> {
+  /** The same with the Secrets that it writes. */
+  into(secrets: SecretAccess, mayExist: (id: string) => Promise<boolean>): Delivery<Spec, R>;
+}
 
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;
 
@@ -82,6 +85,7 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
     | 'conditions'
     | 'companion'
     | 'ownerOf'
+    | 'owner'
     | 'modulesOf'
     | 'unserved'
     | 'handsOutUserRights'
@@ -94,10 +98,11 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
   conditions?: (spec: Spec, remote: R) => Record<string, Finding>;
   readonly companion?: Companion<Spec, R> | undefined;
   ownerOf?: (spec: Spec) => string;
+  readonly owner?: { kind: string; givenIn(spec: Spec): unknown };
   modulesOf?: (spec: Spec) => readonly string[];
   unserved?: (spec: Spec, remote: R | undefined) => readonly string[];
   handsOutUserRights?: (spec: Spec) => boolean;
-  readonly delivery?: MakeDelivery<Spec, R> | undefined;
+  readonly delivery?: DeclaredDelivery<Spec, R> | undefined;
 }
 
 /** A kind whose own types do not matter: an entry in the list of kinds. */

@@ -10,7 +10,7 @@ import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
 import { ensureCompanion, type KnownCompanions, showsCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { type Finding, type Remote, StaleObject } from './external.ts';
+import { type Finding, type Remote, type Renewal, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
 import type { UsedInputs } from './inputs/inputs.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
@@ -60,7 +60,9 @@ export class ManagedObject {
   inputs: UsedInputs | undefined;
   /** Why the next create replaces a resource: told once it has succeeded. */
   replaces: string | undefined;
-  /** When to try again what does not keep the object from being Ready. */
+  /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
+  reissued: Renewal['cause'] | 'gone' | undefined;
+  /** When to try again what does not fail the reconcile. */
   retryAt: Date | undefined;
   readonly #access: ObjectAccess;
   /** True once the object comes from the API server itself, not from a cache. */
@@ -148,9 +150,12 @@ export class ManagedObject {
   }
 
   /** Another object of the kind as the API server has it now; undefined if it is gone. */
-  async newestOf({ metadata }: KubeObject): Promise<KubeObject | undefined> {
+  async newestOf({ metadata }: KubeObject): Promise<ManagedObject | undefined> {
     const found = await this.#access.kube.find(this.kind.type, metadata.name, metadata.namespace);
-    return found?.metadata.uid === metadata.uid ? found : undefined;
+    if (found?.metadata.uid !== metadata.uid) return undefined;
+    const newest = new ManagedObject(found, this.#access);
+    newest.#replace(found);
+    return newest;
   }
 
   /** Has the kind's companion as the resource wants it; what the conditions say about that. */
@@ -163,7 +168,7 @@ export class ManagedObject {
     const mayExist = showsCompanion(this.object, companion) || known.has(this.object);
     if (!wanted && !mayExist) return {};
     const finding = await ensureCompanion({ kube, known, companion }, this.object, wanted);
-    if (finding?.reason === REASON.companionRefused) this.retryAt = new Date(Date.now() + REFUSED_RETRY_MS);
+    if (finding?.reason === REASON.companionRefused) this.retryRefused();
     const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
     return { [companion.condition]: finding ?? gone };
   }
@@ -171,6 +176,10 @@ export class ManagedObject {
   /** Records a Kubernetes Event about the object. */
   recordEvent(type: KubeEvent['type'], reason: EventReason, message: string): void {
     this.#access.eventRecorder.record(this.object, { type, reason, message });
+  }
+
+  retryRefused(): void {
+    this.retryAt = new Date(Date.now() + REFUSED_RETRY_MS);
   }
 
   outcome(due?: Date): Outcome {

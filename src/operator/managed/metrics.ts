@@ -14,7 +14,7 @@ export function createManagedMetrics(registry: Registry) {
     }),
     credentialsIssued: new Counter({
       name: 'tunnel_operator_credentials_issued_total',
-      help: 'Tokens, signing secrets and certificates issued; the cause is created, requested, interval, expiring, lost or changed.',
+      help: 'Tokens, signing secrets and certificates issued; the cause is created, requested, interval, expiring, lost, changed, gone (deleted in the API), or resumed (begun by an earlier reconcile).',
       labelNames: ['kind', 'cause'],
       registers,
     }),

@@ -1,6 +1,7 @@
 /** `managementPolicy: Observe`: the resource is read and shown, but never written; what it superseded is still retired. */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
 import { observeSurely } from './absence.ts';
 import { mustBeId } from './adoption.ts';
 import { mustMayAdopt } from './adoption-grant.ts';
@@ -14,16 +15,20 @@ import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
 import { undoCreate } from './undoing.ts';
 
+/** @throws Blocked when the object names no resource */
+export function idToObserve(object: KubeObject): string {
+  const id = claimOf(object);
+  if (id !== undefined) return id;
+  const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
+  throw new Blocked(REASON.nothingToObserve, message);
+}
+
 /** @throws Blocked when no id is given, or the resource does not exist */
 export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
   const { external } = managed.kind;
   await undoCreate(managed);
   const nextRetirement = await retireSuperseded(managed, new Date());
-  const id = claimOf(managed.object);
-  if (id === undefined) {
-    const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
-    throw new Blocked(REASON.nothingToObserve, message);
-  }
+  const id = idToObserve(managed.object);
   const { externalId, generation } = readIdentity(managed.object);
   const isOwn = externalId !== undefined;
   if (!isOwn) mustMayAdopt(managed);

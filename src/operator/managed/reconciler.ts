@@ -11,7 +11,6 @@
  *      (finalization.ts);
  *   6. annotations that were lost or edited are restored from what the API knows under that UID (recovery.ts).
  */
-import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ensureAdopted, idToAdopt } from './adoption.ts';
 import { mustMayAdopt } from './adoption-grant.ts';
@@ -60,8 +59,7 @@ export class ManagedReconciler {
       return ensureUpToDate(managed, spec, remote);
     });
     // What this reconcile has superseded.
-    const isServing = current.ready.reason !== REASON.waitingForModules;
-    const retirement = await retireSuperseded(managed, new Date(), isServing);
+    const retirement = await retireSuperseded(managed, new Date(), current.remote);
     await writeStatus(managed, spec, current);
     const refresh = managed.kind.refreshAt(current.remote, new Date());
     return managed.outcome([current.renewAt, retirement, refresh, managed.retryAt].reduce(earliest));

@@ -32,14 +32,14 @@ export function decideReissue(
   { at, until, seenAt }: { at: Date | undefined; until: string; seenAt: Date | undefined },
   now: Date,
 ): { due?: Renewal; at?: Date } {
-  const { request, annotations } = rotationRequest(object);
+  const request = rotationRequest(object);
   if (request !== undefined) {
     const message = `Another ${what} was requested (${request})`;
-    return { due: { cause: 'requested', overlapMs: 0, annotations, message } };
+    return { due: { cause: 'requested', overlapMs: 0, message } };
   }
   if (!at) return {};
   const leftMs = at.getTime() - (seenAt ?? now).getTime();
   if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
   const message = `The ${what} ends at ${until}; issuing another`;
-  return { due: { cause: 'expiring', overlapMs: 0, annotations, message } };
+  return { due: { cause: 'expiring', overlapMs: 0, message } };
 }

@@ -5,6 +5,7 @@ import type { Delivery, Remote, Renewal } from './external.ts';
 import { specPaths } from './findings.ts';
 import { nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { rotationHandled } from './rotation.ts';
 import type { ManagedSpec } from './spec.ts';
 import { takeBack } from './taking-back.ts';
 
@@ -41,7 +42,9 @@ async function findAgain(managed: ManagedObject, spec: ManagedSpec): Promise<Fou
  * once it has a successor, which is harmless if there is nothing to delete.
  */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
-  await managed.persist(nextGeneration(readIdentity(managed.object), { id, after: new Date() }));
+  const next = nextGeneration(readIdentity(managed.object), { id, after: new Date() });
+  await managed.persist(next, asRotated(managed));
+  managed.reissued = 'gone';
   managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} no longer exists; creating a new one`);
 }
 
@@ -55,12 +58,12 @@ export async function supersede(
   await mustBeDeliverable(managed, spec);
   const after = new Date(Date.now() + renewal.overlapMs);
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
-  await managed.persist(next, renewal.annotations);
+  await managed.persist(next, asRotated(managed));
   const isOneTime = managed.kind.delivery?.handout.isOneTime ?? false;
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
   else if (renewal.cause === 'changed' || !isOneTime) managed.replaces = renewal.message;
   else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
-  if (managed.kind.delivery) managed.metrics.credentialsIssued.inc({ kind: managed.kind.name, cause: renewal.cause });
+  managed.reissued = renewal.cause;
 }
 
 /** Why the resource has to make way for a new one with the same spec; undefined if it can stay. */
@@ -68,8 +71,11 @@ export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remot
   const changes = kind.external.replacingChanges(spec, remote);
   if (changes.length === 0) return undefined;
   const message = `${specPaths(changes)} changed, which ${remote.id} cannot take: a new resource replaces it`;
-  return { cause: 'changed', overlapMs: 0, message, annotations: {} };
+  return { cause: 'changed', overlapMs: 0, message };
 }
+
+/** What is new for another reason is newer than any request, too: another one right after it would revoke it in vain. */
+const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotationHandled(object) : {});
 
 /**
  * Ensures that no token is issued in vain: for an object or a namespace that is being deleted, or where the Secret cannot be
@@ -83,5 +89,5 @@ export async function mustBeDeliverable(managed: ManagedObject, spec: ManagedSpe
 /** The renewal of a one-time value that nobody has any more. */
 export function lost({ handout }: Pick<Delivery<never, never>, 'handout'>): Renewal {
   const message = `The ${handout.what} is no longer in its Secret; issuing a new one and revoking the old one`;
-  return { cause: 'lost', overlapMs: 0, message, annotations: {} };
+  return { cause: 'lost', overlapMs: 0, message };
 }

@@ -45,31 +45,26 @@ export function decideRotation(
   now: Date,
 ): { due?: Renewal; at?: Date } {
   const overlapMs = overlapOf(spec);
-  const { request, annotations } = rotationRequest(object);
+  const request = rotationRequest(object);
   if (request !== undefined) {
     const message = `Rotation was requested (${request}); the old ${what} keeps working for another ${overlapMs / 1000} s`;
-    return { due: { cause: 'requested', overlapMs, annotations, message } };
+    return { due: { cause: 'requested', overlapMs, message } };
   }
   const due = rotationTime(spec, issued.at);
   if (!due) return {};
   const leftMs = due.getTime() - (issued.seenAt ?? now).getTime();
   if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
   const message = `The ${what} is older than ${spec.rotation?.interval}; it keeps working for another ${overlapMs / 1000} s`;
-  return { due: { cause: 'interval', overlapMs, annotations, message } };
+  return { due: { cause: 'interval', overlapMs, message } };
 }
 
-/** The request for a rotation that has not been handled, and the annotations that mark the newest one as handled. */
-export function rotationRequest(object: KubeObject): {
-  request: string | undefined;
-  annotations: Record<string, string>;
-} {
+/** The request for a rotation that has not been handled. */
+export function rotationRequest(object: KubeObject): string | undefined {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt) || undefined;
-  const isHandled = requested === annotation(object, ANNOTATION.rotateHandledAt);
-  const annotations: Record<string, string> = requested ? { [ANNOTATION.rotateHandledAt]: requested } : {};
-  return { request: isHandled ? undefined : requested, annotations };
+  return requested === annotation(object, ANNOTATION.rotateHandledAt) ? undefined : requested;
 }
 
-/** The annotations that mark a rotation as handled if it was requested before there was anything to rotate. */
+/** The annotations that mark the request for a rotation as handled, by whatever is new. */
 export function rotationHandled(object: KubeObject): Record<string, string> {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };

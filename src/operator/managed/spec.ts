@@ -128,6 +128,11 @@ export function hasFinalizer(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
+/** Deleted as far as this operator goes: somebody else may still hold the object up, for as long as they like. */
+export function isFinalized(object: KubeObject): boolean {
+  return isDeleting(object) && !hasFinalizer(object);
+}
+
 /** Whether the last reconcile of this generation left everything in sync: any difference since is drift. */
 export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
   const { generation } = object.metadata;
@@ -148,7 +153,7 @@ export function readyMessage(object: KubeObject): string {
 export function isUnfinished(object: KubeObject): boolean {
   const { id, conditions = [] } = readStatus(object);
   const hasFailed = findCondition(conditions, CONDITION.ready)?.status === 'False';
-  return hasFailed && id === undefined && mayAdopt(object);
+  return hasFailed && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
 }
 
 export function isReconcileRequested(object: KubeObject): boolean {

@@ -2,7 +2,7 @@
  * Undoing a create that was begun, because the object is only to observe by now. Whether it has taken effect is known only to
  * the API; nobody was told of what it made.
  */
-import { deleteAll, knownOf, whatStays } from './disposal.ts';
+import { deleteAll, remainsOf } from './disposal.ts';
 import { readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
@@ -16,7 +16,7 @@ export async function undoCreate(managed: ManagedObject): Promise<void> {
   await managed.mustBeNewest();
   const identity = await closeCreates(managed);
   const held = (await managed.kind.delivery?.stored(managed.object)) ?? [];
-  const { stays, others } = whatStays(identity, knownOf(managed), held);
+  const { stays, others } = await remainsOf(managed, identity, held);
   const isKnown = (id: string | undefined) => begun.retiring.some((entry) => entry.id === id);
   await deleteAll(
     managed,

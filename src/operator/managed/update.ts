@@ -17,7 +17,7 @@ export async function ensureUpToDate(
 ): Promise<CurrentState> {
   const { external, delivery } = managed.kind;
   const isUnavailable = delivery !== undefined && !isHeld;
-  const { spec: allowed, waiting } = guarded(managed, spec, remote);
+  const { spec: allowed, waiting } = await guarded(managed, spec, remote);
   const readyOf = (newest: Remote) =>
     waiting ??
     managed.kind.expired(newest, new Date()) ??

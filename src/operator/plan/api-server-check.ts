@@ -4,14 +4,16 @@
  */
 import { GROUP, VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
-import type { KubeApi } from '../kube/kube-api.ts';
+import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/external.ts';
 import type { AnyKind } from '../managed/kind.ts';
+import { type Application, isNew } from './desired-cluster.ts';
+import { KUBECTL } from './kubectl-apply.ts';
 
 export interface ApiServerCheckOptions {
-  kube: Pick<KubeApi, 'tryCreate' | 'tryReplace'>;
+  kube: Pick<KubeApi, 'tryCreate' | 'tryPatch' | 'tryApply'>;
   /** Whether the files create the namespace. */
   createsNamespace(name: string): boolean;
   /** Receives what could not be checked, and why. */
@@ -25,44 +27,57 @@ export class ApiServerCheck {
     this.#options = options;
   }
 
-  /** @throws Blocked when the API server would refuse the object; KubeError when it cannot tell; KubeUnreachableError */
-  async mustAccept({ kind, plural }: Pick<AnyKind, 'kind' | 'plural'>, object: KubeObject): Promise<void> {
-    const { kube, note } = this.#options;
-    const { name, namespace = '' } = object.metadata;
-    const type = { group: GROUP, version: VERSION, plural };
+  /**
+   * The object as the API server would store it, with its defaults and what admission makes of it; as far as is known if
+   * it cannot be asked.
+   * @throws Blocked when the API server would refuse it; KubeError when it cannot tell; KubeUnreachableError
+   */
+  async accepted({ kind, plural }: Pick<AnyKind, 'kind' | 'plural'>, application: Application): Promise<KubeObject> {
+    const { note } = this.#options;
+    const { object } = application;
+    const { namespace = '' } = object.metadata;
     try {
-      if (object.metadata.uid === '') await kube.tryCreate(type, asNew(object), namespace);
-      else await kube.tryReplace(type, name, object, namespace);
+      return await this.#try({ group: GROUP, version: VERSION, plural }, application);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      // Somebody else has just written it, or wants a moment of rest: no reason to refuse it.
-      if (error.isConflict || error.isThrottled) return;
+      // Somebody else has just made it, or wants a moment of rest: no reason to refuse it.
+      if ((error.isConflict && isNew(object)) || error.isThrottled) return object;
       if (error.isForbidden && LACKS_RIGHT.test(error.message)) {
         note(`${kind} objects were not checked against the rules of the cluster: ${error.message}`);
-        return;
+        return object;
       }
       if (error.isNotFound && NO_NAMESPACE.test(error.message)) {
         if (this.#options.createsNamespace(namespace)) {
           const why = `namespace ${namespace} does not exist yet`;
           note(`${kind} objects of it were not checked against the rules of the cluster: ${why}`);
-          return;
+          return object;
         }
         throw new Blocked(REASON.rejected, `namespace ${namespace} does not exist`);
       }
       if (error.isNotFound)
         throw new Blocked(REASON.rejected, `the cluster has no kind ${kind}: install its CustomResourceDefinition`);
       if (error.code < 400 || error.code >= 500 || error.code === 401) throw error;
-      throw new Blocked(REASON.rejected, error.message.replace(/^\S+ "[^"]*" is invalid: /, ''));
+      // What to do about it, as kubectl is told, comes in further lines.
+      const [message = ''] = error.message.split('\n');
+      throw new Blocked(REASON.rejected, message.replace(/^\S+ "[^"]*" is invalid: /, ''));
     }
+  }
+
+  async #try(type: ResourceType, { object, body, manager }: Application): Promise<KubeObject> {
+    const { kube } = this.#options;
+    const { name, namespace = '', uid, resourceVersion, creationTimestamp } = object.metadata;
+    if (!isNew(object)) {
+      if (manager === undefined) return kube.tryPatch(type, name, body, namespace);
+      // Controllers that apply take over what others have set; kubectl is refused, unless it is told to.
+      return kube.tryApply(type, name, body, namespace, { fieldManager: manager, isForced: manager !== KUBECTL });
+    }
+    const made = await kube.tryCreate(type, body, namespace);
+    // It has an id that no object will have.
+    return { ...made, metadata: { ...made.metadata, uid, resourceVersion, creationTimestamp } };
   }
 }
 
 /** As RBAC says it; what a policy refuses reads otherwise. */
-const LACKS_RIGHT = / cannot (?:create|update) resource /;
+const LACKS_RIGHT = / cannot (?:create|patch) resource /;
 
 const NO_NAMESPACE = /^namespaces ".*" not found$/;
-
-function asNew({ status: _, metadata, ...object }: KubeObject) {
-  const { uid: _uid, resourceVersion: _version, creationTimestamp: _age, ...own } = metadata;
-  return { ...object, metadata: own };
-}

@@ -26,11 +26,12 @@ export class BoundedCalls {
 export function bounded(
   { admit }: BoundedCalls,
   kube: KubeApi,
-): Pick<KubeApi, 'find' | 'list' | 'tryCreate' | 'tryReplace'> {
+): Pick<KubeApi, 'find' | 'list' | 'tryCreate' | 'tryPatch' | 'tryApply'> {
   return {
     find: (...call) => admit(() => kube.find(...call)),
     list: (...call) => admit(() => kube.list(...call)),
     tryCreate: (...call) => admit(() => kube.tryCreate(...call)),
-    tryReplace: (...call) => admit(() => kube.tryReplace(...call)),
+    tryPatch: (...call) => admit(() => kube.tryPatch(...call)),
+    tryApply: (...call) => admit(() => kube.tryApply(...call)),
   };
 }

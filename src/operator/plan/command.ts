@@ -2,7 +2,6 @@
 import { createClient } from '../../client/client.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
 import { cannotUseApi } from '../export/failure.ts';
-import type { DerivedKind } from '../export/spec-members.ts';
 import { attachedKinds, kinds } from '../kinds/kinds.ts';
 import { KubeApi } from '../kube/kube-api.ts';
 import { loadKubeConfig } from '../kube/kube-config.ts';
@@ -64,7 +63,11 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
     declared,
     cluster,
     apiServer: new ApiServerCheck({ kube, createsNamespace: (name) => cluster.createsNamespace(name), note }),
-    rivals: new Rivals({ existing: (kind) => existingIfAllowed(cluster, kind, note), mayAdopt }),
+    rivals: new Rivals({
+      existing: (kind) => ifAllowed(cluster.existing(kind), `whether other ${kind.kind} objects claim the same`, note),
+      mayAdopt,
+    }),
+    all: (kind) => ifAllowed(cluster.all(kind), `whether other ${kind.kind} objects declare modules`, note),
     named: new NamedResources(derived, client),
     mayAdopt,
     mayHandOutUserRights: config.allowUserApiKeys,
@@ -83,16 +86,16 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   }
 }
 
-async function existingIfAllowed(
-  cluster: DesiredCluster,
-  kind: DerivedKind,
+async function ifAllowed(
+  objects: Promise<readonly KubeObject[]>,
+  what: string,
   note: (text: string) => void,
 ): Promise<readonly KubeObject[]> {
   try {
-    return await cluster.existing(kind);
+    return await objects;
   } catch (error) {
     if (!(error instanceof KubeError && error.isForbidden)) throw error;
-    note(`whether other ${kind.kind} objects claim the same was not checked: ${error.message}`);
+    note(`${what} was not checked: ${error.message}`);
     return [];
   }
 }

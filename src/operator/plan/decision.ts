@@ -1,13 +1,17 @@
 /** What the operator would do at the API for one object: the same decisions as its reconcile takes, without a write. */
 import { REASON } from '../contract/reasons.ts';
+import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
 import { Blocked, type External, type Remote } from '../managed/external.ts';
 import { specPaths } from '../managed/findings.ts';
-import { readIdentity } from '../managed/identity.ts';
+import { dueForRetirement, readIdentity } from '../managed/identity.ts';
 import { mustBeChangeable } from '../managed/immutable.ts';
-import { type ManagedSpec, shownIdentity } from '../managed/spec.ts';
+import type { AnyKind } from '../managed/kind.ts';
+import { idToObserve } from '../managed/observation.ts';
+import { rotationHandled } from '../managed/rotation.ts';
+import { isPaused, type ManagedSpec, shownIdentity } from '../managed/spec.ts';
 import type { Action } from './planned.ts';
 
 export interface Decision {
@@ -24,10 +28,15 @@ export interface Decision {
 type AnyExternal = External<ManagedSpec, Remote>;
 
 /** For a kind whose objects are resources of a family. @throws Blocked, ApiError, ApiUnreachableError */
-export async function decide(external: AnyExternal, object: KubeObject, spec: ManagedSpec): Promise<Decision> {
+export async function decide(
+  delivery: AnyKind['delivery'],
+  external: AnyExternal,
+  object: KubeObject,
+  spec: ManagedSpec,
+): Promise<Decision> {
   const id = recordedId(object);
   const adopted = id === undefined ? idToAdopt(object) : undefined;
-  if (adopted !== undefined) return adoption(external, spec, adopted);
+  if (adopted !== undefined) return adoption(delivery, external, object, spec, adopted);
   if (id === undefined) return { action: 'create' };
   const remote = await external.observe(id);
   if (!remote) {
@@ -40,18 +49,61 @@ export async function decide(external: AnyExternal, object: KubeObject, spec: Ma
   if (replacing.length > 0) {
     return { action: 'replace', remote, changed, reason: `${specPaths(replacing)} changed, which ${id} cannot take` };
   }
+  const renewal = delivery?.renewal(object, spec, remote, new Date()).due;
+  if (renewal) return { action: 'replace', remote, changed, reason: renewal.message };
   mustBeChangeable(external, spec, remote);
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
 }
 
 /** As the reconcile adopts. @throws Blocked when that cannot be */
-async function adoption(external: AnyExternal, spec: ManagedSpec, id: string): Promise<Decision> {
+async function adoption(
+  delivery: AnyKind['delivery'],
+  external: AnyExternal,
+  object: KubeObject,
+  spec: ManagedSpec,
+  id: string,
+): Promise<Decision> {
   if (!external.isId(id)) throw new Blocked(REASON.rejected, `${id}, which is to be adopted, is no id of this kind`);
   const remote = await external.observe(id);
   if (!remote) throw new Blocked(REASON.rejected, `${id}, which is to be adopted, does not exist`);
   mustBeChangeable(external, spec, remote);
   const changed = external.changes(spec, remote);
+  const renewal = delivery?.renewal(withoutRequest(object), spec, remote, new Date()).due;
+  if (renewal) return { action: 'replace', remote, changed, reason: `adopted. ${renewal.message}` };
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed, reason: 'adopted' };
+}
+
+/** What was requested before there was anything to rotate, is handled by adopting it. */
+function withoutRequest({ metadata, ...object }: KubeObject): KubeObject {
+  const annotations = { ...metadata.annotations, ...rotationHandled({ metadata }) };
+  return { ...object, metadata: { ...metadata, annotations } };
+}
+
+/** For an object that only observes. @throws Blocked if there is nothing to observe, ApiError, ApiUnreachableError */
+export async function decideObserved(
+  kind: DerivedKind,
+  external: AnyExternal,
+  object: KubeObject,
+  spec: ManagedSpec,
+): Promise<Decision> {
+  const observed: Decision = { action: 'none', reason: 'only observed' };
+  const owner = isAttached(kind) ? String(kind.ownerOf?.(spec)) : undefined;
+  // An owner that is yet to be created.
+  if (owner !== undefined && !external.isId(owner)) return observed;
+  const id = owner ?? recordedId(object) ?? idToObserve(object);
+  if (!external.isId(id)) throw new Blocked(REASON.rejected, `${id}, which is to be observed, is no id of this kind`);
+  if (!(await external.observe(id)))
+    throw new Blocked(REASON.rejected, `${id}, which is to be observed, does not exist`);
+  return { ...observed, id };
+}
+
+/**
+ * What is deleted because the object is no longer paused: what it has superseded, and whose time has come meanwhile.
+ * @param before the object as it is in the cluster
+ */
+export function overdue(before: KubeObject | undefined, object: KubeObject): readonly string[] {
+  if (!before || !isPaused(before)) return [];
+  return dueForRetirement(readIdentity(object), new Date()).due.map(({ id }) => id);
 }
 
 /** For modules of a resource, their owner. @throws Blocked, ApiError, ApiUnreachableError */

@@ -1,15 +1,18 @@
 /** The cluster as it would be with the files applied. It is only read. */
+import { z } from 'zod';
 import { GROUP, VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import type { KubeObject } from '../kube/kube-object.ts';
+import { type KubeObject, kubeObject } from '../kube/kube-object.ts';
+import { Blocked } from '../managed/external.ts';
 import { REFERENCE_GRANTS } from '../managed/inputs/grants.ts';
 import type { Source } from '../managed/inputs/input.ts';
 import { textIn } from '../managed/inputs/source-cache.ts';
 import { unresolved } from '../managed/inputs/unresolved.ts';
 import type { AnyKind } from '../managed/kind.ts';
 import { type DeclaredObjects, groupOf, type ObjectName } from './declared-objects.ts';
+import { appliedBefore, applyPatch, NEVER_APPLIED, patched } from './kubectl-apply.ts';
 import type { ManifestDocument } from './manifest-files.ts';
 
 const CORE: Readonly<Record<Source['kind'], ResourceType>> = {
@@ -41,10 +44,10 @@ export class DesiredCluster {
     return known;
   }
 
-  /** With the annotations that the file does not name, as `kubectl apply` leaves them, and with status. */
-  async applied(declared: Pick<AnyKind, 'plural'>, document: ManifestDocument): Promise<KubeObject> {
+  /** As the file makes it. @throws Blocked for what is no object, KubeError, KubeUnreachableError */
+  async applied(declared: Pick<AnyKind, 'plural'>, document: ManifestDocument): Promise<Application> {
     const name = this.#declared.nameOf(document);
-    return merged(document, await this.find(declared, name), name.namespace);
+    return applicationOf(document, await this.find(declared, name), name.namespace);
   }
 
   /** Those of the kind that there are, with what the files say about them. @throws KubeError, KubeUnreachableError */
@@ -53,8 +56,18 @@ export class DesiredCluster {
     return items.map((object) => {
       const { namespace = '', name } = object.metadata;
       const document = this.#declared.document({ kind, namespace, name });
-      return document ? merged(document, object, namespace) : object;
+      return document ? applicationOf(document, object, namespace).object : object;
     });
+  }
+
+  /** The same, and those that only the files have. */
+  async all(kind: Pick<AnyKind, 'kind' | 'plural'>): Promise<readonly KubeObject[]> {
+    const documents = this.#declared.all().filter((each) => each.kind === kind.kind && groupOf(each) === GROUP);
+    const [existing, declared] = await Promise.all([
+      this.existing(kind),
+      Promise.all(documents.map((each) => this.applied(kind, each))),
+    ]);
+    return [...existing, ...declared.map(({ object }) => object).filter(isNew)];
   }
 
   /** Whether the files have a namespace of that name. */
@@ -72,8 +85,9 @@ export class DesiredCluster {
       if (contradiction !== undefined)
         throw unresolved(REASON.sourceInvalid, path, `${kind} ${namespace}/${name} is ${contradiction}`);
       const document = this.#declared.document({ kind, namespace, name }, CORE[kind].group);
-      const existing = document ? undefined : await this.#find(CORE[kind], name, namespace);
-      const object = document ? merged(withData(document), undefined, namespace) : existing;
+      // Of what the files have, only what they lack is looked for in the cluster.
+      const existing = hasText(document, source) ? undefined : await this.#find(CORE[kind], name, namespace);
+      const object = document ? applicationOf(withData(document), existing, namespace).object : existing;
       if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
       return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
     };
@@ -89,7 +103,7 @@ export class DesiredCluster {
     const own = this.#declared
       .all()
       .filter((each) => each.kind === 'ReferenceGrant' && groupOf(each) === REFERENCE_GRANTS.group)
-      .map((each) => merged(each, undefined, this.#declared.nameOf(each).namespace));
+      .map((each) => applicationOf(each, undefined, this.#declared.nameOf(each).namespace).object);
     try {
       const { items } = await this.#kube.list(REFERENCE_GRANTS);
       const isReplaced = ({ metadata: { namespace = '', name } }: KubeObject) =>
@@ -106,22 +120,39 @@ export class DesiredCluster {
 /** Kubernetes gives these when it creates an object. */
 const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };
 
-/** As `kubectl apply` makes it of a file that has all of the spec. */
-function merged(document: ManifestDocument, existing: KubeObject | undefined, namespace: string): KubeObject {
-  const { metadata, ...content } = document;
-  const { annotations, labels, name, ...own } = metadata;
-  return {
-    ...content,
-    status: existing?.status,
-    metadata: {
-      ...own,
-      ...(existing?.metadata ?? NOT_CREATED),
-      name,
-      namespace,
-      labels: { ...existing?.metadata.labels, ...labels },
-      annotations: { ...existing?.metadata.annotations, ...annotations },
-    },
-  };
+/** Whether the cluster has no such object yet. */
+export const isNew = ({ metadata }: KubeObject) => metadata.uid === NOT_CREATED.uid;
+
+/** How a file is applied to an object. */
+export interface Application {
+  /** As it will be, unless the API server makes something else of it. */
+  readonly object: KubeObject;
+  /** What is sent. */
+  readonly body: unknown;
+  /** Who applies it on the server; undefined for whoever merges it himself. */
+  readonly manager: string | undefined;
+}
+
+function applicationOf(
+  { status: _, ...document }: ManifestDocument,
+  existing: KubeObject | undefined,
+  namespace: string,
+): Application {
+  // Without annotations, kubectl still removes only its own.
+  const metadata = { ...document.metadata, namespace, annotations: document.metadata.annotations ?? {} };
+  const file = { ...document, metadata };
+  const before = existing ? appliedBefore(existing) : NEVER_APPLIED;
+  const patch = applyPatch(file, before);
+  const { uid, resourceVersion, creationTimestamp } = existing?.metadata ?? NOT_CREATED;
+  const made = patched(patched(existing, patch), { metadata: { uid, resourceVersion, creationTimestamp } });
+  const object = kubeObject.safeParse({ ...made, status: existing?.status });
+  if (object.error) throw new Blocked(REASON.rejected, z.prettifyError(object.error));
+  const { manager } = before;
+  return { object: object.data, body: existing && manager === undefined ? patch : file, manager };
+}
+
+function hasText(document: ManifestDocument | undefined, { key }: Source): boolean {
+  return [document?.data, document?.stringData].some((texts) => Object.hasOwn(Object(texts), key));
 }
 
 /** `stringData` as the API server stores it. */

@@ -6,6 +6,8 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
 import { Claims, claimIn } from '../managed/claims.ts';
 import type { External, Remote } from '../managed/external.ts';
+import { Reference } from '../managed/inputs/input.ts';
+import { targetOf } from '../managed/inputs/reference-index.ts';
 import { conflictWith, isCreatedIn } from '../managed/rivals.ts';
 import type { ManagedSpec } from '../managed/spec.ts';
 
@@ -18,6 +20,8 @@ export interface RivalsOptions {
 interface Claimants {
   readonly store: ObjectStore;
   readonly claims: Claims;
+  /** Of modules: what those that were asked for refer to, by its id. */
+  readonly owners: Map<string, string>;
 }
 
 export class Rivals {
@@ -41,7 +45,9 @@ export class Rivals {
   ): Promise<void> {
     const id = isAttached(kind) ? kind.ownerOf?.(spec) : claimIn(object)?.id;
     if (id === undefined) return;
-    const { store, claims } = await this.#claimantsOf(kind);
+    const { store, claims, owners } = await this.#claimantsOf(kind);
+    const owner = ownerIn(kind, object);
+    if (owner instanceof Reference) owners.set(id, targetOf({ input: owner }, object.metadata.namespace ?? ''));
     const isNew = object.metadata.uid === '';
     const claimant = claiming(isNew ? this.#asCreated(object) : object, id);
     if (isNew) for (const change of store.put(claimant)) claims.onChange(change);
@@ -61,11 +67,14 @@ export class Rivals {
     const store = new ObjectStore();
     const specIfValid = (object: KubeObject): ManagedSpec | undefined => kind.spec.safeParse(object.spec ?? {}).data;
     // What a claim of modules names is what the spec refers to.
-    const claims = new Claims({ specIfValid, belongsTo: () => isAttached(kind) }, store, this.#options.mayAdopt);
+    const owners = new Map<string, string>();
+    const belongsTo = (other: KubeObject, id: string) => mayBelongTo(ownerIn(kind, other), id, other, owners.get(id));
+    const ofKind = { specIfValid, isAttached: isAttached(kind), belongsTo };
+    const claims = new Claims(ofKind, store, this.#options.mayAdopt);
     for (const object of await this.#options.existing(kind)) {
       for (const change of store.put(object)) claims.onChange(change);
     }
-    return { store, claims };
+    return { store, claims, owners };
   }
 
   #asCreated({ metadata, ...object }: KubeObject): KubeObject {
@@ -73,6 +82,17 @@ export class Rivals {
     const creationTimestamp = new Date(Date.now() + 1000 * this.#created).toISOString();
     return { ...object, metadata: { ...metadata, uid: `new ${this.#created}`, creationTimestamp } };
   }
+}
+
+function ownerIn(kind: DerivedKind, { spec }: KubeObject): unknown {
+  const declared: ManagedSpec | undefined = kind.spec.safeParse(spec ?? {}).data;
+  return declared && kind.owner?.givenIn(declared);
+}
+
+/** False if the owner is another one for sure, whatever the annotations still say. */
+function mayBelongTo(owner: unknown, id: string, { metadata }: KubeObject, wanted: string | undefined): boolean {
+  if (!(owner instanceof Reference)) return owner === id;
+  return wanted === undefined || targetOf({ input: owner }, metadata.namespace ?? '') === wanted;
 }
 
 /** The object with the claim that its reconcile would record. */

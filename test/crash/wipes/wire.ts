@@ -97,6 +97,10 @@ export class WiredKubeApi extends KubeApi {
     return pass(() => super.tryCreate(...args), noKubeAnswer);
   }
 
+  override tryPatch(...args: Parameters<KubeApi['tryPatch']>) {
+    return pass(() => super.tryPatch(...args), noKubeAnswer);
+  }
+
   override patch(...args: Parameters<KubeApi['patch']>) {
     return pass(() => super.patch(...args), noKubeAnswer);
   }

@@ -75,7 +75,7 @@ describe('a changed claim', () => {
     expect(await take()).toEqual([]);
     put(object({ name: 'b', version: 2 }, { adopt: 'y' }));
     expect(await take()).toEqual(['ns/a', 'ns/c']);
-    remove(object({ name: 'b' }));
+    remove(object({ name: 'b', version: 3 }));
     expect(await take()).toEqual(['ns/c']);
   });
 

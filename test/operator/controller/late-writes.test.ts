@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError } from '../../../src/client/errors.ts';
 import { LateWrites } from '../../../src/operator/controller/late-writes.ts';
 import { classify } from '../../../src/operator/managed/failure.ts';
+import { object } from '../objects.ts';
 
+const NEW = object({ name: 'a' });
 const late = classify(new ApiUnreachableError('PATCH /x: no answer in time', { mayTakeEffect: true }));
 
 test.for<[string, unknown]>([
@@ -11,31 +13,39 @@ test.for<[string, unknown]>([
   ['anything else', new Error('no')],
 ])('an object is left alone after %s that failed', ([, error]) => {
   const writes = new LateWrites();
-  writes.failed('a', classify(error), 0);
-  expect(writes.nextLookMs('a', 0)).toBeUndefined();
+  writes.failed('a', NEW, classify(error), 0);
+  expect(writes.nextLookMs('a', NEW, 0)).toBeUndefined();
 });
 
 describe('an object whose write may arrive yet', () => {
   test('is looked at ever more rarely, and no more after some minutes', () => {
     const writes = new LateWrites();
-    writes.failed('a', late, 1_000);
+    writes.failed('a', NEW, late, 1_000);
     const looks: number[] = [];
     let now = 1_500;
-    for (let next = writes.nextLookMs('a', now); next !== undefined; next = writes.nextLookMs('a', now)) {
+    for (let next = writes.nextLookMs('a', NEW, now); next !== undefined; next = writes.nextLookMs('a', NEW, now)) {
       looks.push(next);
       now += next;
     }
     expect(looks).toEqual([1_000, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000]);
-    expect(writes.nextLookMs('a', 2_000)).toBeUndefined();
   });
 
   test('counts from the last one, and not once the object is gone', () => {
     const writes = new LateWrites();
-    writes.failed('a', late, 0);
-    writes.failed('a', late, 100_000);
-    expect(writes.nextLookMs('a', 101_000)).toBe(1_000);
-    expect(writes.nextLookMs('b', 101_000)).toBeUndefined();
+    writes.failed('a', NEW, late, 0);
+    writes.failed('a', NEW, late, 100_000);
+    expect(writes.nextLookMs('a', NEW, 101_000)).toBe(1_000);
+    expect(writes.nextLookMs('b', NEW, 101_000)).toBeUndefined();
     writes.forget('a');
-    expect(writes.nextLookMs('a', 101_000)).toBeUndefined();
+    expect(writes.nextLookMs('a', NEW, 101_000)).toBeUndefined();
+  });
+
+  test('hands the wait on with its resource', () => {
+    const [first, second] = ['first', 'second'].map((name) => object({ name }, { externalId: 'rt_1' }));
+    const writes = new LateWrites();
+    writes.failed('first', first ?? NEW, late, 0);
+    writes.forget('first');
+    expect(writes.nextLookMs('second', second ?? NEW, 2_000)).toBe(2_000);
+    expect(writes.nextLookMs('third', object({ name: 'third' }, { externalId: 'rt_2' }), 2_000)).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import type { Remote } from '../../../src/operator/managed/external.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
-import { object } from '../objects.ts';
+import { condition, object } from '../objects.ts';
 
 const running: Resync[] = [];
 afterEach(async () => {
@@ -26,8 +26,12 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
     name: 'IPPolicy',
     comparableSpec: readPolicies,
     isAttached: false,
+    ownerOf: () => '',
     describe: () => ({}),
     expired: () => undefined,
+    looksHeld: ({ metadata }) => !metadata.labels?.lost,
+    refreshAt: ({ uri }) => (uri.endsWith('/ends') ? new Date() : undefined),
+    renewsAt: () => undefined,
     external: {
       changes: () => [],
       async *all() {
@@ -53,6 +57,32 @@ const remote = (id: string): Remote => ({ id, uri: `http://api/${id}` });
 const owner = (name: string, version = 1) => object({ name, version }, { externalId: name });
 
 describe('a resync', () => {
+  test('plans the next look at what changes by itself, which a process before this one may have planned', async () => {
+    const { store, queue, resync } = setUp(() => [{ ...remote('a'), uri: 'http://api/ends' }, remote('b')]);
+    for (const id of ['a', 'b']) store.put(object({ name: id, status: { id } }, { externalId: id }));
+    resync.start();
+    expect(await queue.get()).toBe('ns/a');
+    expect(queue.depth).toBe(0);
+  });
+
+  test('queues what was in sync and holds no longer what its resource has handed out', async () => {
+    const { store, queue, resync, lists } = setUp(() => [remote('a'), remote('b')], 20);
+    const conditions = (['Ready', 'Synced'] as const).map((type) => ({
+      ...condition(type, 'True'),
+      observedGeneration: 1,
+    }));
+    const metadata = { generation: 1, labels: { lost: 'yes' } };
+    store.put(
+      object({ name: 'a', metadata, status: { id: 'a', observedGeneration: 1, conditions } }, { externalId: 'a' }),
+    );
+    store.put(object({ name: 'b', metadata, status: { id: 'b' } }, { externalId: 'b' }));
+    resync.start();
+    expect(await queue.get()).toBe('ns/a');
+    // At the start, everything is looked at anyway.
+    expect(lists()).toBeGreaterThan(1);
+    expect(queue.depth).toBe(0);
+  });
+
   test('queues the objects whose resource is gone, and no others', async () => {
     const { store, queue, resync, counted } = setUp(() => [remote('a'), remote('c')]);
     for (const name of ['a', 'b', 'c', 'd']) store.put(owner(name));

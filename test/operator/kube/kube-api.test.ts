@@ -16,6 +16,7 @@ const some = { some: 'body' };
 const never = new AbortController().signal;
 const watch = (api: KubeApi, signal = never, more: object = {}) =>
   api.watch(POLICIES, { resourceVersion: '7', timeoutSeconds: 240, signal, ...more });
+const TRIED = 'dryRun=All&fieldValidation=Strict';
 const line = (type: string, of: object) => `${JSON.stringify({ type, object: of })}\n`;
 
 describe('what is asked', () => {
@@ -30,7 +31,14 @@ describe('what is asked', () => {
     [`GET ${OF_POLICIES}/a%2Fb`, (api) => api.get(POLICIES, 'a/b', 'ns')],
     [`GET ${OF_POLICIES}/a`, (api) => api.find(POLICIES, 'a', 'ns')],
     [`POST ${OF_POLICIES}`, (api) => api.create(POLICIES, some, 'ns'), some],
-    [`POST ${OF_POLICIES}?dryRun=All&fieldValidation=Strict`, (api) => api.tryCreate(POLICIES, some, 'ns'), some],
+    [`POST ${OF_POLICIES}?${TRIED}`, (api) => api.tryCreate(POLICIES, some, 'ns'), some],
+    [`PATCH ${OF_POLICIES}/a?${TRIED}`, (api) => api.tryPatch(POLICIES, 'a', some, 'ns'), some, merge],
+    [
+      `PATCH ${OF_POLICIES}/a?${TRIED}&fieldManager=m&force=true`,
+      (api) => api.tryApply(POLICIES, 'a', some, 'ns', { fieldManager: 'm', isForced: true }),
+      some,
+      'application/apply-patch+yaml',
+    ],
     [`PUT ${OF_POLICIES}/a`, (api) => api.replace(POLICIES, 'a', some, 'ns'), some],
     [`PATCH ${OF_POLICIES}/a`, (api) => api.patch(POLICIES, 'a', some, 'ns'), some, merge],
     [`PATCH ${OF_POLICIES}/a/status`, (api) => api.patch(POLICIES, 'a', some, 'ns', 'status'), some, merge],
@@ -84,7 +92,8 @@ describe('what is answered', () => {
     ['a create', (api) => api.create(EVENTS, some), ANSWER],
     ['a replacement', (api) => api.replace(EVENTS, 'a', some), ANSWER],
     ['a patch', (api) => api.patch(EVENTS, 'a', some), ANSWER],
-    ['a try', (api) => api.tryCreate(EVENTS, some), undefined],
+    ['a try', (api) => api.tryCreate(EVENTS, some), ANSWER],
+    ['a try of a patch', (api) => api.tryPatch(EVENTS, 'a', some), ANSWER],
     ['a deletion', (api) => api.delete(EVENTS, 'a'), undefined],
   ])('%s, or the refusal of it', async (_, call, expected) => {
     const server = await answering(json(ANSWER, 201), refusal(422));

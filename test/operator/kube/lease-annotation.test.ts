@@ -57,6 +57,14 @@ test.each<[string, Answer[], object]>([
   ['to read', [refusal(403)], { code: 403 }],
   ['to write', [json(lease), refusal(403)], { code: 403 }],
   ['to make the Lease', [refusal(404), refusal(422)], { code: 422 }],
+  ['to have the namespace', [refusal(404), refusal(404)], { code: 404 }],
+  [
+    'to let it win',
+    Array<Answer[]>(5)
+      .fill([json(lease), refusal(409)])
+      .flat(),
+    { code: 409 },
+  ],
   ['to answer', [json(lease), cut()], { name: 'KubeUnreachableError' }],
 ])('a refusal %s is an error', async (_, answers, expected) => {
   const { memory, asked } = await setUp(...answers);

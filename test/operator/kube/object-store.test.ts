@@ -32,6 +32,7 @@ describe('remove', () => {
     ['of what is known deletes it', [at(1)], at(2), ['deleted a/x 1']],
     ['of what is not known changes nothing', [], at(2), []],
     ['of what was created again since changes nothing', [at(5, 'y')], at(4), []],
+    ['of what has come back since changes nothing', [at(5)], at(4), []],
   ])('%s', (_, before, gone, expected) => {
     const store = new ObjectStore();
     for (const known of before) store.put(known);
@@ -44,6 +45,22 @@ describe('remove', () => {
     store.remove(at(3));
     expect(store.put(at(2))).toEqual([]);
     expect(store.size).toBe(0);
+  });
+
+  test('is over when the object comes back, as one does that matches the selector again', () => {
+    const store = new ObjectStore();
+    store.put(at(1));
+    store.remove(at(3));
+    store.remove(at(2));
+    expect(store.put(at(3))).toEqual([]);
+    expect(store.put(at(4)).map(short)).toEqual(['added a/x 4']);
+  });
+
+  test('that a list shows is as new as the list', () => {
+    const store = new ObjectStore();
+    store.put(at(1));
+    expect(store.replace([], '5').map(short)).toEqual(['deleted a/x 1']);
+    expect(store.put(at(4))).toEqual([]);
   });
 
   test('is over when the name is taken again and given up again', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
@@ -6,6 +7,7 @@ import { Claims, claimChange, claimIn, goesBefore, isOlder } from '../../../src/
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
 import { object } from '../objects.ts';
 
+const owned = z.looseObject({ ownerId: z.string() });
 const OLD = '2026-11-21T09:00:00Z';
 const YOUNG = '2026-11-21T11:00:00Z';
 const observing = { spec: { managementPolicy: 'Observe' } };
@@ -138,18 +140,18 @@ describe('the claims of a kind', () => {
     const { claims, put, remove } = setUp();
     put(object({ name: 'a' }, { adopt: 'x' }));
     put(object({ name: 'b' }, { externalId: 'x' }));
-    expect(claims.claimantsOf('x')).toEqual(['ns/a', 'ns/b']);
+    expect(claims.concernedWith('x')).toEqual(['ns/a', 'ns/b']);
     put(object({ name: 'b', version: 2 }, { externalId: 'y' }));
-    expect([claims.claimantsOf('x'), claims.claimantsOf('y')]).toEqual([['ns/a'], ['ns/b']]);
+    expect([claims.concernedWith('x'), claims.concernedWith('y')]).toEqual([['ns/a'], ['ns/b']]);
     remove(object({ name: 'a' }));
-    expect(claims.claimantsOf('x')).toEqual([]);
+    expect(claims.concernedWith('x')).toEqual([]);
   });
 
   test('are those of the new object when its name is reused', () => {
     const { claims, put } = setUp();
     put(object({ uid: '1' }, { adopt: 'x' }));
     put(object({ uid: '2', version: 2 }, { adopt: 'y' }));
-    expect([claims.claimantsOf('x'), claims.claimantsOf('y')]).toEqual([[], ['ns/a']]);
+    expect([claims.concernedWith('x'), claims.concernedWith('y')]).toEqual([[], ['ns/a']]);
   });
 
   test('block the younger object until the older gives up its claim', () => {
@@ -184,28 +186,65 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
   });
 
-  test.each<[string, boolean, KubeObject, boolean]>([
-    ['only an annotation names it', false, object({ name: 'old', created: OLD }, { externalId: 'x' }), false],
-    ['the spec refers to it, too', true, object({ name: 'old', created: OLD }, { externalId: 'x' }), true],
-    ['the status confirms it', false, object({ name: 'old', ...shows('x') }), true],
-    ['the spec refers to it, but it is not recorded', true, object({ name: 'old', created: OLD }), false],
-  ])('where nothing may be adopted, count or not, when %s', (_, isReferredTo, other, counts) => {
+  /** Of the modules of whatever their specs refer to by `ownerId`. */
+  const ofModules = (mayAdopt: boolean, objects: readonly KubeObject[]) => {
+    const ownerIdIn = ({ spec }: KubeObject) => owned.safeParse(spec).data?.ownerId;
+    const attached = {
+      specIfValid: ({ spec }: KubeObject) => readPolicies(object({ spec })),
+      isAttached: true,
+      ownerKeyIn: ownerIdIn,
+      ownerKeysOf: (id: string) => [id],
+      belongsTo: (each: KubeObject, id: string) => ownerIdIn(each) === id,
+      mayBelong: () => true,
+    };
     const store = new ObjectStore();
-    const belongsTo = (_: KubeObject, id: string) => isReferredTo && id === 'x';
-    const claims = new Claims({ specIfValid: readPolicies, belongsTo }, store, () => false);
-    for (const change of store.put(other)) claims.onChange(change);
-    expect(claims.rivalOf(object({}, { externalId: 'x' }))?.metadata.name).toBe(counts ? 'old' : undefined);
+    const claims = new Claims(attached, store, () => mayAdopt);
+    for (const each of objects) for (const change of store.put(each)) claims.onChange(change);
+    return claims;
+  };
+  const declares = (id: string) => ({ spec: { ownerId: id } });
+
+  test.each<[string, KubeObject, boolean]>([
+    ['only an annotation names it', object({ name: 'old', created: OLD }, { externalId: 'x' }), false],
+    ['only an annotation is to adopt it', object({ name: 'old', created: OLD }, { adopt: 'x' }), false],
+    ['the spec refers to it', object({ name: 'old', created: OLD, ...declares('x') }, { externalId: 'x' }), true],
+    ['the spec refers to another', object({ name: 'old', created: OLD, ...declares('y') }, { externalId: 'x' }), false],
+    ['the status confirms it', object({ name: 'old', ...shows('x') }), true],
+    ['the spec refers to it, but it is not recorded', object({ name: 'old', created: OLD, ...declares('x') }), false],
+  ])('of modules count or not, when %s', (_, other, counts) => {
+    for (const mayAdopt of [true, false]) {
+      const claims = ofModules(mayAdopt, [other]);
+      expect(claims.rivalOf(object({}, { externalId: 'x' }))?.metadata.name).toBe(counts ? 'old' : undefined);
+    }
   });
 
-  test.each([true, false])(
-    'of modules (%s) are not kept by who is being deleted and may have left them',
-    (isAttached) => {
-      const store = new ObjectStore();
-      const claims = new Claims({ specIfValid: readPolicies, isAttached }, store);
-      for (const change of store.put(deleted(shows('x'), [FINALIZER]))) claims.onChange(change);
-      expect(claims.isClaimedByAnother('x', object({ uid: 'other' }))).toBe(!isAttached);
-    },
-  );
+  test('of modules end when the spec refers to something else, which the others are told', () => {
+    const previous = object({ name: 'old', ...declares('x') }, { externalId: 'x' });
+    const next = object({ name: 'old', version: 2, ...declares('y') }, { externalId: 'x' });
+    const claims = ofModules(true, [previous]);
+    expect(claims.contestedBy({ type: 'updated', key: 'ns/old', object: next, previous })).toEqual(['x']);
+    expect(claims.contestedBy({ type: 'updated', key: 'ns/old', object: previous, previous })).toEqual([]);
+  });
+
+  test('of modules pass to who has them, who claims them, and who declares them, the older first', () => {
+    const names = [
+      object({ name: 'young', created: YOUNG, ...declares('x') }),
+      object({ name: 'old', created: OLD, ...declares('x') }),
+      object({ name: 'claiming', created: YOUNG, ...declares('x') }, { externalId: 'x' }),
+      object({ name: 'holding', created: YOUNG, ...shows('x') }),
+      object({ name: 'observing', spec: { ownerId: 'x', ...observing.spec } }),
+      object({ name: 'elsewhere', ...declares('y') }, { externalId: 'x' }),
+      object({ name: 'deleted', ...declares('x'), metadata: { deletionTimestamp: YOUNG, finalizers: [FINALIZER] } }),
+      object({ name: 'self', ...declares('x') }),
+    ];
+    const heirs = ofModules(true, names).heirsOf('x', object({ name: 'self' }));
+    expect(heirs.map(({ metadata }) => metadata.name)).toEqual(['holding', 'claiming', 'old', 'young']);
+    const [other] = ofModules(true, [object({ name: 'other', ...declares('unknown') })]).heirsOf(
+      'x',
+      object({ name: 'self', ...declares('unknown') }),
+    );
+    expect(other?.metadata.name).toBe('other');
+  });
 
   test('ignore objects that claim nothing', () => {
     const { claims, put } = setUp();

@@ -11,6 +11,7 @@ const OVER: Finding = { status: 'False', reason: 'Expired', message: 'x expired'
 /** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
   isAttached: false,
+  ownerOf: () => 'x',
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
   // One of size 0 is over.
   expired: (remote) => ('size' in remote && remote.size === 0 ? OVER : undefined),
@@ -101,6 +102,19 @@ test.each([
   ['new without a status', object(), false],
 ])('a difference is %s', (_, of, expected) => {
   expect(isDrift(of, 'x')).toBe(expected);
+});
+
+test.each<[string, string, ManagedSpec, boolean, boolean]>([
+  ['one whose owner is the same does not', 'x', manage, true, false],
+  ['one whose owner was made anew does', 'y', manage, true, true],
+  ['one that is not in sync does not, as it is tried again anyway', 'y', manage, false, false],
+  ['one that observes the same owner does not', 'x', observe, true, false],
+  ['one that observes what was made anew does', 'y', observe, true, true],
+])('whether settings need a closer look: %s', (_, owner, spec, isInSync, expected) => {
+  const settings: ComparableKind = { ...kind, isAttached: true, ownerOf: () => owner, describe: () => ({}) };
+  const synced = condition('Synced', 'True', { message: observedSynced([]).message });
+  const of = object(inSync({ conditions: isInSync ? [condition('Ready', 'True'), synced] : [] }), { externalId: 'x' });
+  expect(differs(settings, spec, of, remotes(1))).toBe(expected);
 });
 
 const source = (field: string, digest: string) => ({

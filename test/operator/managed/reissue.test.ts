@@ -37,7 +37,7 @@ describe('a reissue', () => {
     const seen = (ms: number) => decide({}, since(DAY), { seenAt: since(ms), now: since(ms + wrong) });
     expect(seen(0)).toEqual({ at: since(DAY + wrong) });
     expect(seen(DAY - 1)).toEqual({ at: since(DAY + wrong) });
-    expect(seen(DAY)).toMatchObject({ due: { cause: 'expiring', overlapMs: 0, annotations: {} } });
+    expect(seen(DAY)).toMatchObject({ due: { cause: 'expiring', overlapMs: 0 } });
   });
 
   test('goes by the clock of the operator when the API does not say', () => {
@@ -46,9 +46,7 @@ describe('a reissue', () => {
 
   test('is due on request, once', () => {
     const asked = decide({ rotateRequestedAt: 'x' }, undefined);
-    expect(asked).toMatchObject({
-      due: { cause: 'requested', overlapMs: 0, annotations: { 'tunnel-operator.dev/rotate-handled-at': 'x' } },
-    });
+    expect(asked).toMatchObject({ due: { cause: 'requested', overlapMs: 0 } });
     expect(decide({ rotateRequestedAt: 'x', rotateHandledAt: 'x' }, undefined)).toEqual({});
     expect(decide({ rotateRequestedAt: '' }, undefined)).toEqual({});
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { conflictWith, isCreatedIn } from '../../../src/operator/managed/rivals.ts';
+import { conflictWith, isCreatedIn, wasManaged } from '../../../src/operator/managed/rivals.ts';
 import { object } from '../objects.ts';
 
 test.each([
@@ -22,4 +22,19 @@ test.each([
   ['only names it', object({ name: 'other' }, { adopt: 'ipp_1' }), 'claimed by'],
 ])('a conflict tells whether the other object %s', (_, rival, told) => {
   expect(conflictWith(rival, 'IPPolicy', 'ipp_1').message).toContain(`ipp_1 is ${told} the IPPolicy ns/other`);
+});
+
+const failing = [
+  { type: 'Ready', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-11-21T10:00:00Z' },
+];
+
+test.each([
+  ['without a status', {}, true, true],
+  ['with a status that shows only a failure', { conditions: failing }, true, false],
+  ['with a status that shows it', { id: 'x', createGeneration: 0, conditions: failing }, true, true],
+  ['with a status that shows another', { id: 'y', createGeneration: 0 }, false, false],
+])('what only annotations say of a resource, and of modules, is believed or not %s', (_, status, ofOwn, ofModules) => {
+  const recorded = object({ status }, { externalId: 'x' });
+  expect(wasManaged({ object: recorded, kind: { isAttached: false } }, 'x')).toBe(ofOwn);
+  expect(wasManaged({ object: recorded, kind: { isAttached: true } }, 'x')).toBe(ofModules);
 });

@@ -76,11 +76,6 @@ describe('a rotation', () => {
     // The header is cut to the second: it may seem to be seen before it was issued.
     expect(seen(-999)).toEqual({ at: later(wrong + HOUR) });
   });
-
-  test('records the request as handled, so that it is not repeated', () => {
-    const { due } = asked({ rotateRequestedAt: 'x' }, hourly, later(2 * HOUR));
-    expect(due?.annotations).toEqual({ [ANNOTATION.rotateHandledAt]: 'x' });
-  });
 });
 
 test.each([

@@ -62,6 +62,7 @@ test.each([
   ['has recorded its resource', false, { externalId: 'b', createGeneration: '1' }, failed],
   ['replaces another resource', false, { createGeneration: '3', retiring: JSON.stringify(retiring) }, failed],
   ['may have lost everything', false, {}, undefined],
+  ['may have lost everything, and has failed since', false, {}, failed],
   ['has not failed either', false, { createGeneration: '1' }, { conditions: [condition('Synced', 'False')] }],
 ])('an object that %s: is it unfinished? %s', (_, expected, annotations, kept) => {
   expect(isUnfinished(object({ status: kept }, annotations))).toBe(expected);

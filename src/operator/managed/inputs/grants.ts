@@ -25,15 +25,19 @@ export interface Crossing {
 
 /** Whether the grant permits the reference. */
 export function permits(grant: KubeObject, { from, to }: Crossing): boolean {
-  if (grant.metadata.namespace !== to.namespace) return false;
-  const spec = grantSpec.safeParse(grant.spec).data;
-  if (!spec) return false;
-  const isFrom = spec.from.some(
-    ({ group, kind, namespace }) => group === GROUP && kind === from.kind && namespace === from.namespace,
-  );
-  // An empty name in `to` means all, as no name does.
-  const isTo = spec.to.some(
-    ({ group, kind, name }) => group === GROUP && kind === to.kind && (!name || name === to.name),
-  );
-  return isFrom && isTo;
+  return grantedTo([grant], from.kind, to).includes(from.namespace);
+}
+
+/** The namespaces from which objects of the kind may refer to what is in another one. */
+export function grantedTo(grants: readonly KubeObject[], fromKind: string, to: Crossing['to']): string[] {
+  return grants.flatMap((grant) => {
+    const spec = grantSpec.safeParse(grant.spec).data;
+    if (!spec || grant.metadata.namespace !== to.namespace) return [];
+    // An empty name in `to` means all, as no name does.
+    const isTo = spec.to.some(
+      ({ group, kind, name }) => group === GROUP && kind === to.kind && (!name || name === to.name),
+    );
+    const from = spec.from.filter(({ group, kind }) => group === GROUP && kind === fromKind);
+    return isTo ? from.map(({ namespace }) => namespace) : [];
+  });
 }

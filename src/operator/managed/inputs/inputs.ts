@@ -1,12 +1,13 @@
 /** Replaces what a spec takes from elsewhere by what it is now, from the caches of all kinds. */
 import { z } from 'zod';
 import { REASON } from '../../contract/reasons.ts';
+import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { ObjectStore } from '../../kube/object-store.ts';
 import { Blocked } from '../external.ts';
 import { valueIn } from '../spec-terms.ts';
 import { DigestedText, type Digester } from './digest.ts';
-import { permits } from './grants.ts';
+import { grantedTo, permits } from './grants.ts';
 import {
   type Input,
   inputsOf,
@@ -24,10 +25,18 @@ import { unresolved } from './unresolved.ts';
 /** The objects of one kind, as others refer to them. */
 export interface Peer {
   readonly store: ObjectStore;
+  /** Why the store may lack objects that exist; undefined if it has them all. */
+  gap?(): string | undefined;
   /** The spec as declared; undefined if it is invalid. */
   specIfValid(object: KubeObject): unknown;
+  /** Of kinds whose objects declare modules: the kind of what they refer to. */
+  readonly ownerKind?: string | undefined;
   /** The modules that the object declares for what it refers to. */
   modulesIn?(object: KubeObject): readonly string[];
+  /** Has all objects of the namespace in the store, however late their watch is. @throws KubeError, KubeUnreachableError */
+  catchUp?(namespace: string): Promise<void>;
+  /** The keys of the objects that claim the id, or show it to those that refer to them. */
+  concernedWith?(id: string): readonly string[];
   /** Has the object reconciled soon, however long it was to wait. */
   enqueue(key: string): void;
 }
@@ -66,6 +75,8 @@ export interface InputsOptions {
   sources: Pick<SourceCache, 'reader' | 'versionOf'>;
   /** The ReferenceGrants; empty if the cluster has none. */
   grants: Pick<ObjectStore, 'values'>;
+  /** Has all ReferenceGrants of the namespace in `grants`, however late their watch is. @throws KubeError, KubeUnreachableError */
+  catchUpOnGrants?(namespace: string): Promise<void>;
   digest: Digester;
 }
 
@@ -97,7 +108,8 @@ export class Inputs {
       values.set(each.input, id);
       return { field: each.path, id };
     });
-    const read = this.#options.sources.reader(object.metadata.namespace ?? '');
+    const { namespace = '', name } = object.metadata;
+    const read = this.#options.sources.reader(namespace, objectKey(kind, namespace, name));
     const sources: UsedSource[] = [];
     for (const { input, path } of placed.filter(isSource)) {
       const { text, resourceVersion } = await read(input, path);
@@ -149,12 +161,35 @@ export class Inputs {
     });
   }
 
+  /**
+   * Has the caches know all that declares modules for this object by now: to them, what they could not list is not there,
+   * and each hears of changes in its own time.
+   * @throws KubeError, KubeUnreachableError
+   */
+  async catchUpOnModules(kind: string, { metadata: { namespace = '', name } }: KubeObject): Promise<void> {
+    // As with every reference: where grants cannot be read, none permits anything.
+    await this.#options.catchUpOnGrants?.(namespace).catch(ignoreForbidden);
+    const lists = [...this.#peers].flatMap(([from, peer]) => {
+      if (peer.ownerKind !== kind) return [];
+      const others = grantedTo([...this.#options.grants.values()], from, { kind, namespace, name });
+      return [...new Set([namespace, ...others])].map((each) => peer.catchUp?.(each));
+    });
+    await Promise.all(lists);
+  }
+
   /** The objects that the object refers to. */
   targetsOf(kind: string, { metadata }: KubeObject): KubeObject[] {
     return [...this.index.targetsOf(objectKey(kind, metadata.namespace ?? '', metadata.name))].flatMap((key) => {
       const target = partsOf(key);
       return this.peer(target.kind)?.store.get(`${target.namespace}/${target.name}`) ?? [];
     });
+  }
+
+  /** Whether the object may refer to what the reference names, whether or not that exists. */
+  mayReferTo(kind: string, { metadata }: KubeObject, { kind: to, namespace, name }: Reference): boolean {
+    const from = { kind, namespace: metadata.namespace ?? '' };
+    if (namespace === undefined || namespace === from.namespace) return true;
+    return this.#isPermitted(from, { kind: to, namespace, name });
   }
 
   #referrersOf(kind: string, { metadata }: KubeObject) {
@@ -183,8 +218,13 @@ export class Inputs {
       const message = `no ReferenceGrant in namespace ${to.namespace} permits references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
       throw unresolved(REASON.referenceNotPermitted, path, message);
     }
-    const target = this.peer(to.kind)?.store.get(`${to.namespace}/${to.name}`);
-    if (!target) throw unresolved(REASON.referenceNotFound, path, `${what} does not exist`);
+    const peer = this.peer(to.kind);
+    const target = peer?.store.get(`${to.namespace}/${to.name}`);
+    if (!target) {
+      const gap = peer?.gap?.();
+      if (gap !== undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not known yet: ${gap}`);
+      throw unresolved(REASON.referenceNotFound, path, `${what} does not exist`);
+    }
     if (target.metadata.deletionTimestamp !== undefined) {
       throw unresolved(REASON.referenceDeleting, path, `${what} is being deleted`);
     }
@@ -203,6 +243,10 @@ export class Inputs {
 
 /** What settings of another resource belong to is their own id, too. */
 const usedIds = z.object({ id: z.string().optional(), references: z.array(usedReference).optional() });
+
+function ignoreForbidden(error: unknown): void {
+  if (!(error instanceof KubeError && error.isForbidden)) throw error;
+}
 
 /** As people name an object. */
 const said = ({ kind, namespace, name }: ReturnType<typeof partsOf>) => `${kind} ${namespace}/${name}`;

@@ -13,7 +13,7 @@ export function partsOf(key: ObjectKey): { kind: string; namespace: string; name
 }
 
 /** What the input refers to, seen from a namespace. */
-export function targetOf({ input }: PlacedInput, namespace: string): ObjectKey {
+export function targetOf({ input }: Pick<PlacedInput, 'input'>, namespace: string): ObjectKey {
   if (input instanceof Reference) return objectKey(input.kind, input.namespace ?? namespace, input.name);
   return objectKey(input.kind, namespace, input.name);
 }
@@ -43,6 +43,12 @@ export class ReferenceIndex {
 
   referrersOf(target: ObjectKey): ReadonlySet<ObjectKey> {
     return this.#referrers.get(target) ?? NONE;
+  }
+
+  /** The objects that refer to some object of the kind, whether it exists or not. */
+  referrersOfKind(kind: string): ObjectKey[] {
+    const ofKind = [...this.#referrers].filter(([target]) => partsOf(target).kind === kind);
+    return [...new Set(ofKind.flatMap(([, referrers]) => [...referrers]))];
   }
 
   /** The objects that refer into the namespace from another one. */

@@ -8,7 +8,7 @@ import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
 import type { Source } from './input.ts';
-import { objectKey } from './reference-index.ts';
+import { type ObjectKey, objectKey } from './reference-index.ts';
 import { unresolved } from './unresolved.ts';
 
 type SourceKind = Source['kind'];
@@ -31,6 +31,7 @@ export interface SourceCacheOptions extends Pick<WatchCacheOptions, 'namespaces'
 export class SourceCache {
   readonly #kube: KubeApi;
   readonly #watches: Readonly<Record<SourceKind, WatchCache>>;
+  #reader: ObjectKey | undefined;
 
   constructor(kube: KubeApi, { isUsed, ...options }: SourceCacheOptions) {
     this.#kube = kube;
@@ -58,14 +59,14 @@ export class SourceCache {
   }
 
   /**
-   * A function that reads sources of one namespace, each object once.
+   * A function that reads sources of one namespace for one object, each once.
    * @throws (the function) Blocked if there is no such text; KubeError, KubeUnreachableError
    */
-  reader(namespace: string): (source: Source, path: string) => Promise<SourceText> {
+  reader(namespace: string, by: ObjectKey): (source: Source, path: string) => Promise<SourceText> {
     const found = new Map<string, Promise<KubeObject | undefined>>();
     return async (source, path) => {
       const { kind, name } = source;
-      const known = found.get(`${kind}/${name}`) ?? this.#find(kind, name, namespace);
+      const known = found.get(`${kind}/${name}`) ?? this.#find(kind, name, namespace, by);
       found.set(`${kind}/${name}`, known);
       const object = await known;
       if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
@@ -73,10 +74,18 @@ export class SourceCache {
     };
   }
 
-  async #find(kind: SourceKind, name: string, namespace: string): Promise<KubeObject | undefined> {
+  /** The object for which a source is read whose change handlers are being told of right now. */
+  get readBy(): ObjectKey | undefined {
+    return this.#reader;
+  }
+
+  async #find(kind: SourceKind, name: string, namespace: string, by: ObjectKey): Promise<KubeObject | undefined> {
     const object = await this.#kube.find(TYPES[kind], name, namespace);
+    if (!object) return undefined;
+    this.#reader = by;
     // From now on, its changes and its deletion are noticed.
-    if (object) this.#watches[kind].observe(object);
+    this.#watches[kind].observe(object);
+    this.#reader = undefined;
     return object;
   }
 }

@@ -42,6 +42,7 @@ export function isIntact(
   const has = (actual: Record<string, string> = {}, expected: Record<string, string>) =>
     Object.entries(expected).every(([name, value]) => actual[name] === value);
   return (
+    cached.object.type === handout.secretType &&
     cached.digests[handout.idKey] === sha256Hex(id) &&
     (value === undefined || cached.digests[spec.secret.key] === sha256Hex(value)) &&
     cached.digests[spec.secret.key] !== undefined &&

@@ -88,11 +88,11 @@ export function ownerUids(secret: KubeObject | undefined): Set<string> {
 /** The owners of the Secret before and after the change: the former owner must restore a Secret that it loses. */
 export function ownersOfChange(change: ObjectChange): SecretOwner[] {
   const versions = change.type === 'updated' ? [change.previous, change.object] : [change.object];
-  return [...new Map(versions.flatMap(controllerOf)).values()];
+  return [...new Map(versions.flatMap(ownersOf)).values()];
 }
 
-/** Empty for a Secret without a controller. */
-function controllerOf({ metadata }: KubeObject): [uid: string, owner: SecretOwner][] {
-  const owner = metadata.ownerReferences?.find((reference) => reference.controller);
-  return owner ? [[owner.uid, { kind: owner.kind, name: owner.name, namespace: metadata.namespace ?? '' }]] : [];
+/** Also those that are no controllers (any more). */
+function ownersOf({ metadata }: KubeObject): [uid: string, owner: SecretOwner][] {
+  const { ownerReferences = [], namespace = '' } = metadata;
+  return ownerReferences.map(({ uid, kind, name }) => [uid, { kind, name, namespace }]);
 }

@@ -34,6 +34,11 @@ export class SecretAccess {
     await this.#kube.tryCreate(SECRETS, body, namespace);
   }
 
+  /** Whether it could be changed so now. @throws KubeError if not */
+  async tryPatch(name: string, body: unknown, namespace: string | undefined): Promise<void> {
+    await this.#kube.tryPatch(SECRETS, name, body, namespace);
+  }
+
   async create(body: unknown, namespace: string | undefined): Promise<void> {
     this.#cache.watch.observe(await this.#kube.create(SECRETS, body, namespace));
   }

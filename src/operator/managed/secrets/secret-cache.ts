@@ -6,6 +6,7 @@ import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange } from '../../kube/object-store.ts';
 import { slim, WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
+import { statesOf } from '../key-index.ts';
 import { decode, encodedData } from './data.ts';
 import { ownerUids } from './ownership.ts';
 
@@ -45,14 +46,13 @@ export class SecretCache implements ChangeHandler {
   }
 
   onChange(change: ObjectChange): void {
-    const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
+    const { before, after } = statesOf(change);
     for (const uid of ownerUids(before)) {
       const others = this.ownedBy(uid).filter((name) => name !== change.object.metadata.name);
       if (others.length > 0) this.#owned.set(uid, others);
       else this.#owned.delete(uid);
     }
-    if (change.type === 'deleted') return;
-    for (const uid of ownerUids(change.object)) {
+    for (const uid of ownerUids(after)) {
       this.#owned.set(uid, [...this.ownedBy(uid), change.object.metadata.name]);
     }
   }

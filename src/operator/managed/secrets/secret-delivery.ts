@@ -4,13 +4,13 @@ import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { Delivery, Remote } from '../external.ts';
 import { readIdentity } from '../identity.ts';
-import type { MakeDelivery } from '../kind.ts';
+import type { DeclaredDelivery } from '../kind.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
 import { idIn } from './data.ts';
 import { type Handout, valueIn } from './handout.ts';
-import { mustBeWritable } from './immutable-secret.ts';
 import { formerNames, isOurs, isOwnedBy, isReleased, releasedId, secretConflict } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
+import { mustBeOfType, mustBeWritable } from './unwritable-secret.ts';
 
 type MayExist = (id: string) => Promise<boolean>;
 type Renew<Spec, R extends Remote> = Delivery<Spec, R>['renewal'];
@@ -19,8 +19,9 @@ type Renew<Spec, R extends Remote> = Delivery<Spec, R>['renewal'];
 export function intoSecret<Spec extends SecretSpec, R extends Remote>(
   handout: Handout,
   renewal: Renew<Spec, R>,
-): MakeDelivery<Spec, R> {
-  return (secrets, mayExist) => new SecretDelivery(handout, renewal, secrets, mayExist);
+): DeclaredDelivery<Spec, R> {
+  const into = (secrets: SecretAccess, mayExist: MayExist) => new SecretDelivery(handout, renewal, secrets, mayExist);
+  return { handout, renewal, into };
 }
 
 class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Delivery<Spec, R> {
@@ -37,18 +38,20 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
   }
 
   async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
+    const { namespace } = object.metadata;
+    const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, { id: '', value: '' }, existing);
     try {
-      await this.#secrets.tryCreate(
-        secretBody(this.handout, object, spec, { id: '', value: '' }),
-        object.metadata.namespace,
-      );
+      await this.#secrets.tryCreate(body(), namespace);
     } catch (error) {
       // A Secret that exists can still be written then, but would soon be gone.
       if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
       // It need not be created if it exists. A used-up quota hides that.
-      const existing = await this.#find(object, secretNameOf(object, spec));
+      const name = secretNameOf(object, spec);
+      const existing = await this.#find(object, name);
       if (!existing) throw error;
+      mustBeOfType(this.handout, existing);
       mustBeWritable(existing);
+      await this.#secrets.tryPatch(name, body(existing), namespace);
     }
   }
 
@@ -115,6 +118,7 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     const existing = known ?? (await this.#create(object, spec, handed));
     if (!existing) return;
     const body = secretBody(this.handout, object, spec, handed, existing);
+    mustBeOfType(this.handout, existing);
     mustBeWritable(existing, body.data);
     await this.#secrets.patch(name, body, namespace);
   }
@@ -145,7 +149,9 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     const found: KubeObject[] = [];
     for (const former of this.#formerNames(object, name)) {
       const secret = await this.#secrets.find(former, object.metadata.namespace);
-      if (secret?.type === this.handout.secretType && isOwnedBy(secret, object)) found.push(secret);
+      // Made anew by hand, it may have another type, and the token all the same.
+      const isOfThis = secret?.type === this.handout.secretType || (secret && idIn(secret, this.handout) !== undefined);
+      if (secret && isOfThis && isOwnedBy(secret, object)) found.push(secret);
     }
     return found;
   }

@@ -1,6 +1,7 @@
 /** What a spec takes from elsewhere: found, indexed, permitted and replaced. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
 import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import { digester } from '../../../../src/operator/managed/inputs/digest.ts';
 import { permits } from '../../../../src/operator/managed/inputs/grants.ts';
@@ -89,14 +90,15 @@ test('the index knows who refers to what, and forgets it', () => {
   expect([...index.referrersOf(edge), ...index.targetsOf(route)]).toEqual([]);
 });
 
+const grant = (from: object, to: object, namespace = 'there') => ({
+  metadata: { name: 'g', namespace, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+  spec: {
+    from: [{ group: 'tunnel-operator.dev', kind: 'TLSEdge', namespace: 'here', ...from }],
+    to: [{ group: 'tunnel-operator.dev', kind: 'IPPolicy', ...to }],
+  },
+});
+
 describe('a ReferenceGrant', () => {
-  const grant = (from: object, to: object, namespace = 'there') => ({
-    metadata: { name: 'g', namespace, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: {
-      from: [{ group: 'tunnel-operator.dev', kind: 'TLSEdge', namespace: 'here', ...from }],
-      to: [{ group: 'tunnel-operator.dev', kind: 'IPPolicy', ...to }],
-    },
-  });
   const crossing = {
     from: { kind: 'TLSEdge', namespace: 'here' },
     to: { kind: 'IPPolicy', namespace: 'there', name: 'office' },
@@ -113,6 +115,35 @@ describe('a ReferenceGrant', () => {
     ['to another group', grant({}, { group: '' }), false],
     ['without a spec', { ...grant({}, {}), spec: undefined }, false],
   ])('%s: %s', (_, given, wanted) => expect(permits(given, crossing)).toBe(wanted));
+});
+
+test('whoever may declare modules for an object is asked for, where a grant lets them be, and no others', async () => {
+  const of = (kind: string, namespace: string) => grant({ kind, namespace }, { kind: 'HTTPSEdgeRoute' });
+  const grants = [of('HTTPSEdgeRouteModules', 'elsewhere'), of('TLSEdgeModules', 'third')];
+  const asked: string[] = [];
+  const inputs = new Inputs({
+    index: new ReferenceIndex(),
+    sources: { versionOf: () => undefined, reader: () => async () => ({ text: '', resourceVersion: '' }) },
+    grants: new Map(grants.entries()),
+    catchUpOnGrants: async (namespace) => {
+      asked.push(`grants in ${namespace}`);
+      throw new KubeError(403, 'Forbidden', 'not allowed');
+    },
+    digest: digester('key'),
+  });
+  const peer = (kind: string, ownerKind?: string) =>
+    inputs.addPeer(kind, {
+      store: new ObjectStore(),
+      ownerKind,
+      specIfValid: () => undefined,
+      catchUp: async (namespace) => void asked.push(`${kind} in ${namespace}`),
+      enqueue: () => {},
+    });
+  peer('HTTPSEdgeRouteModules', 'HTTPSEdgeRoute');
+  peer('TLSEdgeModules', 'TLSEdge');
+  peer('HTTPSEdge');
+  await inputs.catchUpOnModules('HTTPSEdgeRoute', anObject({ metadata: { namespace: 'there' } }));
+  expect(asked).toEqual(['grants in there', 'HTTPSEdgeRouteModules in there', 'HTTPSEdgeRouteModules in elsewhere']);
 });
 
 describe('from the caches', () => {

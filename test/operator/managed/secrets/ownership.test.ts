@@ -125,9 +125,9 @@ test.each<[string, ObjectChange, object[]]>([
   ],
   ['nobody, when it is nobody’s', { type: 'added', key, object: secret([]) }, []],
   [
-    'nobody, when its owner does not control it',
+    'its owner, also one that does not control it (any more)',
     { type: 'added', key, object: secret([owner('u1', { controller: false })]) },
-    [],
+    [expect.objectContaining({ name: owner('u1').name })],
   ],
 ])('a change of a Secret concerns %s', (_, change, expected) => {
   expect(ownersOfChange(change)).toEqual(expected);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mustBeWritable } from '../../../../src/operator/managed/secrets/immutable-secret.ts';
+import { mustBeOfType, mustBeWritable } from '../../../../src/operator/managed/secrets/unwritable-secret.ts';
 import { object } from '../../objects.ts';
 
 const data = { token: 'dA==', 'credential-id': 'aQ==' };
@@ -21,4 +21,11 @@ test.each([
   const message =
     'Secret a is immutable, and has to change: delete the Secret, or set spec.secret.name to another name';
   expect(() => mustBeWritable(object({ immutable: true, data }), wanted)).toThrow(message);
+});
+
+test('a Secret of another type is in the way', () => {
+  const secretType = 'tunnel-operator.dev/authtoken';
+  expect(() => mustBeOfType({ secretType }, object({ type: secretType }))).not.toThrow();
+  const message = `Secret a has the type Opaque, and has to have the type ${secretType}: delete the Secret, or set`;
+  expect(() => mustBeOfType({ secretType }, object({ type: 'Opaque' }))).toThrow(message);
 });

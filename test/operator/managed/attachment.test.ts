@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { supersededBy } from '../../../src/operator/managed/attached.ts';
+import { supersededBy } from '../../../src/operator/managed/attachment.ts';
 import type { Retiring } from '../../../src/operator/managed/identity.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');

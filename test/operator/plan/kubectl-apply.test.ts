@@ -1,0 +1,74 @@
+/** What `kubectl apply` makes of an object. */
+import { describe, expect, test } from 'vitest';
+import { LAST_APPLIED } from '../../../src/operator/kube/kube-object.ts';
+import { appliedBefore, applyPatch, NEVER_APPLIED, patched } from '../../../src/operator/plan/kubectl-apply.ts';
+
+const metadata = { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+const before = (members: object) => ({ ...NEVER_APPLIED, members: { ...members } });
+const entry = (manager: string, operation: string, fieldsV1: object, more = {}) => ({
+  manager,
+  operation,
+  fieldsV1,
+  ...more,
+});
+
+describe('the patch', () => {
+  test.each([
+    ['sets what the file has', { a: 1, b: [2] }, {}, { a: 1, b: [2] }],
+    ['removes what was applied and the file has no more', { a: 1 }, { a: 0, b: 2 }, { a: 1, b: null }],
+    ['goes into members', { m: { a: 1 } }, { m: { b: 2, c: { d: 3 } } }, { m: { a: 1, b: null, c: null } }],
+    ['takes null for nothing', { a: null, b: null }, { a: 1 }, { a: null }],
+    [
+      'replaces lists, and what has another form',
+      { l: [1], m: { a: 1 } },
+      { l: [1, 2], m: 5 },
+      { l: [1], m: { a: 1 } },
+    ],
+    [
+      'is of own members only',
+      {},
+      JSON.parse('{"constructor": 1, "__proto__": 2}'),
+      { constructor: null, ['__proto__']: null },
+    ],
+  ])('%s', (_, file, applied, expected) => {
+    expect(applyPatch(file, before(applied))).toEqual(expected);
+  });
+
+  test('leaves what has another owner, too', () => {
+    const applied = {
+      members: { m: { a: {}, b: {} }, n: {}, o: {} },
+      owned: [{ m: { a: {} } }, { n: {} }],
+      manager: 'x',
+    };
+    expect(applyPatch({ m: { c: 1 } }, applied)).toEqual({ m: { c: 1, b: null }, o: null });
+  });
+
+  test('leaves what it does not name, and removes what it says', () => {
+    expect(patched({ a: 1, m: { x: 1, y: 2 }, n: 1 }, { m: { y: null, z: { deep: null } }, n: { p: 1 } })).toEqual({
+      a: 1,
+      m: { x: 1, z: {} },
+      n: { p: 1 },
+    });
+  });
+});
+
+describe('what was applied before', () => {
+  test.each([
+    ['is in the annotation of kubectl', { annotations: { [LAST_APPLIED]: '{"spec":{"a":1}}' } }, { spec: { a: 1 } }],
+    ['is nothing in an annotation that was edited', { annotations: { [LAST_APPLIED]: '{' } }, {}],
+    ['is nothing if nobody has applied it', { managedFields: [entry('x', 'Update', { 'f:spec': {} })] }, {}],
+    [
+      'is in the managed fields of who has applied it on the server, kubectl before others',
+      {
+        managedFields: [
+          entry('flux', 'Apply', { 'f:metadata': {} }),
+          entry('kubectl', 'Apply', { 'f:spec': { '.': {}, 'f:rules': { 'k:{"cidr":"x"}': {} } } }),
+          entry('status', 'Apply', { 'f:status': {} }, { subresource: 'status' }),
+        ],
+      },
+      { spec: { rules: {} } },
+    ],
+  ])('%s', (_, more, expected) => {
+    expect(appliedBefore({ metadata: { ...metadata, ...more } }).members).toEqual(expected);
+  });
+});

@@ -1,0 +1,127 @@
+/** What the command `plan` says of objects that nobody could make as they are. */
+import { describe, expect, test } from 'vitest';
+import { GROUP } from '../../src/operator/contract/names.ts';
+import { runCommand } from './command.ts';
+import { NOTHING, object, startPlanning, textOf } from './planning.ts';
+import { ours, policy } from './stack.ts';
+
+const { stack, plan, given, env } = await startPlanning('plan-refusals');
+const { namespace } = stack;
+
+describe('plan refuses', () => {
+  test('says what the API server would refuse: rules of the CRDs, and what cannot change', async () => {
+    await given(object('EndpointConfiguration', 'kept', { type: 'http' }), object('TLSEdge', 'kept', {}));
+    const objects = [
+      object('ReservedDomain', 'both', {
+        domain: 'both.example.com',
+        certificateRef: { name: 'x' },
+        certificateManagementPolicy: { authority: 'letsencrypt', privateKeyType: 'ecdsa' },
+      }),
+      object('EndpointConfiguration', 'kept', { type: 'tcp' }),
+      { ...policy('Upper'), metadata: { name: 'Upper' } },
+      object('TLSEdgeModules', 'deep', { tlsEdgeRef: { name: 'kept' }, backend: { backendReff: {} } }),
+    ];
+    const { code, stdout } = await plan(objects);
+    expect(code).toBe(1);
+    expect(stdout).toContain('certificateRef cannot be combined with certificateManagementPolicy');
+    expect(stdout).toMatch(/! blocked EndpointConfiguration .*type is immutable/);
+    expect(stdout).toMatch(/! blocked IPPolicy \S+\/Upper \(metadata\.name: Invalid value: "Upper"/);
+    expect(stdout).toMatch(/! blocked TLSEdgeModules .*backendReff/);
+    expect(stdout).toContain(`Plan: ${NOTHING}, 0 without a change, 4 blocked.`);
+    // A name that differs from the one in the cluster only by what is set beside the spec.
+    const labelled = { ...policy('labelled'), metadata: { name: 'labelled', labels: { a: 'b' } } };
+    expect(await plan([labelled])).toMatchObject({ code: 2 });
+  });
+
+  test('says where nothing may be adopted, whether or not it exists', async () => {
+    const { id } = await stack.client.tlsEdges.create({});
+    await given();
+    const refused = (each: object) => plan([each], { adoptNamespaces: ['elsewhere'] });
+    for (const adopted of [id, 'edgtls_01jd0000000000000000000000']) {
+      const { code, stdout } = await refused(object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: adopted }));
+      expect(code).toBe(1);
+      expect(stdout).toContain(`existing resources may be neither adopted nor observed from namespace ${namespace}`);
+      const modules = await refused(object('TLSEdgeModules', 'theirs', { tlsEdgeRef: { id: adopted } }));
+      expect(modules.stdout).toContain(`nothing may be named by its id from namespace ${namespace}`);
+    }
+    expect(await refused(object('TLSEdge', 'own', {}))).toMatchObject({ code: 2 });
+    const theirs = textOf([object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: id })]);
+    const args = ['plan', '-f', '-', '-n', namespace, '--adopt-namespaces', namespace];
+    expect(await runCommand(args, env, theirs)).toMatchObject({ code: 0 });
+  });
+
+  test('says which ids do not exist, except those that the resource has already', async () => {
+    const [kept, gone] = [await stack.client.ipPolicies.create({}), await stack.client.ipPolicies.create({})];
+    const backend = await stack.client.tunnelGroupBackends.create({ labels: { app: 'web' } });
+    const nowhere = (prefix: string) => ({ id: `${prefix}_01jd0000000000000000000000` });
+    const ec = (...ids: object[]) => object('EndpointConfiguration', 'by-id', { type: 'http', ipPolicyRefs: ids });
+    await stack.apply(ec({ id: gone.id }));
+    await given(ec({ id: gone.id }), object('TLSEdge', 'by-id', {}));
+    await stack.client.ipPolicies.delete(gone.id);
+    await given();
+    expect((await plan([ec({ id: gone.id }, { id: kept.id })])).stdout).toContain('~ change EndpointConfiguration');
+
+    const modules = (ref: object) =>
+      object('TLSEdgeModules', 'by-id', { tlsEdgeRef: { name: 'by-id' }, backend: { backendRef: ref } });
+    const { code, stdout } = await plan([
+      ec({ id: gone.id }, nowhere('ipp')),
+      object('ReservedDomain', 'by-id', { domain: 'by-id.example.com', certificateRef: nowhere('cert') }),
+      object('TunnelCredential', 'by-id', { ownerId: nowhere('usr').id }),
+      object('HTTPSEdgeRoute', 'by-id', { edgeRef: nowhere('edghts'), match: '/', matchType: 'path_prefix' }),
+      modules(nowhere('bkdtg')),
+    ]);
+    expect(code).toBe(1);
+    const said = [...stdout.matchAll(/^! blocked (\w+) \S+ \((.*)\)$/gm)].map(([, kind, why]) => [kind, why]);
+    expect(said).toEqual([
+      ['EndpointConfiguration', `spec.ipPolicyRefs[1].id: ${nowhere('ipp').id} does not exist`],
+      ['ReservedDomain', `spec.certificateRef.id: ${nowhere('cert').id} does not exist`],
+      ['TunnelCredential', `spec.ownerId: ${nowhere('usr').id} does not exist`],
+      ['HTTPSEdgeRoute', `spec.edgeRef.id: ${nowhere('edghts').id} does not exist`],
+      ['TLSEdgeModules', `spec.backend.backendRef.id: ${nowhere('bkdtg').id} does not exist`],
+    ]);
+    expect(await plan([modules({ id: backend.id })])).toMatchObject({ code: 2 });
+  });
+
+  test('says whose keys would have the rights of a user, unless they may', async () => {
+    await given();
+    const key = (spec: object) => object('APIKey', 'key', spec);
+    const refused = await plan([key({})]);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toMatch(/! blocked APIKey \S+ \(an APIKey must belong to a bot: set spec\.ownerRef/);
+    const owned = await plan([key({ ownerRef: { name: 'bot' } }), object('BotUser', 'bot', { name: 'bot' })]);
+    expect(owned.stdout).toContain('+ create APIKey');
+    expect((await plan([key({})], { allowUserApiKeys: true })).stdout).toContain('+ create APIKey');
+  });
+
+  test('says which other object manages the same already', async () => {
+    await given(object('TLSEdge', 'mine', {}), object('TLSEdgeModules', 'mine', { tlsEdgeRef: { name: 'mine' } }));
+    const id = String((await stack.see(ours('tlsedges'), 'mine')).status.id);
+    const free = await stack.client.tlsEdges.create({});
+    await given();
+    const adopting = (name: string, adopted: string) => object('TLSEdge', name, {}, { [`${GROUP}/adopt`]: adopted });
+    const { code, stdout } = await plan([
+      object('TLSEdge', 'mine', {}),
+      // What others refer to has its place in the files like the rest.
+      object('TLSEdgeModules', 'of-second', { tlsEdgeRef: { name: 'second' } }),
+      adopting('theirs', id),
+      adopting('first', free.id),
+      adopting('second', free.id),
+      object('TLSEdgeModules', 'mine', { tlsEdgeRef: { name: 'mine' } }),
+      object('TLSEdgeModules', 'also-mine', { tlsEdgeRef: { name: 'mine' } }),
+      object('TLSEdge', 'observed', { managementPolicy: 'Observe' }, { [`${GROUP}/adopt`]: id }),
+    ]);
+    expect(code).toBe(1);
+    const taken = `is already managed by the`;
+    expect(stdout.split('\n').filter((line) => /^\S/.test(line))).toEqual([
+      `= no change TLSEdge ${namespace}/mine (${id})`,
+      `! blocked TLSEdgeModules ${namespace}/of-second (spec.tlsEdgeRef: TLSEdge ${namespace}/second is not ready yet)`,
+      `! blocked TLSEdge ${namespace}/theirs (${id} ${taken} TLSEdge ${namespace}/mine)`,
+      `= no change TLSEdge ${namespace}/first (${free.id}: adopted)`,
+      `! blocked TLSEdge ${namespace}/second (${free.id} is claimed by the TLSEdge ${namespace}/first, which is older but has not taken it over yet: see there, or delete that object)`,
+      `= no change TLSEdgeModules ${namespace}/mine (${id})`,
+      `! blocked TLSEdgeModules ${namespace}/also-mine (${id} ${taken} TLSEdgeModules ${namespace}/mine)`,
+      `= no change TLSEdge ${namespace}/observed (${id}: only observed)`,
+      `Plan: ${NOTHING}, 4 without a change, 4 blocked.`,
+    ]);
+  });
+});

@@ -1,0 +1,166 @@
+/** The command `plan` against a stack of its own, where every test ends without a write that it has not announced. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, expect } from 'vitest';
+import { z } from 'zod';
+import { ANNOTATION, API_VERSION } from '../../src/operator/contract/names.ts';
+import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { readStatus } from '../../src/operator/managed/spec.ts';
+import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
+import { cluster } from '../harness.ts';
+import { API_KEY, eventually, type Manifest, manifest, ours, SECRETS, type Stack, startStack } from './stack.ts';
+
+export const NOTHING = '0 to create, 0 to change, 0 to replace';
+
+export const object = (kind: string, name: string, spec: object, annotations = {}) =>
+  manifest({ name: kind }, name, spec, annotations);
+
+export const core = (kind: 'Secret' | 'ConfigMap', name: string, content: object) => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name },
+  ...content,
+});
+
+export const textOf = (objects: readonly object[]) => objects.map((each) => JSON.stringify(each)).join('\n---\n');
+
+export async function startPlanning(prefix: string) {
+  const stack = await startStack({ prefix });
+  const { kubeconfigPath } = await cluster();
+  const folder = await mkdtemp(join(tmpdir(), `${prefix}-`));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const config = {
+    apiUrl: stack.api.url,
+    apiKey: API_KEY,
+    apiTimeoutMs: 10_000,
+    kubeconfig: kubeconfigPath,
+    kubeTimeoutMs: 10_000,
+    namespace: stack.namespace,
+    adoptNamespaces: undefined,
+    allowUserApiKeys: false,
+    output: 'text',
+  } as const;
+  let files = 0;
+  let requests = 0;
+  let before = await state(stack);
+  let apiLines = stack.apiLogs.length;
+
+  afterEach(async () => {
+    expect(await state(stack)).toEqual(before);
+    const writes = stack.apiLogs.slice(apiLines).filter((line) => /"method":"(?:POST|PUT|PATCH|DELETE)"/.test(line));
+    expect(writes).toEqual([]);
+  });
+
+  /** A file that is gone after the tests. */
+  async function written(name: string, content: string): Promise<string> {
+    const file = join(folder, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    return file;
+  }
+
+  /** The plan for these files. As a command it takes as long again to start; some of the tests do that. */
+  async function planOf(files: readonly string[], changed: Partial<PlanConfig> = {}) {
+    const { output, exitCode } = await planFiles({ ...config, files: [...files], ...changed });
+    return { code: exitCode, stdout: output };
+  }
+
+  const plan = async (objects: readonly object[], changed: Partial<PlanConfig> = {}) =>
+    planOf([await written(`${++files}.yaml`, textOf(objects))], changed);
+
+  /** The plan as a program reads it. */
+  async function planned(objects: readonly object[], changed: Partial<PlanConfig> = {}) {
+    const { code, stdout } = await plan(objects, { ...changed, output: 'json' });
+    return { code, objects: planInJson.parse(JSON.parse(stdout)).objects };
+  }
+
+  /** Applies the files and waits for a reconcile of each object, and then until there is nothing left to do. */
+  async function reconciled(manifests: readonly Manifest[]) {
+    const requested = `${Date.now()} ${++requests}`;
+    const asking = ({ metadata, ...each }: Manifest): Manifest => {
+      const annotations = { ...metadata.annotations, [ANNOTATION.reconcileRequestedAt]: requested };
+      return { ...each, metadata: { ...metadata, annotations } };
+    };
+    const mine = manifests.filter(({ apiVersion }) => apiVersion === API_VERSION);
+    await stack.apply(...manifests.filter((each) => !mine.includes(each)), ...mine.map(asking));
+    const plurals = allKinds.filter(({ kind }) => mine.some((each) => each.kind === kind)).map(({ plural }) => plural);
+    await eventually(async () => {
+      const lists = await Promise.all(plurals.map((plural) => stack.kube.list(ours(plural), stack)));
+      const handled = lists.flatMap(({ items }) =>
+        items.filter((each) => readStatus(each).lastHandledReconcileAt === requested),
+      );
+      expect(handled).toHaveLength(mine.length);
+    });
+    // What was replaced, others may have yet to follow.
+    await eventually(async () => {
+      const { objects } = await planned(manifests, { allowUserApiKeys: true });
+      expect(objects.filter(({ action }) => action !== 'none' && action !== 'blocked')).toEqual([]);
+    });
+  }
+
+  /** What comes after this must write nothing. */
+  async function reset() {
+    before = await state(stack);
+    apiLines = stack.apiLogs.length;
+  }
+
+  return {
+    stack,
+    planOf,
+    /** What the command needs to know. */
+    env: { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY, KUBECONFIG: kubeconfigPath, HOME: folder },
+    written,
+    plan,
+    planned,
+    /** Applies the files, has their objects reconciled, and returns what that has changed at the API. */
+    async applied(...manifests: Manifest[]) {
+      const earlier = (await stack.sql('select id from events')).map(({ id }) => id);
+      if (manifests.length > 0) await reconciled(manifests);
+      await reset();
+      const rows = await stack.sql(
+        'select type, resource_id from events where id <> all($1) order by occurred_at, id',
+        [earlier],
+      );
+      return z.array(apiEvent).parse(rows);
+    },
+    /** Applies what the test needs; what comes after this must write nothing. */
+    async given(...manifests: Manifest[]) {
+      if (manifests.length > 0) await stack.apply(...manifests);
+      for (const { kind, metadata } of manifests) {
+        const declared = allKinds.find((each) => each.kind === kind);
+        if (declared) await stack.ready(ours(declared.plural), metadata.name);
+      }
+      await reset();
+    },
+  };
+}
+
+const planInJson = z.object({
+  objects: z.array(
+    z.object({
+      kind: z.string(),
+      name: z.string(),
+      action: z.string(),
+      id: z.string().optional(),
+      reason: z.string().optional(),
+      changes: z.array(z.object({ path: z.string() })),
+    }),
+  ),
+});
+
+const apiEvent = z.object({ type: z.string(), resource_id: z.string() });
+
+/** Everything that a write would change. */
+async function state({ kube, namespace, sql }: Stack) {
+  const types = [
+    ...allKinds.map(({ plural }) => ours(plural)),
+    SECRETS,
+    { group: '', version: 'v1', plural: 'configmaps' },
+  ];
+  const lists = await Promise.all(types.map((each) => kube.list(each, { namespace })));
+  const versions = lists.flatMap(({ items }) =>
+    items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
+  );
+  return { versions, events: await sql('select count(*) as n from events') };
+}

@@ -122,7 +122,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: READY,
     kinds: hasSecret,
     meaning:
-      "A Secret of that name belongs to something else, or is the object's own but immutable. Until this is solved, nothing is issued, and a token in use goes on working.",
+      "A Secret of that name belongs to something else, or is the object's own but immutable, or of another type. Until this is solved, nothing is issued, and a token in use goes on working.",
     remedy:
       'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds. That the Secret is gone is noticed within ten minutes; with the annotation `tunnel-operator.dev/reconcile-requested-at`, at once.',
   },
@@ -167,8 +167,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'another object',
     on: RESOLVED,
     kinds: hasReferences,
-    meaning: 'An object that the spec names has no resource yet.',
-    remedy: 'See what that object says.',
+    meaning: 'An object that the spec names has no resource yet, or the operator cannot list its kind.',
+    remedy: 'See what that object says, or do what the message says.',
   },
   referenceDeleting: {
     concern: 'another object',
@@ -203,8 +203,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: READY,
     kinds: ({ unserved }) => unserved !== undefined,
     meaning:
-      'Another object declares modules for it that are not set yet. Without them it would serve everybody, so it has no backend.',
-    remedy: 'See what the object says that the message names.',
+      'Another object declares modules for it that are not set yet, or may do so, but the operator may not list those objects. Without them it would serve everybody, so it has no backend.',
+    remedy: 'See what the object says that the message names, or grant the operator what the message says it lacks.',
   },
   managementConflict: {
     concern: 'another object',
@@ -215,9 +215,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   deletionBlocked: {
     concern: 'another object',
     on: READY,
-    meaning:
-      'The object is deleted once nothing refers to it any more; of two that have modules for one resource, the one that set them goes first. The message says who is waited for.',
-    remedy: 'Delete what refers to it, or let it refer to something else; see why the other one does not go.',
+    meaning: 'The object is deleted once nothing refers to it any more. The message says who is waited for.',
+    remedy: 'Delete what refers to it, or let it refer to something else.',
   },
 
   accessDenied: {

@@ -218,6 +218,15 @@ export async function heldTransaction(url: string) {
   };
 }
 
+/** How many deadlocks Postgres has counted in this database. */
+export async function deadlocks(api: Pick<TestApi, 'rows'>, poolSize: number): Promise<number> {
+  // A backend reports what it has counted once a second, or at the end of this.
+  const flush = () => api.rows('select pg_stat_force_next_flush()');
+  await Promise.all(Array.from({ length: poolSize }, flush));
+  const [row] = await api.rows('select deadlocks from pg_stat_database where datname = current_database()');
+  return Number(row?.deadlocks);
+}
+
 /** Resolves when that many other sessions of this database wait for a lock. */
 export async function untilWaiting(api: Pick<TestApi, 'rows'>, count: number): Promise<void> {
   const text = `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

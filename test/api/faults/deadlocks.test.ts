@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventTypes } from '../../../src/resources/definition/resource.ts';
-import { heldTransaction, type Reply, startTestApi, untilWaiting } from '../harness.ts';
+import { deadlocks, heldTransaction, type Reply, startTestApi, untilWaiting } from '../harness.ts';
 
 const POOL = 10;
 const api = await startTestApi({ poolSize: POOL });
@@ -14,15 +14,7 @@ const times = <T>(count: number, make: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 const statuses = (replies: readonly Reply[]) => [...new Set(replies.map(({ status }) => status))].sort();
 
-/** What Postgres has counted in this database. */
-async function deadlocks(): Promise<number> {
-  // A backend reports what it has counted once a second, or at the end of this.
-  await times(POOL, () => api.rows('select pg_stat_force_next_flush()'));
-  const [row] = await api.rows('select deadlocks from pg_stat_database where datname = current_database()');
-  return Number(row?.deadlocks);
-}
-
-afterEach(async () => expect(await deadlocks()).toBe(0));
+afterEach(async () => expect(await deadlocks(api, POOL)).toBe(0));
 
 describe('hostports', () => {
   const listening = z.looseObject({ hostports: z.array(z.string()) });

@@ -6,7 +6,7 @@ import { migrate } from '../../../src/api/store/migrate.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { createTestDatabase } from '../../harness.ts';
-import { atEnd, emptyDatabase, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { atEnd, deadlocks, emptyDatabase, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 import { unavailable } from './cut-points.ts';
 import { WireProxy } from './wire-proxy.ts';
 
@@ -124,24 +124,34 @@ describe('with the database there', async () => {
     expect((await admin.get('/ip_policies')).status).toBe(200);
   });
 
-  test('a deadlock is resolved without the caller noticing', async () => {
-    const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
-    const body = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' };
-    const rule = (await admin.post('/ip_policy_rules', body)).as(ipPolicyRule.view);
-    const held = await heldTransaction(api.databaseUrl);
-    // Makes the other transaction the victim: it looks for deadlocks first.
-    await held.query("set local deadlock_timeout = '1min'");
-    await held.query('select 1 from ip_policy_rules where id = $1 for update', [rule.id]);
-    const change = admin.patch(`/ip_policy_rules/${rule.id}`, { action: 'deny' });
-    await untilWaiting(api, 1);
-    await held.query('update ip_policies set description = $2 where id = $1', [policy.id, 'held']);
-    await held.commit();
-    expect((await change).as(ipPolicyRule.view).action).toBe('deny');
-  });
-
   test('but without its schema the API is not ready', async () => {
     const databaseUrl = await createTestDatabase();
     await migrate(databaseUrl, []);
     await expect(startTestApi({ databaseUrl })).rejects.toThrow(/does not exist/);
+  });
+});
+
+describe('with a lock held elsewhere', async () => {
+  const api = await startTestApi({ poolSize: 2 });
+  const { admin } = api;
+
+  test('a deadlock is resolved without the caller noticing', async () => {
+    const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const body = { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' };
+    const rule = (await admin.post('/ip_policy_rules', body)).as(ipPolicyRule.view);
+    const [first, second] = [await heldTransaction(api.databaseUrl), await heldTransaction(api.databaseUrl)];
+    for (const held of [first, second])
+      await held.query('select 1 from ip_policy_rules where id = $1 for share', [rule.id]);
+    const change = admin.patch(`/ip_policy_rules/${rule.id}`, { action: 'deny' });
+    // It waits for one after the other, and looks for deadlocks once in each wait: the second begins in the middle of one.
+    await untilWaiting(api, 1);
+    await second.query("set local deadlock_timeout = '1min'");
+    const other = second.query('update ip_policies set description = $2 where id = $1', [policy.id, 'held']);
+    await untilWaiting(api, 2);
+    await first.commit();
+    await other;
+    await second.commit();
+    expect((await change).as(ipPolicyRule.view).action).toBe('deny');
+    expect(await deadlocks(api, 2)).toBe(1);
   });
 });

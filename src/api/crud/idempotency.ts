@@ -11,6 +11,7 @@ import { ApiError, conflict, unavailable } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { decrypt, encrypt } from '../secrets/aes-gcm.ts';
 import type { Database, Executor } from '../store/database.ts';
+import { existing } from './existing.ts';
 import { advance, refusal, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
 
 /** How long a replay can still show the one-time token. */
@@ -180,11 +181,26 @@ export async function sweep(db: Database, now = Date.now()): Promise<void> {
     text: 'update idempotency_keys set sealed_token = null where sealed_token is not null and created_at < $1',
     values: [before(TOKEN_KEPT_MS)],
   });
-  await db.query({
-    text: 'delete from idempotency_keys where closed_at < $1',
-    values: [before(CLOSED_KEPT_MS)],
-  });
+  await sweepClosed(db, before(CLOSED_KEPT_MS));
   await sweepScopes(db, before(CLOSED_KEPT_MS), before(0));
+}
+
+const EXPIRED = `
+  select distinct resource_id from idempotency_keys
+   where closed_at < $1 and resource_id > $2 order by resource_id limit 1000`;
+
+const SWEEP_CLOSED = `
+  delete from idempotency_keys where closed_at < $1 and (resource_id is null or resource_id = any($2))`;
+
+/** Of what exists, the record stays: it says that it was created, and in which scope. */
+async function sweepClosed(db: Executor, before: string): Promise<void> {
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const rows = await db.query({ text: EXPIRED, values: [before, last] });
+    const ids = rows.map((found) => String(found.resource_id));
+    const there = await existing(db, ids);
+    await db.query({ text: SWEEP_CLOSED, values: [before, ids.filter((id) => !there.has(id))] });
+    last = ids.at(-1);
+  }
 }
 
 /** Null if the key does not match, because another API key of the same owner asks. */

@@ -1,9 +1,9 @@
 /** Finding and closing everything that was created in an idempotency scope, whatever became of the keys. */
 import { idempotencyScope, idempotencyScopeDigestSchema } from '../../resources/definition/idempotency.ts';
+import { existing } from '../crud/existing.ts';
 import { closeScope, readScope, type Scope } from '../crud/idempotency-scopes.ts';
 import { operation } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
-import { stillExists } from './idempotency-keys.ts';
 
 const common = {
   tag: 'Idempotency keys',
@@ -45,9 +45,12 @@ export const closeIdempotencyScope = operation({
 });
 
 async function show(db: Executor, { nextSequence, created }: Scope, base: string) {
-  const resources: { id: string; uri: string; sequence: number }[] = [];
-  for (const { id, path, sequence } of created) {
-    if (await stillExists(db, id)) resources.push({ id, uri: base + path, sequence });
-  }
+  const there = await existing(
+    db,
+    created.map(({ id }) => id),
+  );
+  const resources = created
+    .filter(({ id }) => there.has(id))
+    .map(({ id, path, sequence }) => ({ id, uri: base + path, sequence }));
   return { next_sequence: nextSequence, resources };
 }

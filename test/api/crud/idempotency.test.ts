@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { attempt, sweep } from '../../../src/api/crud/idempotency.ts';
+import { attempt } from '../../../src/api/crud/idempotency.ts';
 import { authentication, credential } from '../../../src/resources/credential.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -182,24 +182,6 @@ describe('an idempotency key', () => {
     expect((await admin.post('/credentials', {}, under(key))).as(credential.view)).toEqual(made);
     await age('25 hours');
     expect((await admin.post('/credentials', {}, under(key))).as(credential.view)).toEqual({ ...made, token: null });
-  });
-
-  test('is swept of its token after that time, and of itself when long closed', async () => {
-    const [aged, young, closed] = [newKey(), newKey(), newKey()];
-    for (const key of [aged, young]) await admin.post('/credentials', {}, under(key));
-    await close(admin, closed);
-    const move = (key: string, column: string, interval: string) =>
-      api.rows(`update idempotency_keys set ${column} = now() - interval '${interval}' where digest = $1`, [
-        idempotencyDigest(key),
-      ]);
-    await move(aged, 'created_at', '25 hours');
-    await move(closed, 'closed_at', '31 days');
-    await sweep(api.db);
-    const left = await api.rows('select digest, sealed_token is null as emptied from idempotency_keys');
-    const of = (key: string) => left.find(({ digest }) => digest === idempotencyDigest(key));
-    expect(of(aged)).toMatchObject({ emptied: true });
-    expect(of(young)).toMatchObject({ emptied: false });
-    expect(of(closed)).toBeUndefined();
   });
 });
 

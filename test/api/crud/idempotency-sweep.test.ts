@@ -1,0 +1,56 @@
+/** What is left of the records of creates when they are old. */
+import { expect, test } from 'vitest';
+import { sweep } from '../../../src/api/crud/idempotency.ts';
+import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
+import { eventSubscription } from '../../../src/resources/event-subscription.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { startTestApi } from '../harness.ts';
+
+const api = await startTestApi();
+const { admin } = api;
+
+let keys = 0;
+const newKey = () => `key-${keys++}`;
+const under = (key: string) => ({ 'idempotency-key': key });
+const close = (key: string) => admin.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`);
+
+test('a record is swept of its token after a day, and of itself when long closed', async () => {
+  const [aged, young, closed] = [newKey(), newKey(), newKey()];
+  for (const key of [aged, young]) await admin.post('/credentials', {}, under(key));
+  await close(closed);
+  const move = (key: string, column: string, interval: string) =>
+    api.rows(`update idempotency_keys set ${column} = now() - interval '${interval}' where digest = $1`, [
+      idempotencyDigest(key),
+    ]);
+  await move(aged, 'created_at', '25 hours');
+  await move(closed, 'closed_at', '31 days');
+  await sweep(api.db);
+  const left = await api.rows('select digest, sealed_token is null as emptied from idempotency_keys');
+  const of = (key: string) => left.find(({ digest }) => digest === idempotencyDigest(key));
+  expect(of(aged)).toMatchObject({ emptied: true });
+  expect(of(young)).toMatchObject({ emptied: false });
+  expect(of(closed)).toBeUndefined();
+});
+
+test('a closed key is remembered for as long as what it made', async () => {
+  const [kept, gone] = [newKey(), newKey()];
+  const [policy, other] = await Promise.all(
+    [kept, gone].map(async (key) => (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view).id),
+  );
+  const subscription = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view).id;
+  const sources = `/event_subscriptions/${subscription}/sources`;
+  const ofSource = newKey();
+  await admin.post(sources, { type: 'ip_policy_created.v0' }, under(ofSource));
+  for (const key of [kept, gone, ofSource]) await close(key);
+  await api.rows("update idempotency_keys set closed_at = now() - interval '31 days' where closed_at is not null");
+  await admin.delete(`/ip_policies/${other}`);
+  const digests = async () => {
+    await sweep(api.db);
+    return (await api.rows('select digest from idempotency_keys')).map(({ digest }) => digest);
+  };
+  const left = await digests();
+  expect([kept, gone, ofSource].map((key) => left.includes(idempotencyDigest(key)))).toEqual([true, false, true]);
+  expect((await admin.post('/ip_policies', {}, under(kept))).error.details).toMatchObject({ resource_id: policy });
+  await admin.delete(`${sources}/ip_policy_created.v0`);
+  expect(await digests()).not.toContain(idempotencyDigest(ofSource));
+});

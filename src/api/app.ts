@@ -128,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const methods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    done(hasOneHost(request.raw) ? undefined : invalidRequest({ Host: 'must be given only once' }));
+    done();
   });
   const shutdown = addShutdown(app, { ...SHUTDOWN, ...options.shutdown });
   const connections = limitConnections(
@@ -155,8 +155,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
   app.addHook('onRequest', async (request, reply) => {
-    if (!request.is404 && !methods.lacks(pathOf(request), request.method)) return;
+    const hosts = hasOneHost(request.raw) ? undefined : invalidRequest({ Host: 'must be given only once' });
+    const isRouted = !request.is404 && !methods.lacks(pathOf(request), request.method);
+    if (isRouted && !hosts) return;
     await rateLimiter.countUnrouted(request, reply, credentialsOf(request.headers.authorization));
+    if (hosts) throw hosts;
     answerMissing(request, reply);
     return reply;
   });

@@ -15,13 +15,15 @@ export interface RateLimits {
   /** Requests without a valid API key of one address in a window; 0 for no limit. */
   perAddress: number;
   windowMs: number;
+  /** Of how many keys it is remembered that they were valid. Of more, those used longest ago are forgotten. */
+  knownKeys: number;
 }
 
 /**
  * Above what an operator with thousands of objects sends, and for an owner above that of a key, so that one runaway key
  * leaves something to the others. The window is short, so that refused clients wait briefly.
  */
-export const RATE_LIMITS: RateLimits = { perKey: 1000, perOwner: 2000, perAddress: 100, windowMs: 1000 };
+export const RATE_LIMITS: RateLimits = { perKey: 1000, perOwner: 2000, perAddress: 100, windowMs: 1000, knownKeys: 5000 };
 
 /** Whose limits a request counts for. */
 type Payer = Pick<Caller, 'id' | 'keyId'>;
@@ -49,9 +51,6 @@ export interface RateLimiter {
 /** By which strangers are told apart. Once the connection is gone there is none, which the type of `ip` does not say. */
 export const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
 
-/** Beyond this number the oldest key is forgotten. */
-const KNOWN_KEYS = 5000;
-
 /** Of whom there is one line. */
 const STRANGERS = 'strangers';
 
@@ -62,7 +61,7 @@ export async function addRateLimits(
   shares: Pick<PoolShares, 'lookups' | 'strangers'>,
   limits: RateLimits,
 ): Promise<RateLimiter> {
-  const { perKey, perOwner, perAddress, windowMs } = limits;
+  const { perKey, perOwner, perAddress, windowMs, knownKeys } = limits;
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
   // The key comes first: what it is refused must not use up what its owner's other keys may send.
@@ -104,8 +103,9 @@ export async function addRateLimits(
   }
 
   function remember(fingerprint: string, { id, keyId }: Payer): void {
+    known.delete(fingerprint);
     known.set(fingerprint, { id, keyId });
-    if (known.size > KNOWN_KEYS) for (const oldest of known.keys().take(1)) known.delete(oldest);
+    if (known.size > knownKeys) for (const idlest of known.keys().take(1)) known.delete(idlest);
   }
 
   return {

@@ -9,13 +9,14 @@ import { ADMIN_KEY, startTestApi } from '../harness.ts';
 
 const api = await startTestApi({ baseUrl: undefined });
 const { admin } = api;
-const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
+const listen = async ({ app }: typeof api) => new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+const address = await listen(api);
 
 /** What comes back for these bytes until the server closes the connection. */
-function exchange(bytes: string): Promise<string> {
+function exchange(bytes: string, { port, hostname } = address): Promise<string> {
   return new Promise((resolve, reject) => {
     let got = '';
-    const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
     socket.setEncoding('utf8');
     socket.on('data', (text: string) => {
       got += text;
@@ -41,6 +42,14 @@ test.each(['/ip_policies', '/healthz', '/openapi.json', '/nowhere', '/ip_policie
     expect(errorBody.parse(JSON.parse(body)).details.Host).toBe('must be given only once');
   },
 );
+
+test('requests with two Host headers count for the address that they come from', async () => {
+  const limited = await listen(await startTestApi({ rateLimits: { perAddress: 2, windowMs: 3_600_000 } }));
+  const bytes = 'GET /ip_policies HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n';
+  const heads: string[] = [];
+  for (let n = 0; n < 3; n++) heads.push((await exchange(bytes, limited)).slice(0, 12));
+  expect(heads).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'HTTP/1.1 429']);
+});
 
 test('what a request calls the server is in its answer, and nowhere else', async () => {
   const forged = (more = {}) => ({ host: 'forged.example', ...more });

@@ -168,6 +168,15 @@ test('a key that is deleted becomes unknown again', async () => {
   refused(await user.get('/ip_policies'));
 });
 
+test('of the keys that are known, the one that was used longest ago is forgotten', async () => {
+  const { admin, anonymous, newUser } = await start({ perAddress: 1, knownKeys: 2 });
+  const [idle, newest] = [await newUser(), await newUser()];
+  for (const { get } of [admin, idle, admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
+  expect((await anonymous.get('/ip_policies')).status).toBe(401);
+  refused(await idle.get('/ip_policies'));
+  for (const { get } of [admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
+});
+
 test('without limits nothing is counted and no header tells of them', async () => {
   const { admin, anonymous } = await start({ perKey: 0, perOwner: 0, perAddress: 0 });
   const { headers } = await admin.get('/ip_policies');

@@ -251,7 +251,8 @@ export class TunnelOperator extends OuterShell {
       needed.map(([name, cache]) => state(name, cache)),
       this.#config.silenceMs,
     );
-    const own = [this.#state === 'stopping' ? 'stopping' : undefined, this.#owner.problem, this.#election.problem];
+    const isChanging = this.#state === 'starting' || this.#state === 'stopping';
+    const own = [isChanging ? this.#state : undefined, this.#owner.problem, this.#election.problem];
     return { ...found, problems: [...own.filter((problem) => problem !== undefined), ...found.problems] };
   }
 

@@ -34,7 +34,7 @@ export class ApiBudget {
   };
 
   /** Admits nothing for the next `ms`. */
-  pause(ms: number, now = Date.now()): void {
+  pause(ms: number, now = performance.now()): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_PAUSE_MS));
   }
 
@@ -44,10 +44,14 @@ export class ApiBudget {
   }
 
   async #waitForPause(): Promise<void> {
-    for (let left = this.#pausedUntil - Date.now(); left > 0; left = this.#pausedUntil - Date.now()) {
+    for (let left = this.#left; left > 0; left = this.#left) {
       // Jitter of a tenth of the pause, so that waiting calls do not all start at the same moment.
       await delay(left + Math.random() * Math.min(left / 10, 1_000), undefined, { signal: this.#closed.signal });
     }
+  }
+
+  get #left(): number {
+    return this.#pausedUntil - performance.now();
   }
 
   #acquire(): Promise<void> {

@@ -55,7 +55,10 @@ const PAGE_SIZE = 500;
 const WATCH_SECONDS = { shortest: 240, longest: 480 };
 /** In a row; more is a failure. After a CustomResourceDefinition was changed, its watches are throttled for a second. */
 const TOLERATED_THROTTLES = 3;
+const TOLERATED_FAILURES = 3;
 const RETRY = { firstMs: 200, longestMs: 30_000 };
+/** However long the server, or a proxy before it, asks for: the cluster is changed meanwhile. */
+const LONGEST_PAUSE_MS = 60_000;
 
 export class ListWatch {
   readonly #api: KubeApi;
@@ -75,7 +78,7 @@ export class ListWatch {
     this.#failures = new FailureLog(options.log);
   }
 
-  /** Resolves when the first list is complete, or an obstacle was found. */
+  /** Resolves when the first list is complete, or an obstacle was found; if it is optional, also when it fails again and again. */
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#tried.promise;
@@ -120,7 +123,7 @@ export class ListWatch {
   }
 
   async #run(): Promise<void> {
-    const { type, namespace } = this.#options;
+    const { type, namespace, isOptional } = this.#options;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       const heardBefore = this.#lastHeard;
@@ -140,7 +143,9 @@ export class ListWatch {
         // Of a resource that is served again, everything may have changed.
         if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
         this.#count(`${phase}-failed`);
-        if (error instanceof KubeError) retryAfterMs = error.retryAfterMs ?? 0;
+        if (error instanceof KubeError) retryAfterMs = Math.min(error.retryAfterMs ?? 0, LONGEST_PAUSE_MS);
+        // What others do without is not waited for.
+        if (isOptional && failures >= TOLERATED_FAILURES) this.#tried.resolve();
         const obstacle = obstacleFrom(error, phase, type, namespace);
         if (obstacle) this.#note(obstacle, error);
         else if (error instanceof KubeError && error.isThrottled && failures <= TOLERATED_THROTTLES)

@@ -47,6 +47,13 @@ describe('remove', () => {
     expect(store.size).toBe(0);
   });
 
+  test('of what is not known yet is not undone by the late response to a read', () => {
+    const store = new ObjectStore();
+    store.remove(at(3));
+    expect(store.put(at(2))).toEqual([]);
+    expect(store.put(at(4, 'y')).map(short)).toEqual(['added a/y 4']);
+  });
+
   test('is over when the object comes back, as one does that matches the selector again', () => {
     const store = new ObjectStore();
     store.put(at(1));

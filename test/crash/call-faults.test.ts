@@ -1,8 +1,12 @@
-/** Calls that fail while all processes keep running: each call that the operator makes meets each fault once. */
+/**
+ * Calls that fail while all processes keep running: each call that the operator makes meets each fault once, in the deep
+ * suite (call-faults.deep.test.ts), and some of them here.
+ */
 import { describe, expect, it } from 'vitest';
 import { type StoryRow, storyRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
+import { isDeep } from '../deep.ts';
 import { untilSettled } from './inspect.ts';
 import { counter } from './kill-points.ts';
 import { type Assignment, Attribution, FAULTS, hanging, ObjectFaults } from './object-faults.ts';
@@ -11,6 +15,9 @@ import { type Declared, openStage } from './stage.ts';
 
 const stage = await openStage({ flags: ['--api-timeout', '2s', '--kube-timeout', '2s'] });
 await stage.startOperator();
+
+/** How many faults each call meets, in turn. */
+const FAULTS_PER_CALL = isDeep ? Number.POSITIVE_INFINITY : 2;
 
 /** The two that have all calls between them; of the others, whose calls are the same, each call meets one fault. */
 const others = storyRows.filter(({ name }) => name !== 'IPPolicy' && name !== 'TunnelCredential');
@@ -116,14 +123,15 @@ async function rehearse(): Promise<Map<string, { object: string; call: string }[
 
 const rehearsed = await rehearse();
 
-/** Every call of the phase with every fault, each for an object of its own. */
+/** Every call of the phase with the faults that it meets, each for an object of its own. */
 function assign(phase: Phase, faults: readonly Fault[]): Assignment[] {
   return ALL.flatMap((kind, place) => {
     const calls = (rehearsed.get(phase.name) ?? []).filter(({ object }) => object === `${kind}-0`);
     const isOther = place >= ALL.length - others.length;
     const pairs = calls.flatMap(({ call }, nth) => {
-      const all = faults.map((fault) => ({ call, fault }));
-      return isOther ? all.slice((nth + place) % all.length).slice(0, 1) : all;
+      const first = (nth + place) % faults.length;
+      const inTurn = [...faults.slice(first), ...faults.slice(0, first)].map((fault) => ({ call, fault }));
+      return inTurn.slice(0, isOther ? 1 : FAULTS_PER_CALL);
     });
     return pairs.map((pair, n) => ({ object: `${kind}-${n}`, ...pair }));
   });

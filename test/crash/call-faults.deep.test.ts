@@ -1,0 +1,2 @@
+/** With every fault for every call. */
+import './call-faults.test.ts';

@@ -1,0 +1,2 @@
+/** With many more rules and blocks. */
+import './grammar.test.ts';

@@ -88,6 +88,32 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     await clear(name, name);
   });
 
+  test('a route whose modules only the operator refuses waits for them, and goes on where it is guarded', async () => {
+    const name = 'refused';
+    // The schema of the CRD cannot say that there is no such port.
+    const wrong = { oidc: { ...OIDC, issuer: 'https://accounts.example.com:99999' } };
+    const unguarded = async () => {
+      const { status } = await stack.reason(ROUTES, name, 'Ready', 'WaitingForModules');
+      const [edge = '', id = ''] = String(status.id).split('/');
+      expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: null });
+      return String(status.id);
+    };
+    await stack.apply(...guarded(name, name, wrong), object('HTTPSEdge', `${name}-2`));
+    await stack.reason(ROUTE_MODULES, name, 'Ready', 'Rejected');
+    await unguarded();
+    await stack.apply(...guarded(name, name, { oidc: OIDC }));
+    const first = await served(name);
+    await stack.apply(...guarded(name, `${name}-2`, wrong));
+    const moved = await unguarded();
+    expect(moved).not.toBe(first);
+    const [edge = '', id = ''] = first.split('/');
+    expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: {}, modules: ['oidc'] });
+    await stack.apply(...guarded(name, `${name}-2`, { oidc: OIDC }));
+    expect(await served(name)).toBe(moved);
+    for (const each of [first, moved]) expect(await open(each), each).toEqual([]);
+    await clear(name, name, `${name}-2`);
+  });
+
   test('a route that requires modules serves only once an object declares them', async () => {
     const name = 'required';
     const all = guarded(name, name, { oidc: OIDC }).map((each) =>

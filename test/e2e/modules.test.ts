@@ -381,25 +381,6 @@ describe('the edge', () => {
     expect(await modulesOf(id)).toEqual({ backend: answering });
     await client.tlsEdges.delete(id);
   });
-
-  test('is only read with Observe, also when somebody changes it', async () => {
-    const answering = await withBackend('seen');
-    const { id } = await client.tlsEdges.create({});
-    const spec = { tlsEdgeRef: { id }, ...backend('seen'), managementPolicy: 'Observe' };
-    await stack.apply(object('TLSEdgeModules', 'seen', spec));
-    const { synced } = await stack.reason(EDGE_MODULES, 'seen', 'Synced', 'Observed');
-    expect(synced?.message).toBe('Only observed; differs in spec.backend');
-    expect(await modulesOf(id)).toEqual({});
-    await client.tlsEdgeModules(id).backend.put({ backend_id: answering });
-    await eventually(async () => {
-      const seen = await stack.see(EDGE_MODULES, 'seen');
-      expect(seen.synced?.message).toBe('Only observed');
-      expect(seen.status.modules).toEqual(['backend']);
-    });
-    await stack.remove(EDGE_MODULES, 'seen');
-    expect(await modulesOf(id)).toEqual({ backend: answering });
-    await client.tlsEdges.delete(id);
-  });
 });
 
 describe('annotations that somebody has edited', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { API_KEY, eventually, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
 
@@ -155,6 +156,25 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     });
   });
 
+  test('the second keeps its own when the first, which was to move there, is deleted', async () => {
+    const { first, second, before, modules, elsewhere, changed, ownerId } = await rivals();
+    const [ownerRef = ''] = Object.keys(changed.spec);
+    await declare(second, { ...elsewhere.spec, deletionPolicy: 'Retain' });
+    await stack.ready(type, second);
+    const { id } = (await stack.see(type, second)).status;
+    await declare(first, { ...changed.spec, [ownerRef]: elsewhere.spec[ownerRef] });
+    await stack.reason(type, first, 'Ready', 'ManagementConflict');
+    expect(await modules()).toMatchObject(before);
+    await stack.remove(type, first);
+    expect(await modules()).toBeUndefined();
+    const { status, object: seen } = await stack.see(type, second);
+    expect(status).toMatchObject({ id });
+    expect(seen.metadata.annotations?.[ANNOTATION.externalId]).toBe(id);
+    expect(id).not.toBe(ownerId);
+    await stack.remove(type, second);
+    expect(await modulesOf(String(id))).toMatchObject(elsewhere.remote);
+  });
+
   test('the only one deletes them, too, after it has lost its status and something that it needs', async () => {
     const held = await holder();
     const { first, changed, before, modules } = held;
@@ -173,8 +193,10 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     for (const waiting of ['first', 'second'] as const) {
       const { modules, before, ...names } = await rivals([], { deletionPolicy: 'Retain' });
       await pause(type, names[waiting]);
-      await askToDelete(type, names.first, names.second);
-      await gone(type, names[waiting === 'first' ? 'second' : 'first']);
+      const other = waiting === 'first' ? 'second' : 'first';
+      // In this order: the second would have them from the first, and delete them, if it were not being deleted by then.
+      await askToDelete(type, names[waiting], names[other]);
+      await gone(type, names[other]);
       await resume(type, names[waiting]);
       await gone(type, names[waiting]);
       expect(await modules()).toMatchObject(before);

@@ -129,7 +129,7 @@ export class Controller {
       enqueue: (key) => this.#enqueue(key),
     });
     this.cache.addHandler(claims);
-    this.cache.addHandler(new IndexInputs(kind.name, kind.inputs, (object) => kind.specIfValid(object)));
+    this.cache.addHandler(new IndexInputs(kind.name, kind.inputs, (object) => kind.membersOf(object)));
     this.cache.addHandler(this.#workers);
     this.cache.addHandler(new EnqueueRivals(this.#queue, claims));
     this.cache.addHandler(new FollowOthers(options.waiting, store, options.isOurs));

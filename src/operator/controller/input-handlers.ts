@@ -13,12 +13,12 @@ import { isDeleting, isFinalized } from '../managed/spec.ts';
 export class IndexInputs implements ChangeHandler {
   readonly #kind: string;
   readonly #inputs: Inputs;
-  readonly #specIfValid: (object: KubeObject) => unknown;
+  readonly #membersOf: (object: KubeObject) => unknown;
 
-  constructor(kind: string, inputs: Inputs, specIfValid: (object: KubeObject) => unknown) {
+  constructor(kind: string, inputs: Inputs, membersOf: (object: KubeObject) => unknown) {
     this.#kind = kind;
     this.#inputs = inputs;
-    this.#specIfValid = specIfValid;
+    this.#membersOf = membersOf;
   }
 
   onChange(change: ObjectChange): void {
@@ -26,7 +26,7 @@ export class IndexInputs implements ChangeHandler {
     if (change.type === 'updated' && refersToTheSame(change.previous, change.object)) return;
     const { namespace = '', name } = change.object.metadata;
     const isGone = change.type === 'deleted' || isFinalized(change.object);
-    const spec = isGone ? undefined : this.#specIfValid(change.object);
+    const spec = isGone ? undefined : this.#membersOf(change.object);
     const before = this.#inputs.index.targetsOf(objectKey(this.#kind, namespace, name));
     const after = new Set(inputsOf(spec).map((placed) => targetOf(placed, namespace)));
     this.#inputs.index.set(objectKey(this.#kind, namespace, name), after);

@@ -3,7 +3,7 @@
  * itself: rights in one of them do not permit a list across all.
  */
 import type { KubeApi } from './kube-api.ts';
-import { type KubeObject, LAST_APPLIED } from './kube-object.ts';
+import { type KubeObject, keyOf, LAST_APPLIED } from './kube-object.ts';
 import { ListWatch, type ListWatchOptions, type Obstacle } from './list-watch.ts';
 import { type ChangeHandler, type ChangeOrigin, type ObjectChange, ObjectStore } from './object-store.ts';
 import { SharedRuns } from './shared-runs.ts';
@@ -72,6 +72,11 @@ export class WatchCache {
     this.#emit(this.store.put(this.#keep(written)), 'own');
   }
 
+  /** Stores what somebody else has written, and this process has come upon before the watch brought it. */
+  observeFound(found: KubeObject): void {
+    this.#emit(this.store.put(this.#keep(found)), 'watch');
+  }
+
   /** Removes an object that this process deleted. */
   observeDelete(deleted: KubeObject): void {
     this.#emit(this.store.remove(deleted), 'own');
@@ -98,7 +103,9 @@ export class WatchCache {
       changed: (object) => {
         if (this.#isKept(object)) this.#emit(this.store.put(this.#keep(object)), 'watch');
       },
-      deleted: (object) => this.#emit(this.store.remove(object), 'watch'),
+      deleted: (object) => {
+        if (this.#isKept(object) || this.store.get(keyOf(object))) this.#emit(this.store.remove(object), 'watch');
+      },
     };
   }
 

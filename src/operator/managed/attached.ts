@@ -13,7 +13,7 @@ import { retireSuperseded } from './disposal.ts';
 import { Blocked, type Remote } from './external.ts';
 import { finalize } from './finalization.ts';
 import { observedReady, observedSynced } from './findings.ts';
-import { isBegun, readIdentity } from './identity.ts';
+import { readIdentity } from './identity.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { ensureIdentity } from './recovery.ts';
 import { mustHaveNoRival } from './rivals.ts';
@@ -31,9 +31,10 @@ export class AttachedReconciler {
   /** @throws Blocked, StaleObject, and what the clients of the two APIs throw */
   async reconcile(object: KubeObject): Promise<Outcome> {
     const managed = new ManagedObject(object, this.#access);
+    // Before a condition says that it is paused.
+    if (!isDeleting(object)) await restoreOwnerShown(managed);
     if (isPaused(object)) return showPaused(managed);
     if (isDeleting(object)) return finalize(managed);
-    await restoreOwnerShown(managed);
     await ensureIdentity(managed);
     const spec = await managed.readSpec();
     const ownerId = managed.kind.ownerOf(spec);
@@ -57,12 +58,27 @@ export class AttachedReconciler {
 
 /** `managementPolicy: Observe`: the settings are read and shown, but never written. */
 async function observeOwner(managed: ManagedObject, spec: ManagedSpec, ownerId: string): Promise<Outcome> {
-  // What it managed before is not forgotten.
-  if (isBegun(readIdentity(managed.object))) await ensureAttachedTo(managed, ownerId);
+  await mustHaveNoOther(managed, ownerId);
   const remote = await existingOwner(managed, ownerId);
   const synced = observedSynced(managed.kind.external.changes(spec, remote));
   await writeStatus(managed, spec, { remote, ready: observedReady(remote), synced });
   return managed.outcome();
+}
+
+/**
+ * What it managed before is not forgotten, and what it only observes does not become what it manages.
+ * @throws Blocked when it has modules of another owner
+ */
+async function mustHaveNoOther(managed: ManagedObject, ownerId: string): Promise<void> {
+  const { externalId: id } = readIdentity(managed.object);
+  if (id === undefined || id === ownerId) return;
+  if (await observeSurely(managed, { id, generation: 0 })) {
+    const remedy = 'refer to that one as long as managementPolicy is Observe, or set it to Manage to move them';
+    throw new Blocked(REASON.rejected, `${managed.kind.nameOf(id)} are managed by this object: ${remedy}`);
+  }
+  await managed.mustBeNewest();
+  const { retiring } = readIdentity(managed.object);
+  await managed.persist({ externalId: undefined, generation: 0, createKey: undefined, retiring });
 }
 
 /** @throws Blocked when it does not exist */

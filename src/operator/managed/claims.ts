@@ -20,7 +20,10 @@ export interface Claim {
   isConfirmed: boolean;
 }
 
-type AttachedPart = Pick<ConnectedKind, 'isAttached' | 'belongsTo' | 'mayBelong' | 'ownerKeyIn' | 'ownerKeysOf'>;
+type AttachedPart = Pick<
+  ConnectedKind,
+  'isAttached' | 'belongsTo' | 'mayBelong' | 'ownerIdOf' | 'ownerKeyIn' | 'ownerKeysOf'
+>;
 type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<AttachedPart>;
 
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
@@ -71,7 +74,7 @@ export class Claims implements ChangeHandler {
   isHeir(other: KubeObject, id: string, object: KubeObject): boolean {
     if (other.metadata.uid === object.metadata.uid || isDeleting(other)) return false;
     if (!isManaging(this.#kind.specIfValid(other))) return false;
-    return this.isConfirmed(other, id) || this.#declares(other, id) || this.#refersLike(other, object);
+    return this.isConfirmed(other, id) || this.#declares(other, id) || this.#refersLike(other, id, object);
   }
 
   /** Whether the object claims the id, and manages what it claims. */
@@ -117,10 +120,16 @@ export class Claims implements ChangeHandler {
     return this.#kind.belongsTo?.(object, id, this.#isGranted(object)) ?? false;
   }
 
-  /** Whether both refer to the same by its name, even where nothing is known of that. */
-  #refersLike(other: KubeObject, object: KubeObject): boolean {
+  /**
+   * Whether both refer by name to what nothing is known of, which the object claims. Of all else that it has or had, the ids
+   * tell whose it is.
+   */
+  #refersLike(other: KubeObject, id: string, object: KubeObject): boolean {
     const [key, wanted] = [other, object].map((each) => this.#kind.ownerKeyIn?.(each));
-    return key !== undefined && key === wanted && (this.#kind.mayBelong?.(other, this.#isGranted(other)) ?? false);
+    if (key === undefined || key !== wanted || claimIn(object)?.id !== id) return false;
+    const isGranted = this.#isGranted(other);
+    if (this.#kind.ownerIdOf?.(other, isGranted) !== undefined) return false;
+    return this.#kind.mayBelong?.(other, isGranted) ?? false;
   }
 
   /** Whether its annotations and its ids count. */

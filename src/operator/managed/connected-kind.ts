@@ -76,14 +76,18 @@ export class ConnectedKind {
    * @param isGranted whether its namespace may name resources by their ids, in specs and in annotations
    */
   belongsTo(object: KubeObject, id: string, isGranted: boolean): boolean {
-    if (!this.mayBelong(object, isGranted)) return false;
+    return this.mayBelong(object, isGranted) && this.ownerIdOf(object, isGranted) === id;
+  }
+
+  /** For attached kinds: the id of what the object refers to; undefined while nothing is known of that. */
+  ownerIdOf(object: KubeObject, isGranted: boolean): string | undefined {
     const owner = this.#ownerIn(object);
-    if (!(owner instanceof Reference)) return owner === id;
+    if (!(owner instanceof Reference)) return owner;
     const { namespace = object.metadata.namespace, name } = owner;
     const target = this.inputs.peer(owner.kind)?.store.get(`${namespace}/${name}`);
     const shown = target && resourceIdOf(target);
     // Restored without its status, the owner has yet to show what its annotations name.
-    return (shown ?? (target && isGranted ? claimOf(target) : undefined)) === id;
+    return shown ?? (target && isGranted ? claimOf(target) : undefined);
   }
 
   /** For attached kinds: the keys by which objects may refer to what has the id as their owner. */
@@ -94,8 +98,7 @@ export class ConnectedKind {
   }
 
   #ownerIn(object: KubeObject): string | Reference | undefined {
-    const spec = this.isAttached ? this.specIfValid(object) : undefined;
-    const owner = spec && this.#declared.owner?.givenIn(spec);
+    const owner = this.#declared.owner?.givenIn(this.membersOf(object));
     return owner instanceof Reference || typeof owner === 'string' ? owner : undefined;
   }
 
@@ -106,8 +109,8 @@ export class ConnectedKind {
 
   /** The modules that the object declares for what it refers to, by their names in the API. */
   modulesIn(object: KubeObject): readonly string[] {
-    const spec = this.specIfValid(object);
-    return (spec?.managementPolicy === 'Manage' && this.#declared.modulesOf?.(spec)) || [];
+    const spec = this.membersOf(object);
+    return (spec.managementPolicy === 'Manage' && this.#declared.modulesOf?.(spec)) || [];
   }
 
   /** Whether there are members by which its resources begin to serve. */
@@ -164,6 +167,11 @@ export class ConnectedKind {
     return this.#declared.spec.safeParse(object.spec ?? {}).data;
   }
 
+  /** The spec, of which what is invalid is as it was given: the rest of it counts for others, whatever else is wrong. */
+  membersOf(object: KubeObject): ManagedSpec {
+    return this.specIfValid(object) ?? this.#declared.readMembers(object.spec);
+  }
+
   /** What the status shows of the resource, besides id, uri and conditions. */
   describe(spec: ManagedSpec, remote: Remote, object: KubeObject): Record<string, unknown> {
     return this.#declared.describe(spec, remote, object);
@@ -200,8 +208,9 @@ export class ConnectedKind {
     return end && endsIn !== undefined && endsIn <= 0 ? expired(remote, end) : undefined;
   }
 
-  /** Whether, according to the caches, the token is in its Secret; never asks the API server. */
+  /** Whether, according to the caches, the token is in its Secret, if it is to be; never asks the API server. */
   looksHeld(object: KubeObject, spec = this.specIfValid(object)): boolean {
-    return spec !== undefined && (this.delivery?.looksHeld(object, spec) ?? true);
+    if (spec?.managementPolicy !== 'Manage') return spec !== undefined;
+    return this.delivery?.looksHeld(object, spec) ?? true;
   }
 }

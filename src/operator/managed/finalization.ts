@@ -24,6 +24,8 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   const closed = await closeCreates(managed);
   const left = kind.isAttached ? await handedOver(managed, closed.retiring) : [];
   const identity = { ...closed, retiring: closed.retiring.filter((entry) => !left.includes(entry)) };
+  // Whose they are by now, is decided once.
+  if (left.length > 0) await managed.persist(identity);
   switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
     case 'delete':
       await deleteRemote(managed, identity);

@@ -92,6 +92,8 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote>
     | 'delivery'
   > {
   readonly spec: z.ZodType<Spec>;
+  /** A spec member by member: as parsed, or as it was given where it is invalid. */
+  readMembers(given: unknown): Spec;
   readonly status: z.ZodObject;
   external(client: Client): External<Spec, R>;
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
@@ -114,6 +116,18 @@ export function kind<Shape extends z.ZodRawShape, R extends Remote>(
   definition: KindDefinition<Shape, R>,
 ): Kind<SpecOf<Shape>, R> {
   // The shape with the common members is SpecOf<Shape> by construction; zod cannot express that for a generic shape.
-  const spec = z.object({ ...definition.spec, ...managedSpec }) as unknown as z.ZodType<SpecOf<Shape>>;
-  return { ...definition, spec, status: z.object(definition.status) };
+  const shape = { ...definition.spec, ...managedSpec };
+  const spec = z.object(shape) as unknown as z.ZodType<SpecOf<Shape>>;
+  const readMembers = (given: unknown) => membersOf(shape, given) as unknown as SpecOf<Shape>;
+  return { ...definition, spec, readMembers, status: z.object(definition.status) };
+}
+
+function membersOf(shape: z.ZodRawShape, given: unknown): Record<string, unknown> {
+  const members = new Map(Object.entries(Object(given)));
+  const read = Object.entries(shape).map(([name, schema]) => {
+    const value: unknown = members.get(name);
+    const parsed = z.safeParse(schema, value);
+    return [name, parsed.success ? parsed.data : value] as const;
+  });
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }

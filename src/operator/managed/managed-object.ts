@@ -5,7 +5,7 @@ import { mergeConditions, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
-import { annotation, type KubeObject } from '../kube/kube-object.ts';
+import { annotation, type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
 import { ensureCompanion, type KnownCompanions, showsCompanion } from './companion.ts';
@@ -153,6 +153,7 @@ export class ManagedObject {
   async newestOf({ metadata }: KubeObject): Promise<ManagedObject | undefined> {
     const found = await this.#access.kube.find(this.kind.type, metadata.name, metadata.namespace);
     if (found?.metadata.uid !== metadata.uid) return undefined;
+    this.#access.cache.observeFound(found);
     const newest = new ManagedObject(found, this.#access);
     newest.#replace(found);
     return newest;
@@ -171,6 +172,11 @@ export class ManagedObject {
     if (finding?.reason === REASON.companionRefused) this.retryRefused();
     const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
     return { [companion.condition]: finding ?? gone };
+  }
+
+  /** Has the object reconciled again. */
+  enqueue(): void {
+    this.kind.inputs.peer(this.kind.name)?.enqueue(keyOf(this.object));
   }
 
   /** Records a Kubernetes Event about the object. */

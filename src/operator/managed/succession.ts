@@ -5,7 +5,7 @@
  * docs/decisions/0012 has the rule.
  */
 import type { KubeObject } from '../kube/kube-object.ts';
-import { ensureAttachedTo, ensureOwnerShown } from './attachment.ts';
+import { ensureAttachedTo, ensureOwnerShown, forgetOwnerShown } from './attachment.ts';
 import { claimIn } from './claims.ts';
 import type { Retiring } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -20,7 +20,10 @@ export async function isLeft(managed: ManagedObject): Promise<boolean> {
   if (id === undefined) return false;
   // It has waited for another one, and that one decides, or has decided.
   if (!wasManaged(managed, id) || (!claimIn(object)?.isConfirmed && claims.rivalOf(object))) return true;
-  return handOver(managed, id);
+  if (!(await handOver(managed, id))) return false;
+  // The heir decides from now on: if this is interrupted, and the heir gone by then, nothing is decided twice.
+  await forgetOwnerShown(managed);
+  return true;
 }
 
 /** Those of the superseded owners whose modules are another object's from now on. */
@@ -41,6 +44,8 @@ async function handOver(managed: ManagedObject, id: string): Promise<boolean> {
       // Each write fails if the heir has been edited or deleted meanwhile.
       await ensureAttachedTo(heir, id);
       await ensureOwnerShown(heir);
+      // Of what this process writes, the watch tells it nothing.
+      heir.enqueue();
     }
     return true;
   }

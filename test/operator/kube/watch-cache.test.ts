@@ -277,6 +277,32 @@ describe('a cache', () => {
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
   });
 
+  test('is not kept waiting longer than a timer can run, which would be no time at all', async () => {
+    const later: Answer = (response, asked) => {
+      response.setHeader('retry-after', '99999999');
+      return refusal(503)(response, asked);
+    };
+    const { cache, asked, askedFor } = await setUp([later]);
+    void cache.start();
+    await askedFor(1);
+    await new Promise((done) => setTimeout(done, 500));
+    expect(asked()).toEqual(['list']);
+  });
+
+  test('is not waited for if others do without it, when it fails again and again', async () => {
+    const { cache, server } = await setUp([refusal(500)], { isOptional: true });
+    await cache.start();
+    expect(server.asked.length).toBeGreaterThan(2);
+    expect(cache.staleness()).toBeUndefined();
+  });
+
+  test("tells of what was found before the watch has brought it, as of anybody else's change", async () => {
+    const { cache, changes } = await setUp([page(5, [object({ version: 4 })]), hanging()]);
+    await cache.start();
+    cache.observeFound(object({ version: 6 }));
+    expect(changes.at(-1)).toBe(`watch: updated ${object().metadata.name} 6`);
+  });
+
   test('does not wait for the next attempt when it is told to stop', async () => {
     const { cache } = await setUp([refusal(403)]);
     await cache.start();

@@ -193,6 +193,7 @@ describe('the claims of a kind', () => {
       specIfValid: ({ spec }: KubeObject) => readPolicies(object({ spec })),
       isAttached: true,
       ownerKeyIn: ownerIdIn,
+      ownerIdOf: (each: KubeObject) => [ownerIdIn(each)].find((id) => id !== 'unknown'),
       ownerKeysOf: (id: string) => [id],
       belongsTo: (each: KubeObject, id: string) => ownerIdIn(each) === id,
       mayBelong: () => true,
@@ -239,11 +240,16 @@ describe('the claims of a kind', () => {
     ];
     const heirs = ofModules(true, names).heirsOf('x', object({ name: 'self' }));
     expect(heirs.map(({ metadata }) => metadata.name)).toEqual(['holding', 'claiming', 'old', 'young']);
-    const [other] = ofModules(true, [object({ name: 'other', ...declares('unknown') })]).heirsOf(
-      'x',
-      object({ name: 'self', ...declares('unknown') }),
-    );
-    expect(other?.metadata.name).toBe('other');
+  });
+
+  test.each<[string, string, string, string[]]>([
+    ['of what nothing is known of yet', 'unknown', 'x', ['other']],
+    ['not of what both have since come to refer to', 'z', 'x', []],
+    ['not of what the object had before', 'unknown', 'z', []],
+  ])('of modules pass to who refers to the same, %s', (_, owner, claimed, expected) => {
+    const claims = ofModules(true, [object({ name: 'other', ...declares(owner) })]);
+    const heirs = claims.heirsOf('x', object({ name: 'self', ...declares(owner) }, { externalId: claimed }));
+    expect(heirs.map(({ metadata }) => metadata.name)).toEqual(expected);
   });
 
   test('ignore objects that claim nothing', () => {

@@ -1,0 +1,77 @@
+/** Modules that an object only reads, for a while or for ever. */
+import { expect, test } from 'vitest';
+import { isNotFound } from '../../src/client/errors.ts';
+import { eventually, manifest, ours, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'observed', settings: { resyncMs: 300 } });
+const { client } = stack;
+
+const EDGE_MODULES = ours('tlsedgemodules');
+const policy = (await client.ipPolicies.create({})).id;
+const put = (id: string) => client.tlsEdgeModules(id).ipRestriction.put({ ip_policy_ids: [policy] });
+
+const object = (name: string, id: string, more: object = {}) =>
+  manifest({ name: 'TLSEdgeModules' }, name, {
+    tlsEdgeRef: { id },
+    ipRestriction: { ipPolicyRefs: [{ id: policy }] },
+    ...more,
+  });
+const observing = { managementPolicy: 'Observe' };
+
+async function isRestricted(id: string): Promise<boolean> {
+  try {
+    await client.tlsEdgeModules(id).ipRestriction.get();
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+test('are only read, also when somebody changes them', async () => {
+  const { id } = await client.tlsEdges.create({});
+  await stack.apply(object('seen', id, observing));
+  const { synced } = await stack.reason(EDGE_MODULES, 'seen', 'Synced', 'Observed');
+  expect(synced?.message).toBe('Only observed; differs in spec.ipRestriction');
+  expect(await isRestricted(id)).toBe(false);
+  await put(id);
+  await eventually(async () => {
+    const seen = await stack.see(EDGE_MODULES, 'seen');
+    expect(seen.synced?.message).toBe('Only observed');
+    expect(seen.status.modules).toEqual(['ipRestriction']);
+  });
+  await stack.remove(EDGE_MODULES, 'seen');
+  expect(await isRestricted(id)).toBe(true);
+  await client.tlsEdges.delete(id);
+});
+
+test("of another owner than before are not the object's, and those before are not forgotten", async () => {
+  const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
+  await put(strange.id);
+  await stack.apply(object('moved', own.id));
+  await stack.ready(EDGE_MODULES, 'moved');
+  await stack.apply(object('moved', strange.id, observing));
+  const { ready, status } = await stack.reason(EDGE_MODULES, 'moved', 'Ready', 'Rejected');
+  expect(ready?.message).toContain(`the modules of ${own.id} are managed by this object`);
+  expect(status.id).toBe(own.id);
+  await stack.apply(object('moved', own.id));
+  await stack.ready(EDGE_MODULES, 'moved');
+  await stack.remove(EDGE_MODULES, 'moved');
+  expect([await isRestricted(own.id), await isRestricted(strange.id)]).toEqual([false, true]);
+  for (const { id } of [own, strange]) await client.tlsEdges.delete(id);
+});
+
+test('of another owner are read once the one before is gone, and left with the object', async () => {
+  const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
+  await put(strange.id);
+  await stack.apply(object('left', own.id));
+  await stack.ready(EDGE_MODULES, 'left');
+  await client.tlsEdges.delete(own.id);
+  await stack.apply(object('left', strange.id, observing));
+  await stack.reason(EDGE_MODULES, 'left', 'Synced', 'Observed');
+  expect((await stack.see(EDGE_MODULES, 'left')).status).toMatchObject({ id: strange.id, modules: ['ipRestriction'] });
+  await stack.apply(object('left', strange.id, { ...observing, deletionPolicy: 'Delete' }));
+  await stack.remove(EDGE_MODULES, 'left');
+  expect(await isRestricted(strange.id)).toBe(true);
+  await client.tlsEdges.delete(strange.id);
+});

@@ -68,6 +68,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
       mayAdopt,
     }),
     all: (kind) => ifAllowed(cluster.all(kind), `whether other ${kind.kind} objects declare modules`, note),
+    grants: () => ifAllowed(cluster.grants(), 'which objects of other namespaces may declare modules', note),
     named: new NamedResources(derived, client),
     mayAdopt,
     mayHandOutUserRights: config.allowUserApiKeys,

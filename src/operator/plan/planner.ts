@@ -34,6 +34,8 @@ export interface PlannerOptions {
   named: NamedResources;
   /** The objects of the kind, in the cluster and in the files, with the files applied. */
   all(kind: DerivedKind): Promise<readonly KubeObject[]>;
+  /** The ReferenceGrants of files and cluster, as far as they may be read. */
+  grants(): Promise<readonly KubeObject[]>;
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
@@ -49,18 +51,20 @@ export class Planner {
   readonly #resolution: Resolution;
   readonly #guards: Guards;
   readonly #guarded = new Map<ManifestDocument, Guarded>();
+  /** What else goes, whatever waits. */
+  readonly #deleted = new Map<ManifestDocument, readonly string[]>();
 
   constructor(options: PlannerOptions) {
     this.#options = options;
     this.#kinds = new Map(options.kinds.map((kind) => [kind.kind, kind]));
     this.#cluster = options.cluster;
     this.#declared = options.declared;
-    const { kinds, all, declared, cluster } = options;
+    const { kinds, all, grants, declared, cluster } = options;
     const planOf = (name: ObjectName) => {
       const document = declared.document(name);
       return document && this.#plans.get(document);
     };
-    this.#guards = new Guards({ kinds, all, planOf });
+    this.#guards = new Guards({ kinds, all, planOf, grants });
     this.#resolution = new Resolution({ kinds: this.#kinds, declared, cluster, planOf });
   }
 
@@ -80,7 +84,8 @@ export class Planner {
   /** Who waits for whom else, is known at the end. */
   async #heldBack(document: ManifestDocument, plan: Promise<Planned>): Promise<Planned> {
     const guarded = this.#guarded.get(document);
-    return guarded ? this.#guards.heldBack(await plan, guarded) : plan;
+    const planned = guarded ? await this.#guards.heldBack(await plan, guarded) : await plan;
+    return withDeleted(planned, this.#deleted.get(document) ?? []);
   }
 
   async #planUnlessBlocked(document: ManifestDocument, turn: Turn): Promise<Planned> {
@@ -119,7 +124,8 @@ export class Planner {
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
       const decision = await decideObserved(kind, external, object, resolved.spec);
-      return withDeleted({ ...name, ...decision, changes: [] }, deleted);
+      this.#deleted.set(document, deleted);
+      return { ...name, ...decision, changes: [] };
     }
     this.#mustMayHandOut(kind, declared);
     // Of new objects that claim the same, the first in the files has it, whichever is answered first.
@@ -140,7 +146,8 @@ export class Planner {
       secretBefore: sources.filter((source) => source.kind === 'Secret').map(({ field }) => field),
     });
     if (kind.unserved) this.#guarded.set(document, { kind, spec: resolved.spec, remote });
-    return withDeleted({ ...name, action, id, reason, changes }, deleted);
+    this.#deleted.set(document, deleted);
+    return { ...name, action, id, reason, changes };
   }
 
   /** @throws Blocked where existing resources may not be taken over or read */

@@ -7,7 +7,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
 import { mustMayAdopt } from '../managed/adoption-grant.ts';
-import { Blocked, type External, type Remote } from '../managed/external.ts';
+import { Blocked } from '../managed/external.ts';
 import { mustMayHandOut } from '../managed/handing-out-grant.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
@@ -23,6 +23,7 @@ import type { Planned } from './planned.ts';
 import { Resolution } from './resolution.ts';
 import type { Rivals } from './rivals.ts';
 import { changesOf, mustKnowMembers } from './spec-changes.ts';
+import { observingAgain } from './steady-observation.ts';
 
 export interface PlannerOptions {
   kinds: readonly DerivedKind[];
@@ -120,7 +121,7 @@ export class Planner {
     const declared: ManagedSpec = readSpec(kind.spec, object);
     this.#mustMayAdopt(kind, object);
     const resolved = await this.#resolution.resolve(kind, object, declared);
-    const external: External<ManagedSpec, Remote> = kind.external(this.#options.client);
+    const external = observingAgain(kind.external(this.#options.client));
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
       const decision = await decideObserved(kind, external, object, resolved.spec);

@@ -46,6 +46,28 @@ describe('plan reads', () => {
     expect(code).toBe(2);
   });
 
+  test('takes what is no object for what it was', async () => {
+    const malformed = (each: Manifest) => ({ ...each, metadata: { ...each.metadata, finalizers: 'x' } });
+    const theirs = await stack.client.ipPolicies.create({});
+    const modules = (name: string) => object('HTTPSEdgeRouteModules', name, { routeRef: { name: 'way' } });
+    const backendRef = { kind: 'HTTPResponseBackend', name: 'way' };
+    await given(policy('whole'));
+    const { code, stdout } = await plan([
+      malformed(modules('way')),
+      malformed(policy('whole')),
+      policy('taking', {}, { [`${GROUP}/adopt`]: theirs.id }),
+      object('HTTPSEdge', 'way', {}),
+      object('HTTPResponseBackend', 'way', { body: { value: 'x' } }),
+      object('HTTPSEdgeRoute', 'way', { edgeRef: { name: 'way' }, match: '/', matchType: 'path_prefix', backendRef }),
+    ]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/! blocked HTTPSEdgeRouteModules \S+\/way \(.*finalizers/s);
+    expect(stdout).toMatch(/! blocked IPPolicy \S+\/whole \(.*finalizers/s);
+    expect(stdout).toContain(`= no change IPPolicy ${namespace}/taking (${theirs.id}: adopted)`);
+    expect(stdout).toContain(`+ create HTTPSEdgeRoute ${namespace}/way\n`);
+    expect(stdout).toContain('2 blocked');
+  });
+
   test('asks for the grant of another namespace, which a file may hold', async () => {
     await given();
     const spec = { type: 'http', ipPolicyRefs: [{ name: 'far', namespace: 'elsewhere' }] };

@@ -82,6 +82,17 @@ describe('plan refuses', () => {
     expect(await plan([modules({ id: backend.id })])).toMatchObject({ code: 2 });
   });
 
+  test('takes for there what the API key may not see, such as the bot to whom it belongs', async () => {
+    const bot = await stack.client.botUsers.create({ name: 'planner' });
+    const { token } = await stack.client.apiKeys.create({ owner_id: bot.id });
+    await given();
+    const { code, stdout } = await plan([object('TunnelCredential', 'own', { ownerId: bot.id })], {
+      apiKey: token ?? '',
+    });
+    expect(stdout).toContain(`+ create TunnelCredential ${namespace}/own`);
+    expect(code).toBe(2);
+  });
+
   test('says whose keys would have the rights of a user, unless they may', async () => {
     await given();
     const key = (spec: object) => object('APIKey', 'key', spec);

@@ -135,4 +135,18 @@ describe('plan refuses', () => {
       `Plan: ${NOTHING}, 4 without a change, 4 blocked.`,
     ]);
   });
+
+  test('says that another object claims the same, also if that is new and paused', async () => {
+    const free = await stack.client.tlsEdges.create({});
+    await given();
+    const adopting = (name: string, more = {}) => object('TLSEdge', name, {}, { [`${GROUP}/adopt`]: free.id, ...more });
+    const resting = adopting('resting', { [`${GROUP}/paused`]: 'true' });
+    const { code, stdout } = await plan([resting, adopting('waiting')]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`= no change TLSEdge ${namespace}/resting (paused)\n`);
+    expect(stdout).toContain(
+      `! blocked TLSEdge ${namespace}/waiting (${free.id} is claimed by the TLSEdge ${namespace}/resting, which is older`,
+    );
+    expect(await plan([adopting('first'), resting])).toMatchObject({ code: 0 });
+  });
 });

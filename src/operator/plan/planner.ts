@@ -117,7 +117,11 @@ export class Planner {
       readSpec(kind.spec, application.object);
     }
     const object = await this.#options.apiServer.accepted(kind, application);
-    if (isPaused(object)) return { ...name, action: 'none', reason: 'paused', changes: [] };
+    if (isPaused(object)) {
+      await turn.comes;
+      await this.#options.rivals.enter(kind, object);
+      return { ...name, action: 'none', reason: 'paused', changes: [] };
+    }
     const declared: ManagedSpec = readSpec(kind.spec, object);
     this.#mustMayAdopt(kind, object);
     const resolved = await this.#resolution.resolve(kind, object, declared);

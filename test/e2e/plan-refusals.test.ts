@@ -1,6 +1,6 @@
 /** What the command `plan` says of objects that nobody could make as they are. */
 import { describe, expect, test } from 'vitest';
-import { GROUP } from '../../src/operator/contract/names.ts';
+import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
 import { runCommand } from './command.ts';
 import { NOTHING, object, startPlanning, textOf } from './planning.ts';
 import { ours, policy } from './stack.ts';
@@ -44,6 +44,10 @@ describe('plan refuses', () => {
       const modules = await refused(object('TLSEdgeModules', 'theirs', { tlsEdgeRef: { id: adopted } }));
       expect(modules.stdout).toContain(`nothing may be named by its id from namespace ${namespace}`);
     }
+    const named = await refused(object('TLSEdge', 'theirs', {}, { [ANNOTATION.externalId]: id }));
+    expect(named.stdout).toContain(
+      `existing resources may be neither adopted nor observed from namespace ${namespace}`,
+    );
     expect(await refused(object('TLSEdge', 'own', {}))).toMatchObject({ code: 2 });
     const theirs = textOf([object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: id })]);
     const args = ['plan', '-f', '-', '-n', namespace, '--adopt-namespaces', namespace];

@@ -12,7 +12,7 @@ import { mustMayHandOut } from '../managed/handing-out-grant.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
-import { decide, decideModules, decideObserved, overdue } from './decision.ts';
+import { type AnyExternal, decide, decideModules, decideObserved, namesOnlyItsOwn, overdue } from './decision.ts';
 import type { DeclaredObjects, ObjectName } from './declared-objects.ts';
 import type { DesiredCluster } from './desired-cluster.ts';
 import { FileOrder, type Turn } from './file-order.ts';
@@ -123,9 +123,9 @@ export class Planner {
       return { ...name, action: 'none', reason: 'paused', changes: [] };
     }
     const declared: ManagedSpec = readSpec(kind.spec, object);
-    this.#mustMayAdopt(kind, object);
-    const resolved = await this.#resolution.resolve(kind, object, declared);
     const external = observingAgain(kind.external(this.#options.client));
+    await this.#mustMayAdopt(kind, external, object);
+    const resolved = await this.#resolution.resolve(kind, object, declared);
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
       const decision = await decideObserved(kind, external, object, resolved.spec);
@@ -156,10 +156,13 @@ export class Planner {
   }
 
   /** @throws Blocked where existing resources may not be taken over or read */
-  #mustMayAdopt(kind: DerivedKind, object: KubeObject): void {
+  async #mustMayAdopt(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
     const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
-    if (!mayAdopt) mustNameNoIds(object);
-    if (!isAttached(kind) && idToAdopt(object) !== undefined) mustMayAdopt({ object, mayAdopt });
+    if (mayAdopt) return;
+    mustNameNoIds(object);
+    if (isAttached(kind)) return;
+    const isAdoption = idToAdopt(object) !== undefined || !(await namesOnlyItsOwn(external, object));
+    if (isAdoption) mustMayAdopt({ object, mayAdopt });
   }
 
   #mustMayHandOut({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { core, object, startPlanning } from './planning.ts';
-import { CREDENTIALS, credential, type Manifest, type ours, POLICIES, policy } from './stack.ts';
+import { CREDENTIALS, credential, type Manifest, ours, POLICIES, policy } from './stack.ts';
 
 const { stack, plan, planned, applied, given } = await startPlanning('plan-applied');
 const { namespace } = stack;
@@ -194,6 +194,25 @@ describe('plan and apply', () => {
     ]);
     await applied(secret, secretless, route);
     expect(await plan([route])).toMatchObject({ code: 0 });
+  });
+
+  test('what was superseded goes also while the rest waits for modules', async () => {
+    const way = { edgeRef: { name: 'wait' }, match: '/', matchType: 'path_prefix', requireModules: true };
+    const route = (more: object, annotations = {}) =>
+      object('HTTPSEdgeRoute', 'wait', { ...way, ...more }, annotations);
+    const backend = object('HTTPResponseBackend', 'wait', { body: { value: 'x' } });
+    await given(object('HTTPSEdge', 'wait', {}), backend, route({}));
+    const id = await idOf(ours('httpsedgeroutes'), 'wait');
+    await applied(route({}, PAUSED));
+    const old = id.replace(/.{4}$/, '0000');
+    const retiring = [{ id: old, generation: 1, after: new Date().toISOString() }];
+    await stack.annotate(ours('httpsedgeroutes'), 'wait', { [ANNOTATION.retiring]: JSON.stringify(retiring) });
+    await given();
+    const { code, stdout } = await plan([route({ backendRef: { kind: 'HTTPResponseBackend', name: 'wait' } })]);
+    expect(stdout).toContain(
+      `~ change HTTPSEdgeRoute ${namespace}/wait (${id}: spec.backendRef waits for modules; ${old}, which is superseded, is deleted)\n\n`,
+    );
+    expect(code).toBe(2);
   });
 
   test('what refers to others follows them, setting by setting', async () => {

@@ -6,7 +6,7 @@ import { kubectl } from '../harness.ts';
 import { ACCOUNT, chartAccount } from './chart-account.ts';
 import { runCommand } from './command.ts';
 import { core, object, startPlanning, textOf } from './planning.ts';
-import { type Manifest, ours, policy } from './stack.ts';
+import { type Manifest, ours, POLICIES, policy } from './stack.ts';
 
 const { stack, plan, planOf, given, env, written } = await startPlanning('plan-inputs');
 const { namespace } = stack;
@@ -44,6 +44,44 @@ describe('plan reads', () => {
     const { code, stdout } = await plan([policy('office'), referring, foreign]);
     expect(stdout).toContain('spec.ipPolicyRefs: ["IPPolicy office"]');
     expect(code).toBe(2);
+  });
+
+  test('takes what is no object for what it was', async () => {
+    const malformed = (each: Manifest) => ({ ...each, metadata: { ...each.metadata, finalizers: 'x' } });
+    const theirs = await stack.client.ipPolicies.create({});
+    const modules = (name: string) => object('HTTPSEdgeRouteModules', name, { routeRef: { name: 'way' } });
+    const backendRef = { kind: 'HTTPResponseBackend', name: 'way' };
+    await given(policy('whole'));
+    const { code, stdout } = await plan([
+      malformed(modules('way')),
+      malformed(policy('whole')),
+      policy('taking', {}, { [`${GROUP}/adopt`]: theirs.id }),
+      object('HTTPSEdge', 'way', {}),
+      object('HTTPResponseBackend', 'way', { body: { value: 'x' } }),
+      object('HTTPSEdgeRoute', 'way', { edgeRef: { name: 'way' }, match: '/', matchType: 'path_prefix', backendRef }),
+    ]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/! blocked HTTPSEdgeRouteModules \S+\/way \(.*finalizers/s);
+    expect(stdout).toMatch(/! blocked IPPolicy \S+\/whole \(.*finalizers/s);
+    expect(stdout).toContain(`= no change IPPolicy ${namespace}/taking (${theirs.id}: adopted)`);
+    expect(stdout).toContain(`+ create HTTPSEdgeRoute ${namespace}/way\n`);
+    expect(stdout).toContain('2 blocked');
+  });
+
+  test('takes an empty namespace for none, in objects of every group', async () => {
+    await given(policy('empty'));
+    const { id } = (await stack.see(POLICIES, 'empty')).status;
+    for (const empty of [null, '']) {
+      const files = [policy('empty'), policy('also'), core('ConfigMap', 'empty', {})].map((each) => ({
+        ...each,
+        metadata: { ...each.metadata, namespace: empty },
+      }));
+      const { code, stdout } = await plan(files);
+      expect(stdout).toContain(
+        `= no change IPPolicy ${namespace}/empty (${id})\n+ create IPPolicy ${namespace}/also\n`,
+      );
+      expect(code).toBe(2);
+    }
   });
 
   test('asks for the grant of another namespace, which a file may hold', async () => {

@@ -1,6 +1,6 @@
 /** What the command `plan` says of objects that nobody could make as they are. */
 import { describe, expect, test } from 'vitest';
-import { GROUP } from '../../src/operator/contract/names.ts';
+import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
 import { runCommand } from './command.ts';
 import { NOTHING, object, startPlanning, textOf } from './planning.ts';
 import { ours, policy } from './stack.ts';
@@ -44,6 +44,10 @@ describe('plan refuses', () => {
       const modules = await refused(object('TLSEdgeModules', 'theirs', { tlsEdgeRef: { id: adopted } }));
       expect(modules.stdout).toContain(`nothing may be named by its id from namespace ${namespace}`);
     }
+    const named = await refused(object('TLSEdge', 'theirs', {}, { [ANNOTATION.externalId]: id }));
+    expect(named.stdout).toContain(
+      `existing resources may be neither adopted nor observed from namespace ${namespace}`,
+    );
     expect(await refused(object('TLSEdge', 'own', {}))).toMatchObject({ code: 2 });
     const theirs = textOf([object('TLSEdge', 'theirs', {}, { [`${GROUP}/adopt`]: id })]);
     const args = ['plan', '-f', '-', '-n', namespace, '--adopt-namespaces', namespace];
@@ -80,6 +84,17 @@ describe('plan refuses', () => {
       ['TLSEdgeModules', `spec.backend.backendRef.id: ${nowhere('bkdtg').id} does not exist`],
     ]);
     expect(await plan([modules({ id: backend.id })])).toMatchObject({ code: 2 });
+  });
+
+  test('takes for there what the API key may not see, such as the bot to whom it belongs', async () => {
+    const bot = await stack.client.botUsers.create({ name: 'planner' });
+    const { token } = await stack.client.apiKeys.create({ owner_id: bot.id });
+    await given();
+    const { code, stdout } = await plan([object('TunnelCredential', 'own', { ownerId: bot.id })], {
+      apiKey: token ?? '',
+    });
+    expect(stdout).toContain(`+ create TunnelCredential ${namespace}/own`);
+    expect(code).toBe(2);
   });
 
   test('says whose keys would have the rights of a user, unless they may', async () => {
@@ -123,5 +138,19 @@ describe('plan refuses', () => {
       `= no change TLSEdge ${namespace}/observed (${id}: only observed)`,
       `Plan: ${NOTHING}, 4 without a change, 4 blocked.`,
     ]);
+  });
+
+  test('says that another object claims the same, also if that is new and paused', async () => {
+    const free = await stack.client.tlsEdges.create({});
+    await given();
+    const adopting = (name: string, more = {}) => object('TLSEdge', name, {}, { [`${GROUP}/adopt`]: free.id, ...more });
+    const resting = adopting('resting', { [`${GROUP}/paused`]: 'true' });
+    const { code, stdout } = await plan([resting, adopting('waiting')]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`= no change TLSEdge ${namespace}/resting (paused)\n`);
+    expect(stdout).toContain(
+      `! blocked TLSEdge ${namespace}/waiting (${free.id} is claimed by the TLSEdge ${namespace}/resting, which is older`,
+    );
+    expect(await plan([adopting('first'), resting])).toMatchObject({ code: 0 });
   });
 });

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import type { CelRule } from '../managed/cel.ts';
 import type { Handout } from '../managed/secrets/handout.ts';
-import { durationRules, matchesDuration } from './cel/duration.ts';
+import { durationMessage, durationRules, isDuration, matchesDuration } from './cel/duration.ts';
 import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './cel/secret-names.ts';
 
 export const durationField = (about: string) =>
-  z.string().max(32).meta({
+  z.string().max(32).refine(isDuration, durationMessage).meta({
     description: about,
     'x-cel': durationRules,
   });
@@ -42,7 +42,7 @@ export const secret = ({ what, key, idKey }: Handout) =>
     .meta({ description: `The Secret that receives the ${what}.` });
 
 /** Guards `duration()`: for text that is not a duration it fails with a message about protocol buffers. */
-const isDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
+const holdsDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
 
 /** @param stays what the overlap is, as in `How long the old token keeps working` */
 export const rotation = ({ what }: Handout, stays = `How long the old ${what} keeps working`) =>
@@ -60,12 +60,12 @@ export const rotation = ({ what }: Handout, stays = `How long the old ${what} ke
       description: `When the ${what} is replaced.`,
       'x-cel': [
         {
-          rule: `!${isDuration('interval')} || duration(self.interval) >= duration('1m')`,
+          rule: `!${holdsDuration('interval')} || duration(self.interval) >= duration('1m')`,
           message: 'rotation.interval must be at least 1m',
           fieldPath: '.interval',
         },
         {
-          rule: `!${isDuration('interval')} || !${isDuration('overlap')} || duration(self.overlap) < duration(self.interval)`,
+          rule: `!${holdsDuration('interval')} || !${holdsDuration('overlap')} || duration(self.overlap) < duration(self.interval)`,
           message: 'rotation.overlap must be shorter than rotation.interval',
           fieldPath: '.overlap',
         },

@@ -45,7 +45,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const manifests = await readManifests(config.files);
   const kubeConfig = loadKubeConfig(config.kubeconfig);
   const context = kubeConfig.getContextObject(kubeConfig.getCurrentContext());
-  const namespace = config.namespace ?? context?.namespace ?? 'default';
+  const namespace = config.namespace || context?.namespace || 'default';
   const kubeApi = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
   const [toKube, toApi] = [new BoundedCalls(), new BoundedCalls()];
   const kube = bounded(toKube, kubeApi);
@@ -68,6 +68,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
       mayAdopt,
     }),
     all: (kind) => ifAllowed(cluster.all(kind), `whether other ${kind.kind} objects declare modules`, note),
+    grants: () => ifAllowed(cluster.grants(), 'which objects of other namespaces may declare modules', note),
     named: new NamedResources(derived, client),
     mayAdopt,
     mayHandOutUserRights: config.allowUserApiKeys,

@@ -1,10 +1,12 @@
 /** What the operator would do at the API for one object: the same decisions as its reconcile takes, without a write. */
+import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
-import { Blocked, type External, type Remote } from '../managed/external.ts';
+import { namesOnlyOwn } from '../managed/adoption-grant.ts';
+import { Blocked, type CreateScope, type External, type Remote } from '../managed/external.ts';
 import { specPaths } from '../managed/findings.ts';
 import { dueForRetirement, readIdentity } from '../managed/identity.ts';
 import { mustBeChangeable } from '../managed/immutable.ts';
@@ -12,6 +14,7 @@ import type { AnyKind } from '../managed/kind.ts';
 import { idToObserve } from '../managed/observation.ts';
 import { rotationHandled } from '../managed/rotation.ts';
 import { isPaused, type ManagedSpec, shownIdentity } from '../managed/spec.ts';
+import { isNew } from './desired-cluster.ts';
 import type { Action } from './planned.ts';
 
 export interface Decision {
@@ -25,7 +28,7 @@ export interface Decision {
   changed?: readonly string[];
 }
 
-type AnyExternal = External<ManagedSpec, Remote>;
+export type AnyExternal = External<ManagedSpec, Remote>;
 
 /** For a kind whose objects are resources of a family. @throws Blocked, ApiError, ApiUnreachableError */
 export async function decide(
@@ -38,6 +41,9 @@ export async function decide(
   const adopted = id === undefined ? idToAdopt(object) : undefined;
   if (adopted !== undefined) return adoption(delivery, external, object, spec, adopted);
   if (id === undefined) return { action: 'create' };
+  if (!external.isId(id)) {
+    throw new Blocked(REASON.rejected, `${id}, which ${ANNOTATION.externalId} names, is no id of this kind`);
+  }
   const remote = await external.observe(id);
   if (!remote) {
     const isVisible = (await external.sight()) === 'everything';
@@ -131,5 +137,18 @@ export async function decideModules(
 
 const hasNoModules = (owner: Remote) => 'modules' in owner && Object.keys(Object(owner.modules)).length === 0;
 
-/** Of what the object has already. */
-const recordedId = (object: KubeObject) => readIdentity(object).externalId ?? shownIdentity(object)?.externalId;
+/** Of what the object has already: the annotations may be those of an old manifest, or of another object. */
+function recordedId(object: KubeObject): string | undefined {
+  const shown = shownIdentity(object)?.externalId;
+  const { externalId, retiring } = readIdentity(object);
+  return shown === undefined || retiring.some(({ id }) => id === shown) ? externalId : shown;
+}
+
+/** Whether what its annotations name was made for the object, or is known to its status, as its reconcile finds it. */
+export async function namesOnlyItsOwn(external: Pick<AnyExternal, 'scope'>, object: KubeObject): Promise<boolean> {
+  const [recorded, shown] = [readIdentity(object), shownIdentity(object)];
+  if (namesOnlyOwn(recorded, shown, NOTHING_CREATED)) return true;
+  return !isNew(object) && namesOnlyOwn(recorded, shown, await external.scope(object.metadata.uid));
+}
+
+const NOTHING_CREATED: CreateScope = { resources: [], nextSequence: 1 };

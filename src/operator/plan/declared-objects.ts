@@ -13,7 +13,7 @@ export class DeclaredObjects {
   readonly #manifests = new Map<string, Manifest[]>();
   readonly #namespace: string;
 
-  /** @param namespace of the documents that name none */
+  /** @param namespace of the documents that name none, or an empty one */
   constructor(manifests: readonly Manifest[], namespace: string) {
     this.#namespace = namespace;
     for (const manifest of manifests) {
@@ -23,7 +23,7 @@ export class DeclaredObjects {
   }
 
   nameOf({ kind, metadata }: ManifestDocument): ObjectName {
-    return { kind, namespace: metadata.namespace ?? this.#namespace, name: metadata.name };
+    return { kind, namespace: metadata.namespace || this.#namespace, name: metadata.name };
   }
 
   /** Each object once, in the order of the files. */

@@ -4,7 +4,7 @@ import { GROUP, VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import { type KubeObject, kubeObject } from '../kube/kube-object.ts';
+import { type KubeObject, keyOf, kubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/external.ts';
 import { REFERENCE_GRANTS } from '../managed/inputs/grants.ts';
 import type { Source } from '../managed/inputs/input.ts';
@@ -56,7 +56,7 @@ export class DesiredCluster {
     return items.map((object) => {
       const { namespace = '', name } = object.metadata;
       const document = this.#declared.document({ kind, namespace, name });
-      return document ? applicationOf(document, object, namespace).object : object;
+      return document ? appliedIfObject(document, object, namespace) : object;
     });
   }
 
@@ -65,9 +65,14 @@ export class DesiredCluster {
     const documents = this.#declared.all().filter((each) => each.kind === kind.kind && groupOf(each) === GROUP);
     const [existing, declared] = await Promise.all([
       this.existing(kind),
-      Promise.all(documents.map((each) => this.applied(kind, each))),
+      Promise.all(documents.map((each) => this.#appliedIfObject(kind, each))),
     ]);
-    return [...existing, ...declared.map(({ object }) => object).filter(isNew)];
+    return [...existing, ...declared.filter((object) => object !== undefined).filter(isNew)];
+  }
+
+  async #appliedIfObject(kind: Pick<AnyKind, 'plural'>, document: ManifestDocument): Promise<KubeObject | undefined> {
+    const name = this.#declared.nameOf(document);
+    return appliedIfObject(document, await this.find(kind, name), name.namespace);
   }
 
   /** Whether the files have a namespace of that name. */
@@ -103,12 +108,11 @@ export class DesiredCluster {
     const own = this.#declared
       .all()
       .filter((each) => each.kind === 'ReferenceGrant' && groupOf(each) === REFERENCE_GRANTS.group)
-      .map((each) => applicationOf(each, undefined, this.#declared.nameOf(each).namespace).object);
+      .flatMap((each) => appliedIfObject(each, undefined, this.#declared.nameOf(each).namespace) ?? []);
+    const names = new Set(own.map(keyOf));
     try {
       const { items } = await this.#kube.list(REFERENCE_GRANTS);
-      const isReplaced = ({ metadata: { namespace = '', name } }: KubeObject) =>
-        this.#declared.document({ kind: 'ReferenceGrant', namespace, name }, REFERENCE_GRANTS.group) !== undefined;
-      return [...own, ...items.filter((each) => !isReplaced(each))];
+      return [...own, ...items.filter((each) => !names.has(keyOf(each)))];
     } catch (error) {
       // A cluster without the Gateway API.
       if (error instanceof KubeError && error.isNotFound) return own;
@@ -149,6 +153,20 @@ function applicationOf(
   if (object.error) throw new Blocked(REASON.rejected, z.prettifyError(object.error));
   const { manager } = before;
   return { object: object.data, body: existing && manager === undefined ? patch : file, manager };
+}
+
+/** As the file makes it. Of what is no object, nothing is applied: then it is as it was. */
+function appliedIfObject<Existing extends KubeObject | undefined>(
+  document: ManifestDocument,
+  existing: Existing,
+  namespace: string,
+): KubeObject | Existing {
+  try {
+    return applicationOf(document, existing, namespace).object;
+  } catch (error) {
+    if (error instanceof Blocked) return existing;
+    throw error;
+  }
 }
 
 function hasText(document: ManifestDocument | undefined, { key }: Source): boolean {

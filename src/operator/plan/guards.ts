@@ -5,6 +5,7 @@ import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from '../managed/external.ts';
 import { specPaths } from '../managed/findings.ts';
+import { permits } from '../managed/inputs/grants.ts';
 import { inputsOf, isReference } from '../managed/inputs/input.ts';
 import { isDeleting, isPaused, type ManagedSpec } from '../managed/spec.ts';
 import type { ObjectName } from './declared-objects.ts';
@@ -16,6 +17,8 @@ export interface GuardsOptions {
   all(kind: DerivedKind): Promise<readonly KubeObject[]>;
   /** Undefined for what the files do not have. */
   planOf(name: ObjectName): Promise<Planned> | undefined;
+  /** The ReferenceGrants of files and cluster. */
+  grants(): Promise<readonly KubeObject[]>;
 }
 
 /** What may have to wait. */
@@ -86,12 +89,20 @@ export class Guards {
         .some(({ input }) => isSame({ ...input, namespace: input.namespace ?? namespace }, name));
       const modules = spec?.managementPolicy === 'Manage' ? (kind.modulesOf?.(spec) ?? []) : [];
       if (!isMeant || modules.length === 0) return [];
+      if (!(await this.#mayRefer({ kind: kind.kind, namespace }, name))) return [];
       const plan = await this.#options.planOf({ kind: kind.kind, namespace, name: own });
       // One that has not set them until now, though it could, is kept from it.
       const willSet = !isPaused(object) && (plan ? plan.action !== 'blocked' : isNew);
       return [{ modules, willSet }];
     });
     return (await Promise.all(guards)).flat();
+  }
+
+  /** Modules of those that may not refer to it, keep it from nothing. */
+  async #mayRefer(from: Pick<ObjectName, 'kind' | 'namespace'>, to: ObjectName): Promise<boolean> {
+    if (from.namespace === to.namespace) return true;
+    const grants = await this.#options.grants();
+    return grants.some((grant) => permits(grant, { from, to }));
   }
 }
 

@@ -19,7 +19,7 @@ const document = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({
     name: z.string().min(1),
-    namespace: z.string().optional(),
+    namespace: z.string().nullish(),
     annotations: z.record(z.string(), z.string()).nullish(),
     labels: z.record(z.string(), z.string()).nullish(),
   }),

@@ -1,5 +1,5 @@
 /** Resources that specs name by id, not by the name of an object: whether the API has them. */
-import type { Client } from '../../client/client.ts';
+import { ApiError, type Client } from '../../client/client.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import { user } from '../../resources/user.ts';
 import { REASON } from '../contract/reasons.ts';
@@ -51,7 +51,12 @@ export class NamedResources {
 
   /** What the API key may not see, may exist. */
   async #isThere(call: Promise<unknown>): Promise<boolean> {
-    if ((await ifExists(call)) !== undefined) return true;
+    try {
+      if ((await ifExists(call)) !== undefined) return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'PERMISSION_DENIED') return true;
+      throw error;
+    }
     return (await ifExists(this.#client.whoami()))?.admin === false;
   }
 }

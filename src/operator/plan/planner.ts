@@ -7,12 +7,12 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
 import { mustMayAdopt } from '../managed/adoption-grant.ts';
-import { Blocked, type External, type Remote } from '../managed/external.ts';
+import { Blocked } from '../managed/external.ts';
 import { mustMayHandOut } from '../managed/handing-out-grant.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
-import { decide, decideModules, decideObserved, overdue } from './decision.ts';
+import { type AnyExternal, decide, decideModules, decideObserved, namesOnlyItsOwn, overdue } from './decision.ts';
 import type { DeclaredObjects, ObjectName } from './declared-objects.ts';
 import type { DesiredCluster } from './desired-cluster.ts';
 import { FileOrder, type Turn } from './file-order.ts';
@@ -23,6 +23,7 @@ import type { Planned } from './planned.ts';
 import { Resolution } from './resolution.ts';
 import type { Rivals } from './rivals.ts';
 import { changesOf, mustKnowMembers } from './spec-changes.ts';
+import { observingAgain } from './steady-observation.ts';
 
 export interface PlannerOptions {
   kinds: readonly DerivedKind[];
@@ -34,6 +35,8 @@ export interface PlannerOptions {
   named: NamedResources;
   /** The objects of the kind, in the cluster and in the files, with the files applied. */
   all(kind: DerivedKind): Promise<readonly KubeObject[]>;
+  /** The ReferenceGrants of files and cluster, as far as they may be read. */
+  grants(): Promise<readonly KubeObject[]>;
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
@@ -49,18 +52,20 @@ export class Planner {
   readonly #resolution: Resolution;
   readonly #guards: Guards;
   readonly #guarded = new Map<ManifestDocument, Guarded>();
+  /** What else goes, whatever waits. */
+  readonly #deleted = new Map<ManifestDocument, readonly string[]>();
 
   constructor(options: PlannerOptions) {
     this.#options = options;
     this.#kinds = new Map(options.kinds.map((kind) => [kind.kind, kind]));
     this.#cluster = options.cluster;
     this.#declared = options.declared;
-    const { kinds, all, declared, cluster } = options;
+    const { kinds, all, grants, declared, cluster } = options;
     const planOf = (name: ObjectName) => {
       const document = declared.document(name);
       return document && this.#plans.get(document);
     };
-    this.#guards = new Guards({ kinds, all, planOf });
+    this.#guards = new Guards({ kinds, all, planOf, grants });
     this.#resolution = new Resolution({ kinds: this.#kinds, declared, cluster, planOf });
   }
 
@@ -80,7 +85,8 @@ export class Planner {
   /** Who waits for whom else, is known at the end. */
   async #heldBack(document: ManifestDocument, plan: Promise<Planned>): Promise<Planned> {
     const guarded = this.#guarded.get(document);
-    return guarded ? this.#guards.heldBack(await plan, guarded) : plan;
+    const planned = guarded ? await this.#guards.heldBack(await plan, guarded) : await plan;
+    return withDeleted(planned, this.#deleted.get(document) ?? []);
   }
 
   async #planUnlessBlocked(document: ManifestDocument, turn: Turn): Promise<Planned> {
@@ -111,15 +117,20 @@ export class Planner {
       readSpec(kind.spec, application.object);
     }
     const object = await this.#options.apiServer.accepted(kind, application);
-    if (isPaused(object)) return { ...name, action: 'none', reason: 'paused', changes: [] };
+    if (isPaused(object)) {
+      await turn.comes;
+      await this.#options.rivals.enter(kind, object);
+      return { ...name, action: 'none', reason: 'paused', changes: [] };
+    }
     const declared: ManagedSpec = readSpec(kind.spec, object);
-    this.#mustMayAdopt(kind, object);
+    const external = observingAgain(kind.external(this.#options.client));
+    await this.#mustMayAdopt(kind, external, object);
     const resolved = await this.#resolution.resolve(kind, object, declared);
-    const external: External<ManagedSpec, Remote> = kind.external(this.#options.client);
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
       const decision = await decideObserved(kind, external, object, resolved.spec);
-      return withDeleted({ ...name, ...decision, changes: [] }, deleted);
+      this.#deleted.set(document, deleted);
+      return { ...name, ...decision, changes: [] };
     }
     this.#mustMayHandOut(kind, declared);
     // Of new objects that claim the same, the first in the files has it, whichever is answered first.
@@ -140,14 +151,18 @@ export class Planner {
       secretBefore: sources.filter((source) => source.kind === 'Secret').map(({ field }) => field),
     });
     if (kind.unserved) this.#guarded.set(document, { kind, spec: resolved.spec, remote });
-    return withDeleted({ ...name, action, id, reason, changes }, deleted);
+    this.#deleted.set(document, deleted);
+    return { ...name, action, id, reason, changes };
   }
 
   /** @throws Blocked where existing resources may not be taken over or read */
-  #mustMayAdopt(kind: DerivedKind, object: KubeObject): void {
+  async #mustMayAdopt(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
     const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
-    if (!mayAdopt) mustNameNoIds(object);
-    if (!isAttached(kind) && idToAdopt(object) !== undefined) mustMayAdopt({ object, mayAdopt });
+    if (mayAdopt) return;
+    mustNameNoIds(object);
+    if (isAttached(kind)) return;
+    const isAdoption = idToAdopt(object) !== undefined || !(await namesOnlyItsOwn(external, object));
+    if (isAdoption) mustMayAdopt({ object, mayAdopt });
   }
 
   #mustMayHandOut({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {

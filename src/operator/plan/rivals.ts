@@ -10,6 +10,7 @@ import { Reference } from '../managed/inputs/input.ts';
 import { targetOf } from '../managed/inputs/reference-index.ts';
 import { conflictWith, isCreatedIn } from '../managed/rivals.ts';
 import type { ManagedSpec } from '../managed/spec.ts';
+import { isNew } from './desired-cluster.ts';
 
 export interface RivalsOptions {
   /** Those that the cluster has of the kind, with the files applied. */
@@ -48,13 +49,21 @@ export class Rivals {
     const { store, claims, owners } = await this.#claimantsOf(kind);
     const owner = ownerIn(kind, object);
     if (owner instanceof Reference) owners.set(id, targetOf({ input: owner }, object.metadata.namespace ?? ''));
-    const isNew = object.metadata.uid === '';
-    const claimant = claiming(isNew ? this.#asCreated(object) : object, id);
-    if (isNew) for (const change of store.put(claimant)) claims.onChange(change);
+    const hasToCome = isNew(object);
+    const claimant = claiming(hasToCome ? this.#asCreated(object) : object, id);
+    if (hasToCome) for (const change of store.put(claimant)) claims.onChange(change);
     const rival = claims.rivalOf(claimant);
     if (!rival) return;
-    if (!isNew && isCreatedIn(await external.scope(object.metadata.uid), id)) return;
+    if (!hasToCome && isCreatedIn(await external.scope(object.metadata.uid), id)) return;
     throw conflictWith(rival, kind.kind, id);
+  }
+
+  /** Of one that is paused, and asks for nothing: what its annotations claim is claimed all the same. */
+  async enter(kind: DerivedKind, object: KubeObject): Promise<void> {
+    // What modules claim is recorded by a reconcile.
+    if (!isNew(object) || isAttached(kind) || !claimIn(object)) return;
+    const { store, claims } = await this.#claimantsOf(kind);
+    for (const change of store.put(this.#asCreated(object))) claims.onChange(change);
   }
 
   #claimantsOf(kind: DerivedKind): Promise<Claimants> {

@@ -1,21 +1,27 @@
-/** Durations (src/settings/duration.ts) in CEL, for the API server to check. */
+/** Durations (src/settings/duration.ts) in specs: in CEL, for the API server to check, and for who reads what it has not. */
+import { parseDuration } from '../../../settings/duration.ts';
 import type { CelRule } from '../../managed/cel.ts';
 
 /** Few digits enough that no sum of them overflows: in CEL, as in Go, a duration of more than 292 years is an error. */
 const BOUNDED = [
-  '[0-9]{1,5}(\\\\.[0-9]{1,3})?h',
-  '[0-9]{1,7}(\\\\.[0-9]{1,3})?m',
-  '[0-9]{1,9}(\\\\.[0-9]{1,3})?s',
+  '[0-9]{1,5}(\\.[0-9]{1,3})?h',
+  '[0-9]{1,7}(\\.[0-9]{1,3})?m',
+  '[0-9]{1,9}(\\.[0-9]{1,3})?s',
   '[0-9]{1,12}ms',
 ].join('|');
+const PATTERN = `^(${BOUNDED})+$`;
 
 /** CEL: whether `field`, of at most 32 characters, is a duration. */
-export const matchesDuration = (field: string) => `${field}.matches('^(${BOUNDED})+$')`;
+export const matchesDuration = (field: string) => `${field}.matches('${PATTERN.replaceAll('\\', '\\\\')}')`;
 
 const LONGEST = '87600h';
-const message = `must be a duration of at most 10 years (${LONGEST}), such as 720h, 90s or 1h30m`;
+export const durationMessage = `must be a duration of at most 10 years (${LONGEST}), such as 720h, 90s or 1h30m`;
 
 export const durationRules: readonly CelRule[] = [
-  { rule: matchesDuration('self'), message },
-  { rule: `!${matchesDuration('self')} || duration(self) <= duration('${LONGEST}')`, message },
+  { rule: matchesDuration('self'), message: durationMessage },
+  { rule: `!${matchesDuration('self')} || duration(self) <= duration('${LONGEST}')`, message: durationMessage },
 ];
+
+/** The same rules. */
+export const isDuration = (value: string) =>
+  new RegExp(PATTERN).test(value) && parseDuration(value) <= parseDuration(LONGEST);

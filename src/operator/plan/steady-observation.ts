@@ -1,0 +1,21 @@
+/** What is read in several calls may change in between. Nothing asks for it again later, as the operator does. */
+import { REASON } from '../contract/reasons.ts';
+import { Blocked, type External, type Remote, StaleObject } from '../managed/external.ts';
+import type { ManagedSpec } from '../managed/spec.ts';
+
+const MOST_ATTEMPTS = 5;
+
+/** The same verbs; `observe` asks again, and throws Blocked for what never holds still. */
+export function observingAgain(external: External<ManagedSpec, Remote>): External<ManagedSpec, Remote> {
+  return { ...external, observe: (id) => steadily(() => external.observe(id)) };
+}
+
+async function steadily<T>(read: () => Promise<T>, attempt = 1): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof StaleObject)) throw error;
+    if (attempt < MOST_ATTEMPTS) return steadily(read, attempt + 1);
+    throw new Blocked(REASON.rejected, `${error.message}, ${MOST_ATTEMPTS} times in a row: plan again`);
+  }
+}

@@ -7,6 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { sampleValues } from '../../dev/fixtures/sample-values.ts';
 import { createSample } from '../../dev/fixtures/samples.ts';
+import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds, attachedKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
@@ -55,6 +56,20 @@ for (const family of FAMILIES.filter(({ name }) => kinds.some((kind) => kind.fam
 const HARD_TO_WRITE = '\ttab\u2028\u0085\ufeff\ufffe \r\n true';
 const policy = await stack.client.ipPolicies.create({ description: 'Büro, Berlin', metadata: HARD_TO_WRITE });
 await stack.client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
+
+/** One that is due to be issued anew: with the usual end, and issued long ago. */
+const hosts = await stack.client.sshCertificateAuthorities.create({});
+const expiring = await stack.client.sshHostCertificates.create({
+  ssh_certificate_authority_id: hosts.id,
+  public_key: hostKeyLine(),
+  description: 'expiring',
+});
+await stack.sql(
+  `update ssh_host_certificates set created_at = created_at - make_interval(days => 340),
+   valid_after = valid_after - make_interval(days => 340), valid_until = valid_until - make_interval(days => 340)
+   where id = $1`,
+  [expiring.id],
+);
 
 /** What has modules: a TLS edge with all of them, and two routes that sign users in. */
 const CLIENT_SECRET = 'never-to-be-seen';

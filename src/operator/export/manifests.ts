@@ -1,6 +1,6 @@
 /** The manifests of everything that an API holds. */
 import { z } from 'zod';
-import { ApiError, type Client } from '../../client/client.ts';
+import { ApiError, type Client, sentAt } from '../../client/client.ts';
 import { ANNOTATION, API_VERSION } from '../contract/names.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
@@ -50,7 +50,10 @@ export interface ExportOptions {
 export async function manifestsOf(client: Client, options: ExportOptions): Promise<Export> {
   const { kinds, attachedKinds, namespace } = options;
   const refused: { kind: string; reason: string }[] = [];
-  const { api_key: ownKey } = await client.whoami();
+  const caller = await client.whoami();
+  const { api_key: ownKey } = caller;
+  // Lists do not tell the time.
+  const now = sentAt(caller) ?? new Date();
   const found = await eachAllowed(kinds, refused, async (kind): Promise<Found> => {
     const all: Remote[] = await Array.fromAsync(kind.external(client).all());
     const resources = all.filter(({ id }) => id !== ownKey.id);
@@ -70,9 +73,10 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
     annotations?: Record<string, string>,
   ): Exported => {
     const secretName = `${name}-${kind.singular}`;
-    const { spec, secrets } = declarationOf(specMembers(kind, remote), { secretName, objectOf });
+    const { spec, secrets } = declarationOf(specMembers(kind, remote, now), { secretName, objectOf });
     const metadata = { name, ...(namespace && { namespace }), ...(annotations && { annotations }) };
-    const remarks = [...secrets.map(aboutSecret), ...(isAttached(kind) ? [] : aboutToken(kind, name))];
+    const ofKind = isAttached(kind) ? [] : [...aboutToken(kind, name), ...(kind.remarks?.(remote, now) ?? [])];
+    const remarks = [...secrets.map(aboutSecret), ...ofKind];
     return { manifest: { apiVersion: API_VERSION, kind: kind.kind, metadata, spec }, remarks };
   };
   const objects = [

@@ -32,14 +32,15 @@ export function ownMembers(kind: Pick<DerivedKind, 'kind' | 'spec'>): [name: str
   return membersOf(kind.spec, kind.kind).filter(([name]) => !(name in managedSpec));
 }
 
-export function specMembers(kind: DerivedKind, remote: Remote): SpecMember[] {
+/** @param now by the clock of the API */
+export function specMembers(kind: DerivedKind, remote: Remote, now = remote.answeredAt ?? new Date()): SpecMember[] {
   if (isAttached(kind)) return moduleMembers(kind, remote);
   const fields = new Map(
     familyFields(kind.family)
       .filter(isDeclarable)
       .map((given) => [given.member, given]),
   );
-  const chosen = kind.chosenByService?.(remote) ?? [];
+  const chosen = kind.chosenByService?.(remote, now) ?? [];
   return ownMembers(kind).map(([name, schema]) => {
     const member = memberOf(name, schema, fields.get(name), remote);
     return chosen.includes(name) ? { ...member, initial: member.shown } : member;

@@ -71,6 +71,16 @@ await stack.sql(
   [expiring.id],
 );
 
+/** One whose automatic certificate has been issued. */
+const automatic = await stack.client.reservedDomains.create({
+  domain: 'automatic.example.com',
+  certificate_management_policy: { authority: 'letsencrypt' },
+});
+await stack.sql(
+  'update reserved_domains set certificate_id = (select id from tls_certificates order by id limit 1) where id = $1',
+  [automatic.id],
+);
+
 /** What has modules: a TLS edge with all of them, and two routes that sign users in. */
 const CLIENT_SECRET = 'never-to-be-seen';
 const backend = await stack.client.tunnelGroupBackends.create({ labels: { app: 'modules' } });

@@ -8,7 +8,7 @@ import type { AnyPlainKind } from '../kinds/plain-kind.ts';
 import type { Remote } from '../managed/external.ts';
 import { declarationOf, type NeededSecret } from './declaration.ts';
 import { nameOfId, objectNames } from './object-names.ts';
-import { type DerivedKind, isAttached, specMembers } from './spec-members.ts';
+import { type DerivedKind, exportedMembers, isAttached } from './spec-members.ts';
 
 export interface Manifest {
   readonly apiVersion: string;
@@ -73,7 +73,7 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
     annotations?: Record<string, string>,
   ): Exported => {
     const secretName = `${name}-${kind.singular}`;
-    const { spec, secrets } = declarationOf(specMembers(kind, remote, now), { secretName, objectOf });
+    const { spec, secrets } = declarationOf(exportedMembers(kind, remote, now), { secretName, objectOf });
     const metadata = { name, ...(namespace && { namespace }), ...(annotations && { annotations }) };
     const ofKind = isAttached(kind) ? [] : [...aboutToken(kind, name), ...(kind.remarks?.(remote, now) ?? [])];
     const remarks = [...secrets.map(aboutSecret), ...ofKind];

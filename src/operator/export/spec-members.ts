@@ -32,19 +32,23 @@ export function ownMembers(kind: Pick<DerivedKind, 'kind' | 'spec'>): [name: str
   return membersOf(kind.spec, kind.kind).filter(([name]) => !(name in managedSpec));
 }
 
-/** @param now by the clock of the API */
-export function specMembers(kind: DerivedKind, remote: Remote, now = remote.answeredAt ?? new Date()): SpecMember[] {
+export function specMembers(kind: DerivedKind, remote: Remote): SpecMember[] {
   if (isAttached(kind)) return moduleMembers(kind, remote);
   const fields = new Map(
     familyFields(kind.family)
       .filter(isDeclarable)
       .map((given) => [given.member, given]),
   );
-  const chosen = kind.chosenByService?.(remote, now) ?? [];
-  return ownMembers(kind).map(([name, schema]) => {
-    const member = memberOf(name, schema, fields.get(name), remote);
-    return chosen.includes(name) ? { ...member, initial: member.shown } : member;
-  });
+  return ownMembers(kind).map(([name, schema]) => memberOf(name, schema, fields.get(name), remote));
+}
+
+/**
+ * Those that an object must have to leave the resource as it is.
+ * @param now by the clock of the API
+ */
+export function exportedMembers(kind: DerivedKind, remote: Remote, now: Date): SpecMember[] {
+  const chosen = isAttached(kind) ? [] : (kind.chosenByService?.(remote, now) ?? []);
+  return specMembers(kind, remote).filter(({ name }) => !chosen.includes(name));
 }
 
 const withModules = z.object({ modules: z.record(z.string(), z.looseObject({})) });

@@ -1,8 +1,10 @@
 /** What an export leaves out although the resource has it: whoever never gave it wants the service to go on choosing. */
 import { expect, test } from 'vitest';
 import { declarationOf } from '../../../src/operator/export/declaration.ts';
-import { specMembers } from '../../../src/operator/export/spec-members.ts';
+import { type DerivedKind, exportedMembers } from '../../../src/operator/export/spec-members.ts';
+import { reservedDomainKind } from '../../../src/operator/kinds/reserved-domain.ts';
 import { sshHostCertificateKind } from '../../../src/operator/kinds/ssh-host-certificate.ts';
+import type { Remote } from '../../../src/operator/managed/external.ts';
 
 const issued = {
   id: 'hcrt_1',
@@ -19,11 +21,13 @@ const issued = {
 
 const NOW = new Date('2026-12-01T00:00:00Z');
 
-function timesIn(certificate: typeof issued & { valid_after: string; valid_until: string }, now: Date): string[] {
-  const members = specMembers(sshHostCertificateKind, certificate, now);
-  const { spec } = declarationOf(members, { secretName: undefined, objectOf: () => undefined });
-  return Object.keys(spec).filter((name) => name.startsWith('valid'));
+function membersOf(kind: DerivedKind, remote: Remote, now: Date): string[] {
+  const members = exportedMembers(kind, remote, now);
+  return Object.keys(declarationOf(members, { secretName: undefined, objectOf: () => undefined }).spec);
 }
+
+const timesIn = (certificate: Remote & { valid_after: string; valid_until: string }, now: Date) =>
+  membersOf(sshHostCertificateKind, certificate, now).filter((name) => name.startsWith('valid'));
 
 test.each([
   ['neither time, where both are the usual ones', '2026-11-21T10:00:00Z', '2027-11-21T10:00:00Z', []],
@@ -48,4 +52,20 @@ test.each([
 test('an end that was given needs no remark', () => {
   const certificate = { ...issued, valid_after: '2026-11-21T10:00:00Z', valid_until: '2026-12-01T10:00:00Z' };
   expect(sshHostCertificateKind.remarks?.(certificate, NOW)).toEqual([]);
+});
+
+const policy = { authority: 'letsencrypt', private_key_type: 'rsa' };
+
+test.each([
+  ['of an automatic certificate', policy, ['domain', 'certificateManagementPolicy']],
+  ['of a certificate that was given', null, ['domain', 'certificateRef']],
+])('of a domain, an export has only what makes it have one: %s', (_, certificate_management_policy, expected) => {
+  const domain = {
+    id: 'rd_1',
+    uri: 'http://api/reserved_domains/rd_1',
+    domain: 'a.example.com',
+    certificate: { id: 'cert_1', uri: 'http://api/tls_certificates/cert_1' },
+    certificate_management_policy,
+  };
+  expect(membersOf(reservedDomainKind, domain, NOW).toSorted()).toEqual(expected.toSorted());
 });

@@ -199,6 +199,31 @@ describe('export', () => {
     expect(route?.spec.edgeRef).toEqual({ id: expect.stringMatching(/^edghts_/) });
   });
 
+  test('gives the same names whichever kinds it is asked for, and with whichever key', async () => {
+    const owner = await stack.client.botUsers.create({ name: 'ci' });
+    const own = await stack.client.apiKeys.create({ description: 'ci' });
+    const key = await stack.client.apiKeys.create({ owner_id: owner.id, description: 'ci' });
+    const credential = await stack.client.credentials.create({ description: 'ci' });
+    const namesWith = async (args: readonly string[], env = {}) =>
+      documentsOf((await run(args, env)).stdout).map(({ metadata }) => [
+        metadata.annotations[`${GROUP}/adopt`],
+        metadata.name,
+      ]);
+    const all: Record<string, string> = Object.fromEntries(await namesWith([]));
+    expect(all).toMatchObject({
+      [own.id]: 'ci',
+      [key.id]: `ci-${key.id.slice(-6)}`,
+      [credential.id]: `ci-${credential.id.slice(-6)}`,
+    });
+    const alone = [...(await namesWith(['--kind', 'tcred'])), ...(await namesWith(['--kind', 'apikey']))];
+    expect(all).toMatchObject(Object.fromEntries(alone));
+    const withOther = await namesWith(['--kind', 'apikey'], { TUNNEL_API_KEY: String(own.token) });
+    expect(Object.fromEntries(withOther)).toMatchObject({ [key.id]: all[key.id] });
+    for (const { id } of [own, key]) await stack.client.apiKeys.delete(id);
+    await stack.client.credentials.delete(credential.id);
+    await stack.client.botUsers.delete(owner.id);
+  });
+
   test('names what is wrong in one line', async () => {
     const unknown = await run(['--kind', 'Pod']);
     expect(unknown).toMatchObject({ code: 1, stdout: '' });

@@ -7,6 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { sampleValues } from '../../dev/fixtures/sample-values.ts';
 import { createSample } from '../../dev/fixtures/samples.ts';
+import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds, attachedKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
@@ -55,6 +56,30 @@ for (const family of FAMILIES.filter(({ name }) => kinds.some((kind) => kind.fam
 const HARD_TO_WRITE = '\ttab\u2028\u0085\ufeff\ufffe \r\n true';
 const policy = await stack.client.ipPolicies.create({ description: 'Büro, Berlin', metadata: HARD_TO_WRITE });
 await stack.client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
+
+/** One that is due to be issued anew: with the usual end, and issued long ago. */
+const hosts = await stack.client.sshCertificateAuthorities.create({});
+const expiring = await stack.client.sshHostCertificates.create({
+  ssh_certificate_authority_id: hosts.id,
+  public_key: hostKeyLine(),
+  description: 'expiring',
+});
+await stack.sql(
+  `update ssh_host_certificates set created_at = created_at - make_interval(days => 340),
+   valid_after = valid_after - make_interval(days => 340), valid_until = valid_until - make_interval(days => 340)
+   where id = $1`,
+  [expiring.id],
+);
+
+/** One whose automatic certificate has been issued. */
+const automatic = await stack.client.reservedDomains.create({
+  domain: 'automatic.example.com',
+  certificate_management_policy: { authority: 'letsencrypt' },
+});
+await stack.sql(
+  'update reserved_domains set certificate_id = (select id from tls_certificates order by id limit 1) where id = $1',
+  [automatic.id],
+);
 
 /** What has modules: a TLS edge with all of them, and two routes that sign users in. */
 const CLIENT_SECRET = 'never-to-be-seen';
@@ -172,6 +197,31 @@ describe('export', () => {
     expect(documents.every(({ metadata }) => metadata.namespace === 'prod')).toBe(true);
     const route = documents.find(({ kind }) => kind === 'HTTPSEdgeRoute');
     expect(route?.spec.edgeRef).toEqual({ id: expect.stringMatching(/^edghts_/) });
+  });
+
+  test('gives the same names whichever kinds it is asked for, and with whichever key', async () => {
+    const owner = await stack.client.botUsers.create({ name: 'ci' });
+    const own = await stack.client.apiKeys.create({ description: 'ci' });
+    const key = await stack.client.apiKeys.create({ owner_id: owner.id, description: 'ci' });
+    const credential = await stack.client.credentials.create({ description: 'ci' });
+    const namesWith = async (args: readonly string[], env = {}) =>
+      documentsOf((await run(args, env)).stdout).map(({ metadata }) => [
+        metadata.annotations[`${GROUP}/adopt`],
+        metadata.name,
+      ]);
+    const all: Record<string, string> = Object.fromEntries(await namesWith([]));
+    expect(all).toMatchObject({
+      [own.id]: 'ci',
+      [key.id]: `ci-${key.id.slice(-6)}`,
+      [credential.id]: `ci-${credential.id.slice(-6)}`,
+    });
+    const alone = [...(await namesWith(['--kind', 'tcred'])), ...(await namesWith(['--kind', 'apikey']))];
+    expect(all).toMatchObject(Object.fromEntries(alone));
+    const withOther = await namesWith(['--kind', 'apikey'], { TUNNEL_API_KEY: String(own.token) });
+    expect(Object.fromEntries(withOther)).toMatchObject({ [key.id]: all[key.id] });
+    for (const { id } of [own, key]) await stack.client.apiKeys.delete(id);
+    await stack.client.credentials.delete(credential.id);
+    await stack.client.botUsers.delete(owner.id);
   });
 
   test('names what is wrong in one line', async () => {

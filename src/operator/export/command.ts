@@ -4,7 +4,7 @@ import { BadSettings } from '../../settings/settings.ts';
 import { allKinds, attachedKinds, kinds } from '../kinds/kinds.ts';
 import type { AnyKind } from '../managed/kind.ts';
 import { cannotUseApi } from './failure.ts';
-import { type Export, manifestsOf } from './manifests.ts';
+import { type Export, type ExportOptions, manifestsOf } from './manifests.ts';
 import { yamlOf } from './yaml.ts';
 
 export interface ExportConfig {
@@ -31,7 +31,7 @@ export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; 
   }
 }
 
-function kindsNamed(names: readonly string[]): { kinds: typeof kinds; attachedKinds: typeof attachedKinds } {
+function kindsNamed(names: readonly string[]): ExportOptions {
   const isNamed = (kind: AnyKind, name: string) =>
     [kind.kind.toLowerCase(), kind.plural, ...kind.shortNames].includes(name.toLowerCase());
   const unknown = names.filter((name) => !allKinds.some((kind) => isNamed(kind, name)));
@@ -40,5 +40,8 @@ function kindsNamed(names: readonly string[]): { kinds: typeof kinds; attachedKi
     throw new BadSettings(`--kind is ${unknown.join(', ')}, but must be one of ${known}`);
   }
   const isWanted = (kind: AnyKind) => names.length === 0 || names.some((name) => isNamed(kind, name));
-  return { kinds: kinds.filter(isWanted), attachedKinds: attachedKinds.filter(isWanted) };
+  const wanted = kinds.filter(isWanted);
+  const writeSecrets = kinds.filter(({ delivery }) => delivery);
+  const sharingNames = writeSecrets.some(isWanted) ? writeSecrets.filter((kind) => !isWanted(kind)) : [];
+  return { kinds: wanted, attachedKinds: attachedKinds.filter(isWanted), sharingNames };
 }

@@ -1,14 +1,14 @@
 /** The manifests of everything that an API holds. */
 import { z } from 'zod';
-import { ApiError, type Client } from '../../client/client.ts';
+import { ApiError, type Client, sentAt } from '../../client/client.ts';
 import { ANNOTATION, API_VERSION } from '../contract/names.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
 import type { Remote } from '../managed/external.ts';
 import { declarationOf, type NeededSecret } from './declaration.ts';
-import { nameOfId, objectNames } from './object-names.ts';
-import { type DerivedKind, isAttached, specMembers } from './spec-members.ts';
+import { byAge, nameOfId, namesOf, objectNames } from './object-names.ts';
+import { type DerivedKind, exportedMembers, isAttached } from './spec-members.ts';
 
 export interface Manifest {
   readonly apiVersion: string;
@@ -43,26 +43,37 @@ interface FoundModules {
 export interface ExportOptions {
   kinds: readonly AnyPlainKind[];
   attachedKinds: readonly AttachedKind[];
+  /** Kinds that are not exported, but whose objects must not have the names of those that are. */
+  sharingNames: readonly AnyPlainKind[];
   namespace?: string | undefined;
 }
 
 /** @throws ApiError, ApiUnreachableError */
 export async function manifestsOf(client: Client, options: ExportOptions): Promise<Export> {
-  const { kinds, attachedKinds, namespace } = options;
+  const { kinds, attachedKinds, sharingNames, namespace } = options;
   const refused: { kind: string; reason: string }[] = [];
-  const { api_key: ownKey } = await client.whoami();
-  const found = await eachAllowed(kinds, refused, async (kind): Promise<Found> => {
+  const caller = await client.whoami();
+  const { api_key: ownKey } = caller;
+  // Lists do not tell the time.
+  const now = sentAt(caller) ?? new Date();
+  const read = async (kind: AnyPlainKind): Promise<Found> => {
     const all: Remote[] = await Array.fromAsync(kind.external(client).all());
-    const resources = all.filter(({ id }) => id !== ownKey.id);
-    if (resources.length < all.length) {
+    return { kind, resources: all.sort(byAge) };
+  };
+  const listed = await eachAllowed(kinds, refused, read);
+  // The names are the same whichever kinds are exported, and with whichever key.
+  const names = namesOf([...listed, ...(await eachAllowed(sharingNames, [], read))]);
+  const found = listed.map(({ kind, resources }): Found => {
+    const others = resources.filter(({ id }) => id !== ownKey.id);
+    if (others.length < resources.length) {
       const reason = `${ownKey.id} is the key that this was read with; an object could rotate or delete it`;
       refused.push({ kind: `${kind.kind} ${ownKey.id}`, reason });
     }
-    return { kind, resources: resources.sort(byAge) };
+    return { kind, resources: others };
   });
   const modules = await eachAllowed(attachedKinds, refused, (kind) => modulesOf(kind, client));
-  const names = namesOf(found);
-  const objectOf = (id: string) => names.get(id);
+  const exportedIds = new Set(found.flatMap(({ resources }) => resources.map(({ id }) => id)));
+  const objectOf = (id: string) => (exportedIds.has(id) ? names.get(id) : undefined);
   const exported = (
     kind: DerivedKind,
     name: string,
@@ -70,9 +81,10 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
     annotations?: Record<string, string>,
   ): Exported => {
     const secretName = `${name}-${kind.singular}`;
-    const { spec, secrets } = declarationOf(specMembers(kind, remote), { secretName, objectOf });
+    const { spec, secrets } = declarationOf(exportedMembers(kind, remote, now), { secretName, objectOf });
     const metadata = { name, ...(namespace && { namespace }), ...(annotations && { annotations }) };
-    const remarks = [...secrets.map(aboutSecret), ...(isAttached(kind) ? [] : aboutToken(kind, name))];
+    const ofKind = isAttached(kind) ? [] : [...aboutToken(kind, name), ...(kind.remarks?.(remote, now) ?? [])];
+    const remarks = [...secrets.map(aboutSecret), ...ofKind];
     return { manifest: { apiVersion: API_VERSION, kind: kind.kind, metadata, spec }, remarks };
   };
   const objects = [
@@ -110,25 +122,10 @@ const someModules = z.object({ modules: z.record(z.string(), z.unknown()) });
 /** The objects have the names of those of their owners, whether or not those are exported, too. */
 async function modulesOf(kind: AttachedKind, client: Client): Promise<FoundModules> {
   const all: Remote[] = await Array.fromAsync(kind.owners(client).list());
-  const names = objectNames(all.sort(byAge), new Set());
+  const names = objectNames(all.sort(byAge));
   const owners: Remote[] = await Array.fromAsync(kind.external(client).all());
   const withSome = owners.filter((owner) => Object.keys(someModules.parse(owner).modules).length > 0).sort(byAge);
   return { kind, owners: withSome.map((owner) => ({ owner, name: names.get(owner.id) ?? nameOfId(owner.id) })) };
-}
-
-/** Ids sort by creation; that of a part begins with that of its whole. */
-const byAge = (a: Remote, b: Remote) => (a.id < b.id ? -1 : 1);
-
-/** The objects by the ids of their resources. */
-function namesOf(found: readonly Found[]): Map<string, { kind: string; name: string }> {
-  // Objects whose kinds write Secrets share the names of those.
-  const writing = new Set<string>();
-  return new Map(
-    found.flatMap(({ kind, resources }) => {
-      const names = objectNames(resources, kind.delivery ? writing : new Set());
-      return [...names].map(([id, name]) => [id, { kind: kind.kind, name }] as const);
-    }),
-  );
 }
 
 function aboutSecret({ name, keys }: NeededSecret): string {

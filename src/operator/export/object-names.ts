@@ -13,12 +13,43 @@ export function wantedName(resource: object): string {
   return texts.map(slug).find((name) => name !== '') ?? nameOfId(String(members.get('id')));
 }
 
+interface Identified {
+  readonly id: string;
+}
+
+/** What there is of a kind, the oldest first. */
+interface OfKind {
+  readonly kind: { readonly kind: string; readonly delivery?: unknown };
+  readonly resources: readonly Identified[];
+}
+
+/** The objects by the ids of their resources. Objects whose kinds write Secrets share the names of those. */
+export function namesOf(found: readonly OfKind[]): Map<string, { kind: string; name: string }> {
+  const [writing, others] = [found.filter(({ kind }) => kind.delivery), found.filter(({ kind }) => !kind.delivery)];
+  const sharing = writing.flatMap(({ resources }) => resources).sort(byAgeAcrossKinds);
+  const groups = [sharing, ...others.map(({ resources }) => resources)];
+  const names = new Map(groups.flatMap((resources) => [...objectNames(resources)]));
+  return new Map(
+    found.flatMap(({ kind: { kind }, resources }) =>
+      resources.map(({ id }) => [id, { kind, name: names.get(id) ?? nameOfId(id) }] as const),
+    ),
+  );
+}
+
+/** Ids sort by creation; that of a part begins with that of its whole. */
+export const byAge = (a: Identified, b: Identified) => (a.id < b.id ? -1 : 1);
+
+/** Those of different families begin differently. */
+const byAgeAcrossKinds = (a: Identified, b: Identified) => (ageIn(a.id) < ageIn(b.id) ? -1 : 1);
+
+const ageIn = (id: string) => id.slice(id.indexOf('_') + 1);
+
 /**
  * The names of resources, in their order: the oldest comes first, so that it keeps its name when others come that ask for
  * the same. Those have the end of their ids in theirs.
- * @param taken names that are no longer free; receives those that are given away
  */
-export function objectNames(resources: readonly { id: string }[], taken: Set<string>): Map<string, string> {
+export function objectNames(resources: readonly Identified[]): Map<string, string> {
+  const taken = new Set<string>();
   return new Map(
     resources.map((resource) => {
       const wanted = wantedName(resource);

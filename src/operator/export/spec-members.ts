@@ -39,11 +39,16 @@ export function specMembers(kind: DerivedKind, remote: Remote): SpecMember[] {
       .filter(isDeclarable)
       .map((given) => [given.member, given]),
   );
-  const chosen = kind.chosenByService?.(remote) ?? [];
-  return ownMembers(kind).map(([name, schema]) => {
-    const member = memberOf(name, schema, fields.get(name), remote);
-    return chosen.includes(name) ? { ...member, initial: member.shown } : member;
-  });
+  return ownMembers(kind).map(([name, schema]) => memberOf(name, schema, fields.get(name), remote));
+}
+
+/**
+ * Those that an object must have to leave the resource as it is.
+ * @param now by the clock of the API
+ */
+export function exportedMembers(kind: DerivedKind, remote: Remote, now: Date): SpecMember[] {
+  const chosen = isAttached(kind) ? [] : (kind.chosenByService?.(remote, now) ?? []);
+  return specMembers(kind, remote).filter(({ name }) => !chosen.includes(name));
 }
 
 const withModules = z.object({ modules: z.record(z.string(), z.looseObject({})) });

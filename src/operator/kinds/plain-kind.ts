@@ -33,8 +33,14 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   calls: (client: Client) => FamilyCalls<V>;
   /** Descriptions that override the family's, by field. */
   about?: { readonly [Name in keyof F]?: string };
-  /** Members whose values the service has chosen, as far as the resource tells; an export leaves them out. */
-  chosenByService?: (remote: V) => readonly string[];
+  /**
+   * Members whose values the service has chosen, as far as the resource tells, and that it would leave as they are: an
+   * export leaves them out.
+   * @param now by the clock of the API
+   */
+  chosenByService?: (remote: V, now: Date) => readonly string[];
+  /** What an export says about the resource, a sentence or two each. */
+  remarks?: (remote: V, now: Date) => readonly string[];
   /** Fields of the family that the kind leaves out. */
   omit?: readonly (keyof F & string)[];
   /** Fields, at any depth, that are given by source: as a value, or from a Secret or ConfigMap. */
@@ -91,8 +97,10 @@ export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote>
   /** Descriptions that override the family's, by field. */
   readonly about: About;
   calls(client: Client): FamilyCalls<Remote>;
-  /** Members of the spec whose values the service has chosen. */
-  chosenByService?(remote: R): readonly string[];
+  /** Members of the spec that an export leaves out, since the service has chosen their values. */
+  chosenByService?(remote: R, now: Date): readonly string[];
+  /** What an export says about the resource. */
+  remarks?(remote: R, now: Date): readonly string[];
 }
 
 /** A plain kind whose own types do not matter. */
@@ -174,8 +182,9 @@ export function plainKind<
     ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
-  const { calls, chosenByService } = options;
-  return { ...made, family, fields, sources, replaced, about, calls, ...(chosenByService && { chosenByService }) };
+  const { calls, chosenByService, remarks } = options;
+  const exported = { ...(chosenByService && { chosenByService }), ...(remarks && { remarks }) };
+  return { ...made, family, fields, sources, replaced, about, calls, ...exported };
 }
 
 /** `ippolicies`, `apikeys`, `tlsedgemodules`. */

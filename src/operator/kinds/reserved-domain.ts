@@ -37,6 +37,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     cname_target: 'Target of the CNAME record that the domain needs.',
   },
   // A policy brings its own certificates.
+  chosenByService: (domain) => (domain.certificate_management_policy ? ['certificateRef'] : []),
   setByService: (declared, domain: Domain) =>
     isAutomatic.safeParse(declared).success && domain.certificate_management_policy ? ['certificate_id'] : [],
   rules: [

@@ -34,8 +34,10 @@ const RENEWS = 'When another certificate will be issued.';
 const renewalOf = ({ renewBefore, validUntil }: CertificateSpec, { created_at, valid_until }: Certificate) =>
   validUntil === undefined ? reissueTime({ from: created_at, until: valid_until }, renewBefore) : undefined;
 
+type Issued = z.output<typeof sshHostCertificate.view>;
+
 /** Without times in the request, a certificate begins when it is issued and is valid for a year. */
-function chosenByService({ created_at, valid_after, valid_until }: z.output<typeof sshHostCertificate.view>) {
+function defaultTimes({ created_at, valid_after, valid_until }: Issued): string[] {
   const [created, from, until] = [created_at, valid_after, valid_until].map((time) => Date.parse(time)) as Times;
   const yearLater = new Date(Math.max(created, from));
   yearLater.setUTCFullYear(yearLater.getUTCFullYear() + 1);
@@ -47,12 +49,30 @@ type Times = [created: number, from: number, until: number];
 /** Certificates have whole seconds, and are signed just before they are stored. */
 const isAbout = (a: number, b: number) => Math.abs(a - b) <= 60_000;
 
+/** Whether another would be issued in its place at once if the spec did not say when it ends. */
+const isOnlyKeptByItsEnd = (issued: Issued, now: Date) =>
+  defaultTimes(issued).includes('validUntil') &&
+  reissueTime({ from: issued.created_at, until: issued.valid_until }, undefined) <= now;
+
+function chosenByService(issued: Issued, now: Date): string[] {
+  const chosen = defaultTimes(issued);
+  return isOnlyKeptByItsEnd(issued, now) ? chosen.filter((name) => name !== 'validUntil') : chosen;
+}
+
+function remarks(issued: Issued, now: Date): string[] {
+  if (!isOnlyKeptByItsEnd(issued, now)) return [];
+  return [
+    `The certificate ends at ${issued.valid_until}, and is due to be issued anew. spec.validUntil keeps it as it is, and no other is issued: remove that to have another certificate issued now, and before each end.`,
+  ];
+}
+
 export const sshHostCertificateKind = plainKind(sshHostCertificate, {
   kind: 'SSHHostCertificate',
   shortNames: ['sshcert'],
   description: 'A certificate that identifies a host to SSH clients that trust the authority, kept in a Secret.',
   calls: (client) => client.sshHostCertificates,
   chosenByService,
+  remarks,
   // It belongs in the Secret.
   omit: ['certificate'],
   about: {

@@ -1,8 +1,10 @@
 /** What an export leaves out although the resource has it: whoever never gave it wants the service to go on choosing. */
 import { expect, test } from 'vitest';
 import { declarationOf } from '../../../src/operator/export/declaration.ts';
-import { specMembers } from '../../../src/operator/export/spec-members.ts';
+import { type DerivedKind, exportedMembers } from '../../../src/operator/export/spec-members.ts';
+import { reservedDomainKind } from '../../../src/operator/kinds/reserved-domain.ts';
 import { sshHostCertificateKind } from '../../../src/operator/kinds/ssh-host-certificate.ts';
+import type { Remote } from '../../../src/operator/managed/external.ts';
 
 const issued = {
   id: 'hcrt_1',
@@ -10,12 +12,22 @@ const issued = {
   description: '',
   metadata: '',
   public_key: 'ssh-ed25519 AAAA',
-  key_type: 'ed25519',
+  key_type: 'ed25519' as const,
   ssh_certificate_authority_id: 'sshca_1',
   principals: [],
   certificate: 'ssh-ed25519-cert-v01@openssh.com AAAA',
   created_at: '2026-11-21T10:00:00.700Z',
 };
+
+const NOW = new Date('2026-12-01T00:00:00Z');
+
+function membersOf(kind: DerivedKind, remote: Remote, now: Date): string[] {
+  const members = exportedMembers(kind, remote, now);
+  return Object.keys(declarationOf(members, { secretName: undefined, objectOf: () => undefined }).spec);
+}
+
+const timesIn = (certificate: Remote & { valid_after: string; valid_until: string }, now: Date) =>
+  membersOf(sshHostCertificateKind, certificate, now).filter((name) => name.startsWith('valid'));
 
 test.each([
   ['neither time, where both are the usual ones', '2026-11-21T10:00:00Z', '2027-11-21T10:00:00Z', []],
@@ -23,8 +35,37 @@ test.each([
   ['both, where the end was given', '2026-11-21T10:00:00Z', '2026-12-21T10:00:00Z', ['validAfter', 'validUntil']],
   ['a year that began earlier', '2026-11-01T00:00:00Z', '2027-11-21T10:00:00Z', ['validAfter']],
 ])('of a host certificate, an export has %s', (_, valid_after, valid_until, expected) => {
-  const certificate = { ...issued, valid_after, valid_until };
-  const members = specMembers(sshHostCertificateKind, certificate);
-  const { spec } = declarationOf(members, { secretName: undefined, objectOf: () => undefined });
-  expect(Object.keys(spec).filter((name) => name.startsWith('valid'))).toEqual(expected);
+  expect(timesIn({ ...issued, valid_after, valid_until }, NOW)).toEqual(expected);
+});
+
+test.each([
+  ['before another is due', '2027-10-22T09:59:59Z', [], []],
+  ['once another is due', '2027-10-22T10:00:00Z', ['validUntil'], [/ends at 2027-11-21T10:00:00Z.* remove that/]],
+  ['once it has ended', '2028-01-01T00:00:00Z', ['validUntil'], [/ends at 2027-11-21T10:00:00Z.* remove that/]],
+])('the usual end of a host certificate is exported only where it keeps that: %s', (_, now, expected, remarks) => {
+  const certificate = { ...issued, valid_after: '2026-11-21T10:00:00Z', valid_until: '2027-11-21T10:00:00Z' };
+  expect(timesIn(certificate, new Date(now))).toEqual(expected);
+  const said = sshHostCertificateKind.remarks?.(certificate, new Date(now));
+  expect(said).toEqual(remarks.map((each) => expect.stringMatching(each)));
+});
+
+test('an end that was given needs no remark', () => {
+  const certificate = { ...issued, valid_after: '2026-11-21T10:00:00Z', valid_until: '2026-12-01T10:00:00Z' };
+  expect(sshHostCertificateKind.remarks?.(certificate, NOW)).toEqual([]);
+});
+
+const policy = { authority: 'letsencrypt', private_key_type: 'rsa' };
+
+test.each([
+  ['of an automatic certificate', policy, ['domain', 'certificateManagementPolicy']],
+  ['of a certificate that was given', null, ['domain', 'certificateRef']],
+])('of a domain, an export has only what makes it have one: %s', (_, certificate_management_policy, expected) => {
+  const domain = {
+    id: 'rd_1',
+    uri: 'http://api/reserved_domains/rd_1',
+    domain: 'a.example.com',
+    certificate: { id: 'cert_1', uri: 'http://api/tls_certificates/cert_1' },
+    certificate_management_policy,
+  };
+  expect(membersOf(reservedDomainKind, domain, NOW).toSorted()).toEqual(expected.toSorted());
 });

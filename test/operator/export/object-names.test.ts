@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { objectNames, wantedName } from '../../../src/operator/export/object-names.ts';
+import { namesOf, objectNames, wantedName } from '../../../src/operator/export/object-names.ts';
 
 const ID = 'rd_01m81401erfqeac94c037gzxd2';
 
@@ -25,8 +25,21 @@ test('the oldest keeps its name when others ask for the same', () => {
     ['x_000001', 'same'],
     ['x_000002', 'same-000002'],
   ];
-  expect([...objectNames(resources, new Set())]).toEqual(expected);
-  const taken = new Set(['same-000002']);
-  expect([...objectNames(resources, taken)].map(([, name]) => name)).toEqual(['same', 'x-000002']);
-  expect(taken).toEqual(new Set(['same', 'same-000002', 'x-000002']));
+  expect([...objectNames(resources)]).toEqual(expected);
+  const third = { id: 'x_000000', description: 'same-000002' };
+  expect([...objectNames([third, ...resources])].map(([, name]) => name)).toEqual(['same-000002', 'same', 'x-000002']);
+});
+
+test('kinds that write Secrets share their names, and of all of them the oldest has one', () => {
+  const named = (id: string) => ({ id, description: 'ci' });
+  const found = [
+    { kind: { kind: 'TunnelCredential', delivery: {} }, resources: [named('cr_000002')] },
+    { kind: { kind: 'IPPolicy' }, resources: [named('ipp_000003')] },
+    { kind: { kind: 'APIKey', delivery: {} }, resources: [named('ak_000001')] },
+  ];
+  expect(Object.fromEntries(namesOf(found))).toEqual({
+    cr_000002: { kind: 'TunnelCredential', name: 'ci-000002' },
+    ipp_000003: { kind: 'IPPolicy', name: 'ci' },
+    ak_000001: { kind: 'APIKey', name: 'ci' },
+  });
 });

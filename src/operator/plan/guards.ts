@@ -82,12 +82,13 @@ export class Guards {
     if (!('family' in owner) || kind.ownerFamily.name !== owner.family.name) return [];
     const objects = (await this.#all(kind)).filter((object) => !isDeleting(object));
     const guards = objects.map(async (object): Promise<Guard[]> => {
-      const spec: ManagedSpec | undefined = kind.spec.safeParse(object.spec ?? {}).data;
+      // What is refused guards, too.
+      const spec: ManagedSpec = kind.readMembers(object.spec);
       const { namespace = '', name: own } = object.metadata;
       const isMeant = inputsOf(spec)
         .filter(isReference)
         .some(({ input }) => isSame({ ...input, namespace: input.namespace ?? namespace }, name));
-      const modules = spec?.managementPolicy === 'Manage' ? (kind.modulesOf?.(spec) ?? []) : [];
+      const modules = spec.managementPolicy === 'Manage' ? (kind.modulesOf?.(spec) ?? []) : [];
       if (!isMeant || modules.length === 0) return [];
       if (!(await this.#mayRefer({ kind: kind.kind, namespace }, name))) return [];
       const plan = await this.#options.planOf({ kind: kind.kind, namespace, name: own });

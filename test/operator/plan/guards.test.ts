@@ -11,11 +11,11 @@ import { object } from '../objects.ts';
 
 const kinds = [httpsEdgeRouteKind, httpsEdgeRouteModulesKind];
 const oidc = { issuer: 'https://a.example.com', clientId: { value: 'x' }, clientSecret: { value: 'y' } };
-const modulesIn = (namespace: string) =>
+const modulesIn = (namespace: string, more: object = {}) =>
   object({
     kind: 'HTTPSEdgeRouteModules',
     metadata: { namespace },
-    spec: { routeRef: { name: 'r', namespace: 'shop' }, oidc },
+    spec: { routeRef: { name: 'r', namespace: 'shop' }, oidc: { ...oidc, ...more } },
   });
 const grant = object({
   kind: 'ReferenceGrant',
@@ -40,6 +40,7 @@ const change: Planned = {
 
 test.each<[string, KubeObject, readonly KubeObject[], string]>([
   ['of its own namespace', modulesIn('shop'), [], 'none'],
+  ['of its own namespace that are refused', modulesIn('shop', { issuer: 'https://a.example.com:99999' }), [], 'none'],
   ['of another namespace that may refer to it', modulesIn('other'), [grant], 'none'],
   ['of another namespace that may not', modulesIn('other'), [], 'change'],
   ['of a third namespace', modulesIn('third'), [grant], 'change'],

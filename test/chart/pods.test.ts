@@ -109,6 +109,14 @@ test('every Pod goes where its kind may run', async () => {
   expect(JSON.stringify(hooks)).not.toContain('podAntiAffinity');
 });
 
+test('Secrets to pull images with may be named as other charts take them, too', async () => {
+  const imagePullSecrets = ['a', { name: 'b' }];
+  const objects = await render({ ...DATABASE, global: { imagePullSecrets } }, { only: ['api/deployment.yaml'] });
+  expect(objects).toMatchObject([
+    { spec: { template: { spec: { imagePullSecrets: [{ name: 'a' }, { name: 'b' }] } } } },
+  ]);
+});
+
 test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {
   const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
   const objects = await render(MATRIX.everything ?? {}, { only });

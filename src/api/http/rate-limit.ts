@@ -23,7 +23,13 @@ export interface RateLimits {
  * Above what an operator with thousands of objects sends, and for an owner above that of a key, so that one runaway key
  * leaves something to the others. The window is short, so that refused clients wait briefly.
  */
-export const RATE_LIMITS: RateLimits = { perKey: 1000, perOwner: 2000, perAddress: 100, windowMs: 1000, knownKeys: 5000 };
+export const RATE_LIMITS: RateLimits = {
+  perKey: 1000,
+  perOwner: 2000,
+  perAddress: 100,
+  windowMs: 1000,
+  knownKeys: 5000,
+};
 
 /** Whose limits a request counts for. */
 type Payer = Pick<Caller, 'id' | 'keyId'>;

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { API_KEY, credential, eventually, manifest, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { behindTls } from './behind-tls.ts';
 import { CHART, DATABASE, helm, render } from './helm.ts';
 import { installPage, NEEDS_MORE } from './install-page.ts';
 import { releaseOn } from './release.ts';
@@ -103,6 +104,14 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     });
     await stack.client.apiKeys.delete(key.id);
     await stack.client.botUsers.delete(bot.id);
+  });
+
+  test('helm test reaches an API behind a CA that only the operator is told of', async () => {
+    const objects = await render(DATABASE, { namespace: NAMESPACE, only: ['tests/credential.yaml'] });
+    await using api = await behindTls(stack.api.url, folder);
+    const env = { NAMESPACE, NAME: 'it-tunnel-operator-test', TUNNEL_API_URL: api.url, TIMEOUT_SECONDS: '30' };
+    const told = { ...env, TUNNEL_API_KEY: API_KEY, NODE_EXTRA_CA_CERTS: api.caFile };
+    expect(await runHook(objects, 'test.mjs', told)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('is upgraded together with the CustomResourceDefinitions, and keeps its secrets', async () => {

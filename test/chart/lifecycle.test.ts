@@ -214,8 +214,17 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const named = { name: 'tunnels', namespace: 'tunnel-system', folder };
     const installed = releaseOn(own, named);
     await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
+    await kubectl(['create', 'namespace', named.namespace]);
+    const labels = { 'app.kubernetes.io/instance': 'tunnels', 'app.kubernetes.io/name': 'other' };
+    const metadata = { name: 'of-another-chart', labels };
+    await applyTo(named.namespace, { apiVersion: 'v1', kind: 'Secret', metadata });
     for (const command of page.commands) {
       if (command in NEEDS_MORE) continue;
+      if (command.includes('delete crd')) {
+        await applyTo('a', policy('left'));
+        expect(await page.run(command)).toMatchObject({ code: 1, stderr: '' });
+        await kubectl(['-n', 'a', 'delete', 'ippolicy', 'left']);
+      }
       if (command.startsWith('helm test ')) {
         operator = await installed.operate(stack);
         const objects = await render(DATABASE, { ...named, only: ['tests/credential.yaml'] });
@@ -231,5 +240,8 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const definitions = await kubectl(['get', 'crd', '-o', 'name']);
     expect(definitions).not.toContain('tunnel-operator');
     expect(definitions).toContain('servicemonitors.monitoring.coreos.com');
+    const secrets = await kubectl(['-n', named.namespace, 'get', 'secrets', '-o', 'name']);
+    expect(secrets).not.toContain('tunnels-tunnel-operator');
+    expect(secrets).toContain('of-another-chart');
   });
 });

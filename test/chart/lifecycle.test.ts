@@ -133,6 +133,26 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await ready('ipp/p');
   });
 
+  test('keeps its replicas when autoscaling is switched on as docs/operations.md says', async () => {
+    const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
+    const [, handover = ''] = /--field-manager=handover .*\n(\{.*\})\nEOF/.exec(page) ?? [];
+    const object = handover.replace('tunnels-tunnel-operator', SECRET).replace('tunnel-system', NAMESPACE);
+    const apply = ['apply', '--server-side', '--field-manager=handover', '--validate=false', '-f', '-'];
+    const deployment = ['-n', NAMESPACE, 'get', 'deployment', `${SECRET}-api`, '-o', 'jsonpath={.spec.replicas}'];
+    await kubectl(apply, object);
+    await release('upgrade', [CHART], { ...DATABASE, api: { autoscaling: { enabled: true } } });
+    expect(await kubectl(deployment)).toBe('2');
+
+    // As the autoscaler does.
+    await kubectl(['-n', NAMESPACE, 'scale', 'deployment', `${SECRET}-api`, '--replicas=5']);
+    expect(await tryRelease('upgrade', [CHART], DATABASE)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('conflict with "kubectl"'),
+    });
+    await release('upgrade', [CHART, '--force-conflicts'], DATABASE);
+    expect(await kubectl(deployment)).toBe('2');
+  });
+
   test('leaves definitions, objects and secrets when it is uninstalled, and finds them when it is back', async () => {
     await release('uninstall', []);
     expect(await exists('-n', NAMESPACE, 'deployment', 'it-tunnel-operator-operator')).toBe(false);

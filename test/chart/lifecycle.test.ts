@@ -261,7 +261,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(definitions).not.toContain('tunnel-operator');
     expect(definitions).toContain('servicemonitors.monitoring.coreos.com');
     const secrets = await kubectl(['-n', named.namespace, 'get', 'secrets', '-o', 'name']);
-    expect(secrets).not.toContain('tunnels-tunnel-operator');
-    expect(secrets).toContain('of-another-chart');
+    expect(secrets).toContain('secret/of-another-chart\n');
+    expect(secrets).not.toContain('secret/tunnels-tunnel-operator\n');
   });
 });

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { API_KEY, credential, eventually, manifest, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { behindTls } from './behind-tls.ts';
 import { CHART, DATABASE, helm, render } from './helm.ts';
 import { installPage, NEEDS_MORE } from './install-page.ts';
 import { releaseOn } from './release.ts';
@@ -105,6 +106,14 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await stack.client.botUsers.delete(bot.id);
   });
 
+  test('helm test reaches an API behind a CA that only the operator is told of', async () => {
+    const objects = await render(DATABASE, { namespace: NAMESPACE, only: ['tests/credential.yaml'] });
+    await using api = await behindTls(stack.api.url, folder);
+    const env = { NAMESPACE, NAME: 'it-tunnel-operator-test', TUNNEL_API_URL: api.url, TIMEOUT_SECONDS: '30' };
+    const told = { ...env, TUNNEL_API_KEY: API_KEY, NODE_EXTRA_CA_CERTS: api.caFile };
+    expect(await runHook(objects, 'test.mjs', told)).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test('is upgraded together with the CustomResourceDefinitions, and keeps its secrets', async () => {
     expect(await exists('crd', 'botusers.tunnel-operator.dev')).toBe(false);
     const { id } = (await stack.client.ipPolicies.list().next()).value ?? {};
@@ -122,6 +131,26 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(await stack.remoteIds()).toHaveLength(3);
     await release('upgrade', [CHART], DATABASE);
     await ready('ipp/p');
+  });
+
+  test('keeps its replicas when autoscaling is switched on as docs/operations.md says', async () => {
+    const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
+    const [, handover = ''] = /--field-manager=handover .*\n(\{.*\})\nEOF/.exec(page) ?? [];
+    const object = handover.replace('tunnels-tunnel-operator', SECRET).replace('tunnel-system', NAMESPACE);
+    const apply = ['apply', '--server-side', '--field-manager=handover', '--validate=false', '-f', '-'];
+    const deployment = ['-n', NAMESPACE, 'get', 'deployment', `${SECRET}-api`, '-o', 'jsonpath={.spec.replicas}'];
+    await kubectl(apply, object);
+    await release('upgrade', [CHART], { ...DATABASE, api: { autoscaling: { enabled: true } } });
+    expect(await kubectl(deployment)).toBe('2');
+
+    // As the autoscaler does.
+    await kubectl(['-n', NAMESPACE, 'scale', 'deployment', `${SECRET}-api`, '--replicas=5']);
+    expect(await tryRelease('upgrade', [CHART], DATABASE)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('conflict with "kubectl"'),
+    });
+    await release('upgrade', [CHART, '--force-conflicts'], DATABASE);
+    expect(await kubectl(deployment)).toBe('2');
   });
 
   test('leaves definitions, objects and secrets when it is uninstalled, and finds them when it is back', async () => {
@@ -205,8 +234,17 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const named = { name: 'tunnels', namespace: 'tunnel-system', folder };
     const installed = releaseOn(own, named);
     await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
+    await kubectl(['create', 'namespace', named.namespace]);
+    const labels = { 'app.kubernetes.io/instance': 'tunnels', 'app.kubernetes.io/name': 'other' };
+    const metadata = { name: 'of-another-chart', labels };
+    await applyTo(named.namespace, { apiVersion: 'v1', kind: 'Secret', metadata });
     for (const command of page.commands) {
       if (command in NEEDS_MORE) continue;
+      if (command.includes('delete crd')) {
+        await applyTo('a', policy('left'));
+        expect(await page.run(command)).toMatchObject({ code: 1, stderr: '' });
+        await kubectl(['-n', 'a', 'delete', 'ippolicy', 'left']);
+      }
       if (command.startsWith('helm test ')) {
         operator = await installed.operate(stack);
         const objects = await render(DATABASE, { ...named, only: ['tests/credential.yaml'] });
@@ -222,5 +260,8 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const definitions = await kubectl(['get', 'crd', '-o', 'name']);
     expect(definitions).not.toContain('tunnel-operator');
     expect(definitions).toContain('servicemonitors.monitoring.coreos.com');
+    const secrets = await kubectl(['-n', named.namespace, 'get', 'secrets', '-o', 'name']);
+    expect(secrets).toContain('secret/of-another-chart\n');
+    expect(secrets).not.toContain('secret/tunnels-tunnel-operator\n');
   });
 });

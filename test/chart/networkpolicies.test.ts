@@ -1,7 +1,7 @@
 /** Who may reach whom once `networkPolicy.enabled` is set. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { DATABASE, named, type Rendered, render } from './helm.ts';
+import { CHART, DATABASE, helm, named, type Rendered, render } from './helm.ts';
 
 const labels = z.record(z.string(), z.string());
 const peer = z.object({ podSelector: z.object({ matchLabels: labels }).optional() });
@@ -65,3 +65,15 @@ test.each([
   const anywhere = ways.filter(({ to, ports }) => to === undefined && ports[0]?.port !== 53);
   expect(anywhere.map(({ ports }) => ports.map(({ port }) => port))).toEqual([expected]);
 });
+
+test.each(['databasePorts', 'operatorPorts', 'tracingPorts'])(
+  'no %s are refused: a rule without ports is one of all ports',
+  async (ports) => {
+    const networkPolicy = { enabled: true, [ports]: [] };
+    const tracing = { endpoint: 'http://collector:4318' };
+    expect(await helm(['template', 'it', CHART], { ...DATABASE, networkPolicy, tracing })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`/networkPolicy/${ports}'?: minItems: got 0, want 1`)),
+    });
+  },
+);

@@ -109,6 +109,36 @@ test('every Pod goes where its kind may run', async () => {
   expect(JSON.stringify(hooks)).not.toContain('podAntiAffinity');
 });
 
+test('helm test reaches the API as the operator does', async () => {
+  const { extraEnv, extraVolumes, extraVolumeMounts } = {
+    extraEnv: [
+      { name: 'NODE_EXTRA_CA_CERTS', value: '/ca/ca.crt' },
+      { name: 'TUNNEL_API_URL', value: 'https://elsewhere' },
+    ],
+    extraVolumes: [{ name: 'scripts', secret: { secretName: 'ca' } }],
+    extraVolumeMounts: [{ name: 'scripts', mountPath: '/scripts' }],
+  };
+  const values = { ...DATABASE, operator: { extraEnv, extraVolumes, extraVolumeMounts } };
+  const [pod] = named(await render(values, { only: ['tests/credential.yaml'] }), 'Pod');
+  expect(pod).toMatchObject({
+    spec: {
+      volumes: [{ name: 'helm-test' }, ...extraVolumes],
+      containers: [{ volumeMounts: [{ name: 'helm-test' }, ...extraVolumeMounts] }],
+    },
+  });
+  const env = z.object({ containers: z.array(container).length(1) }).parse(pod?.spec).containers[0]?.env ?? [];
+  expect(env).toEqual(expect.arrayContaining(extraEnv));
+  expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
+});
+
+test('Secrets to pull images with may be named as other charts take them, too', async () => {
+  const imagePullSecrets = ['a', { name: 'b' }];
+  const objects = await render({ ...DATABASE, global: { imagePullSecrets } }, { only: ['api/deployment.yaml'] });
+  expect(objects).toMatchObject([
+    { spec: { template: { spec: { imagePullSecrets: [{ name: 'a' }, { name: 'b' }] } } } },
+  ]);
+});
+
 test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {
   const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
   const objects = await render(MATRIX.everything ?? {}, { only });

@@ -3,7 +3,7 @@
  * service accounts that the chart has made.
  */
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
@@ -36,39 +36,42 @@ export function releaseOn(
     return result.stdout;
   }
 
-  /** A kubeconfig that speaks for a service account of the namespace. */
-  async function speakFor(account: string): Promise<{ file: string; tokenFile: string; caFile: string }> {
+  /** A kubeconfig that speaks for a service account of the namespace, and the account's folder as a Pod has it. */
+  async function speakFor(account: string): Promise<{ kubeconfig: string; mounted: string }> {
     const token = await kubectl(['-n', namespace, 'create', 'token', account]);
     const config = parse(await readFile(own.kubeconfigPath, 'utf8'));
-    const [file, tokenFile, caFile] = ['kubeconfig', 'token', 'ca.crt'].map((suffix) =>
-      join(folder, `${account}.${suffix}`),
+    const mounted = join(folder, namespace, account);
+    const kubeconfig = `${mounted}.kubeconfig`;
+    await mkdir(mounted, { recursive: true });
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token } }] }),
     );
-    if (!file || !tokenFile || !caFile) throw new Error('no file names');
-    await writeFile(file, JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token } }] }));
-    await writeFile(tokenFile, token);
-    await writeFile(caFile, Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64'));
-    return { file, tokenFile, caFile };
+    await writeFile(join(mounted, 'token'), token);
+    const ca = Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64');
+    await writeFile(join(mounted, 'ca.crt'), ca);
+    return { kubeconfig, mounted };
   }
 
   async function operate(stack: Stack): Promise<RunningOperator> {
-    const { file } = await speakFor(`${name}-tunnel-operator-operator`);
+    const { kubeconfig } = await speakFor(`${name}-tunnel-operator-operator`);
     // The API server learns of new bindings by a watch of its own; until then, a start would be refused.
     await eventually(async () => {
       const asked = ['auth', 'can-i', 'list', 'ippolicies.tunnel-operator.dev', '--all-namespaces'];
-      expect(await tryKubectl([...asked, '--kubeconfig', file])).toMatchObject({ code: 0 });
+      expect(await tryKubectl([...asked, '--kubeconfig', kubeconfig])).toMatchObject({ code: 0 });
     });
-    return stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: namespace, leaderElect: true });
+    return stack.operate({ kubeconfig, namespaces: undefined, leaseNamespace: namespace, leaderElect: true });
   }
 
   async function runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult> {
     const before = objects.filter(({ kind }) => !['Pod', 'Job'].includes(kind));
     await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: before }));
     const account = before.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? '';
-    const { tokenFile, caFile } = await speakFor(account);
+    const { mounted } = await speakFor(account);
     const { hostname, port } = new URL(own.server);
-    const inPod = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, NODE_EXTRA_CA_CERTS: caFile };
+    const inPod = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, ACCOUNT_FOLDER: mounted };
     return new Promise((resolve) => {
-      const options = { env: { ...inPod, TOKEN_FILE: tokenFile, ...env } };
+      const options = { env: { ...inPod, ...env } };
       execFile(process.execPath, [join(CHART, 'files/scripts', script)], options, (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
       });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { readValues } from '../../dev/chart/values.ts';
 import { crdYaml } from '../../src/operator/crds/crd.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
@@ -13,6 +14,10 @@ import { MATRIX } from './matrix.ts';
 
 /** Of other projects, whose CustomResourceDefinitions the cluster of the tests lacks. */
 const FOREIGN = ['Cluster', 'HTTPRoute', 'PrometheusRule', 'ServiceMonitor'];
+
+const template = z.object({
+  template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) }),
+});
 
 let namespace: string;
 beforeAll(async () => {
@@ -185,6 +190,30 @@ test('names that look like numbers stay texts', async () => {
     const objects = await render({ ...common, ...database }, { name, namespace: name });
     expect(JSON.stringify(objects)).not.toMatch(/[:[,]123[\],}]/);
   }
+});
+
+describe('with the longest name, objects and labels have names that Kubernetes takes, with', () => {
+  /** Longer ones make no Pods; all others may have 253 characters. */
+  const LIMITS: Record<string, number> = { Service: 63, Job: 63, StatefulSet: 52, Cluster: 50 };
+  const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+  const LABEL = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+  // Wherever it is cut, one of the two leaves a hyphen at the end.
+  const longest = [`${'a-'.repeat(26)}a`, `a${'b-'.repeat(26)}`.replace(/-$/, 'b')];
+
+  test.each(Object.entries(MATRIX))('%s', async (_, values) => {
+    for (const name of longest) {
+      const all = { ...values, nameOverride: name, serviceMonitor: { enabled: true } };
+      for (const { kind, metadata, spec } of await render(all, { name })) {
+        if (kind === 'CustomResourceDefinition') continue;
+        const object = `${kind} ${metadata.name}`;
+        expect(metadata.name, object).toMatch(NAME);
+        expect(metadata.name.length, object).toBeLessThanOrEqual(LIMITS[kind] ?? 253);
+        const ofPods = template.safeParse(spec);
+        const labels = { ...metadata.labels, ...(ofPods.success && ofPods.data.template.metadata.labels) };
+        for (const [key, label] of Object.entries(labels)) expect(label, `${object}: ${key}`).toMatch(LABEL);
+      }
+    }
+  });
 });
 
 test('a database has a name that Kubernetes and CloudNativePG take, however long that of the release is', async () => {

@@ -193,7 +193,12 @@ server-side apply refuses two. Called with a list: the chart's own as YAML, extr
 {{- define "tunnel-operator.scheduling" -}}
 {{- $placement := pick (index . 1) "nodeSelector" "tolerations" "affinity" -}}
 {{- with (index . 0).Values.global -}}
-{{- $_ := merge $placement (pick . "imagePullSecrets" "priorityClassName") -}}
+{{- $_ := set $placement "priorityClassName" .priorityClassName -}}
+{{- $secrets := list -}}
+{{- range .imagePullSecrets -}}
+{{- $secrets = append $secrets (kindIs "string" . | ternary (dict "name" .) .) -}}
+{{- end -}}
+{{- $_ := set $placement "imagePullSecrets" $secrets -}}
 {{- end -}}
 {{- range $key, $value := $placement -}}
 {{- if not $value -}}{{- $_ := unset $placement $key -}}{{- end -}}

@@ -1,22 +1,26 @@
 // Before an uninstall that takes the CustomResourceDefinitions along: deletes every object while the operator still
 // runs. Later, nobody would be there to delete what they stand for, and their finalizers would keep them for ever.
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
 const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-const token = await readFile(process.env.TOKEN_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8');
+const account = process.env.ACCOUNT_FOLDER ?? '/var/run/secrets/kubernetes.io/serviceaccount';
+const token = await readFile(`${account}/token`, 'utf8');
+const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const group = '/apis/tunnel-operator.dev/v1alpha1';
 const deadline = Date.now() + Number(process.env.TIMEOUT_SECONDS) * 1000;
 
 async function kube(method, path) {
-  const response = await fetch(`${server}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}` },
-  });
-  const answer = await response.json();
-  if (response.status === 404) return {};
-  if (!response.ok) throw new Error(`${method} ${path}: ${answer.message}`);
+  const call = request(`${server}${path}`, { method, headers: { authorization: `Bearer ${token}` }, ca });
+  call.end();
+  const [response] = await once(call, 'response');
+  const answer = await json(response);
+  if (response.statusCode === 404) return {};
+  if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.message}`);
   return answer;
 }
 

@@ -1,24 +1,29 @@
 // `helm test`: applies a TunnelCredential, waits for the token in its Secret, and has the API authenticate it, which only
 // the key of an admin may ask for.
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const { NAMESPACE, NAME, TUNNEL_API_URL, TUNNEL_API_KEY, TIMEOUT_SECONDS } = process.env;
 const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
 const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-const token = await readFile(process.env.TOKEN_FILE ?? '/var/run/secrets/kubernetes.io/serviceaccount/token', 'utf8');
+const account = process.env.ACCOUNT_FOLDER ?? '/var/run/secrets/kubernetes.io/serviceaccount';
+const token = await readFile(`${account}/token`, 'utf8');
+const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const credentials = `/apis/tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/tunnelcredentials`;
 const deadline = Date.now() + Number(TIMEOUT_SECONDS) * 1000;
 
+// Not by fetch, which would trust the cluster's CA for the management API as well; the operator does not.
 async function kube(method, path, body) {
-  const response = await fetch(`${server}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const answer = await response.json();
-  if (response.status === 404 && method !== 'POST') return undefined;
-  if (!response.ok) throw new Error(`${method} ${path}: ${answer.message}`);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const call = request(`${server}${path}`, { method, headers, ca });
+  call.end(body && JSON.stringify(body));
+  const [response] = await once(call, 'response');
+  const answer = await json(response);
+  if (response.statusCode === 404 && method !== 'POST') return undefined;
+  if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.message}`);
   return answer;
 }
 

@@ -245,7 +245,8 @@ export class TunnelOperator extends OuterShell {
     };
     const kinds = this.#controllers.map(({ name, cache }) => state(name, cache));
     const others = this.#caches().slice(kinds.length);
-    const needed = others.filter(([, cache]) => cache !== this.#grants);
+    // Once it has begun, it does without grants.
+    const needed = others.filter(([, cache]) => cache !== this.#grants || this.#state === 'starting');
     const found = readiness(
       kinds,
       needed.map(([name, cache]) => state(name, cache)),

@@ -61,6 +61,25 @@ test("of another owner than before are not the object's, and those before are no
   for (const { id } of [own, strange]) await client.tlsEdges.delete(id);
 });
 
+test('of another owner are read once the ones before are managed by another object', async () => {
+  const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
+  await put(strange.id);
+  await stack.apply(object('before', own.id));
+  await stack.ready(EDGE_MODULES, 'before');
+  await stack.apply(object('before', own.id, observing), object('after', own.id));
+  await stack.ready(EDGE_MODULES, 'after');
+  await stack.apply(object('before', strange.id, observing));
+  await eventually(async () => expect((await stack.see(EDGE_MODULES, 'before')).status.id).toBe(strange.id));
+  await stack.reason(EDGE_MODULES, 'before', 'Synced', 'Observed');
+  await stack.reconciled(EDGE_MODULES, 'before');
+  // What it has only observed it does not take with it, wherever it goes.
+  await stack.apply(object('before', own.id));
+  await stack.reason(EDGE_MODULES, 'before', 'Ready', 'ManagementConflict');
+  for (const name of ['before', 'after']) await stack.remove(EDGE_MODULES, name);
+  expect([await isRestricted(own.id), await isRestricted(strange.id)]).toEqual([false, true]);
+  for (const { id } of [own, strange]) await client.tlsEdges.delete(id);
+});
+
 test('of another owner are read once the one before is gone, and left with the object', async () => {
   const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
   await put(strange.id);

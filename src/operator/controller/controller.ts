@@ -121,7 +121,6 @@ export class Controller {
       store,
       gap: () =>
         this.cache.staleness() === undefined ? (this.cache.obstacle()?.message ?? 'not listed yet') : undefined,
-      specIfValid: (object) => kind.specIfValid(object),
       ownerKind: kind.ownerKind,
       modulesIn: (object) => kind.modulesIn(object),
       catchUp: (namespace) => this.cache.catchUp(namespace),

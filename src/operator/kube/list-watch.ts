@@ -55,7 +55,6 @@ const PAGE_SIZE = 500;
 const WATCH_SECONDS = { shortest: 240, longest: 480 };
 /** In a row; more is a failure. After a CustomResourceDefinition was changed, its watches are throttled for a second. */
 const TOLERATED_THROTTLES = 3;
-const TOLERATED_FAILURES = 3;
 const RETRY = { firstMs: 200, longestMs: 30_000 };
 /** However long the server, or a proxy before it, asks for: the cluster is changed meanwhile. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -78,7 +77,7 @@ export class ListWatch {
     this.#failures = new FailureLog(options.log);
   }
 
-  /** Resolves when the first list is complete, or an obstacle was found; if it is optional, also when it fails again and again. */
+  /** Resolves when the first list is complete, or an obstacle was found. */
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#tried.promise;
@@ -123,7 +122,7 @@ export class ListWatch {
   }
 
   async #run(): Promise<void> {
-    const { type, namespace, isOptional } = this.#options;
+    const { type, namespace } = this.#options;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       const heardBefore = this.#lastHeard;
@@ -144,8 +143,6 @@ export class ListWatch {
         if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
         this.#count(`${phase}-failed`);
         if (error instanceof KubeError) retryAfterMs = Math.min(error.retryAfterMs ?? 0, LONGEST_PAUSE_MS);
-        // What others do without is not waited for.
-        if (isOptional && failures >= TOLERATED_FAILURES) this.#tried.resolve();
         const obstacle = obstacleFrom(error, phase, type, namespace);
         if (obstacle) this.#note(obstacle, error);
         else if (error instanceof KubeError && error.isThrottled && failures <= TOLERATED_THROTTLES)

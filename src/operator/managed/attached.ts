@@ -16,7 +16,7 @@ import { observedReady, observedSynced } from './findings.ts';
 import { readIdentity } from './identity.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { ensureIdentity } from './recovery.ts';
-import { mustHaveNoRival } from './rivals.ts';
+import { mustHaveNoRival, wasManaged } from './rivals.ts';
 import { isDeleting, isPaused, type ManagedSpec } from './spec.ts';
 import { type ShownFailure, showFailure, showPaused, writeStatus } from './status.ts';
 import { ensureUpToDate } from './update.ts';
@@ -70,15 +70,13 @@ async function observeOwner(managed: ManagedObject, spec: ManagedSpec, ownerId: 
  * @throws Blocked when it has modules of another owner
  */
 async function mustHaveNoOther(managed: ManagedObject, ownerId: string): Promise<void> {
-  const { externalId: id } = readIdentity(managed.object);
-  if (id === undefined || id === ownerId) return;
-  if (await observeSurely(managed, { id, generation: 0 })) {
-    const remedy = 'refer to that one as long as managementPolicy is Observe, or set it to Manage to move them';
-    throw new Blocked(REASON.rejected, `${managed.kind.nameOf(id)} are managed by this object: ${remedy}`);
-  }
-  await managed.mustBeNewest();
-  const { retiring } = readIdentity(managed.object);
-  await managed.persist({ externalId: undefined, generation: 0, createKey: undefined, retiring });
+  const { object, kind, claims } = managed;
+  const { externalId: id } = readIdentity(object);
+  if (id === undefined || id === ownerId || !wasManaged(managed, id)) return;
+  if (claims.othersClaiming(id, object).some((other) => claims.isConfirmed(other, id))) return;
+  if (!(await observeSurely(managed, { id, generation: 0 }))) return;
+  const remedy = 'refer to that one as long as managementPolicy is Observe, or set it to Manage to move them';
+  throw new Blocked(REASON.rejected, `${kind.nameOf(id)} are managed by this object: ${remedy}`);
 }
 
 /** @throws Blocked when it does not exist */

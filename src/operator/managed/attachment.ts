@@ -40,11 +40,6 @@ export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
   await managed.patchStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
 }
 
-/** From then on the object has no settings of what it claims: whatever its annotations say, they are another's. */
-export async function forgetOwnerShown(managed: ManagedObject): Promise<void> {
-  await managed.patchStatus({}, { id: undefined, createGeneration: undefined });
-}
-
 /** After a wipe or a restore, while nothing says that another object has them: before a failure shows there instead. */
 export async function restoreOwnerShown(managed: ManagedObject): Promise<void> {
   const { object, claims } = managed;

@@ -24,7 +24,7 @@ type AttachedPart = Pick<
   ConnectedKind,
   'isAttached' | 'belongsTo' | 'mayBelong' | 'ownerIdOf' | 'ownerKeyIn' | 'ownerKeysOf'
 >;
-type ClaimingKind = Pick<ConnectedKind, 'specIfValid'> & Partial<AttachedPart>;
+type ClaimingKind = Pick<ConnectedKind, 'membersOf'> & Partial<AttachedPart>;
 
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
@@ -73,14 +73,14 @@ export class Claims implements ChangeHandler {
   /** Whether the other would look after the modules of the resource that the object has: it declares some, and stays. */
   isHeir(other: KubeObject, id: string, object: KubeObject): boolean {
     if (other.metadata.uid === object.metadata.uid || isDeleting(other)) return false;
-    if (!isManaging(this.#kind.specIfValid(other))) return false;
+    if (!isManaging(this.#kind.membersOf(other))) return false;
     return this.isConfirmed(other, id) || this.#declares(other, id) || this.#refersLike(other, id, object);
   }
 
   /** Whether the object claims the id, and manages what it claims. */
   isClaimedBy(object: KubeObject, id: string): boolean {
     const claim = claimIn(object);
-    if (claim?.id !== id || !isManaging(this.#kind.specIfValid(object))) return false;
+    if (claim?.id !== id || !isManaging(this.#kind.membersOf(object))) return false;
     if (claim.isConfirmed) return true;
     // Of modules, the spec has to say so, too.
     return this.#kind.isAttached ? this.#declares(object, id) : this.#isGranted(object);
@@ -167,8 +167,8 @@ function idsConcerning(object: KubeObject): string[] {
 
 const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-/** Objects that only observe are nobody's rival: there may be any number. One whose spec is invalid may manage. */
-const isManaging = (spec: Pick<ManagedSpec, 'managementPolicy'> | undefined) => spec?.managementPolicy !== 'Observe';
+/** Objects that only observe are nobody's rival: there may be any number. One whose policy is invalid may manage. */
+const isManaging = ({ managementPolicy }: Pick<ManagedSpec, 'managementPolicy'>) => managementPolicy !== 'Observe';
 
 /** The order of the claimants of one id. */
 export function goesBefore(a: KubeObject, b: KubeObject): boolean {

@@ -8,7 +8,7 @@ import { Blocked } from './external.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
 import { hasFinalizer, readPolicies } from './spec.ts';
-import { handedOver, isLeft } from './succession.ts';
+import { handedOverForGood, isLeft } from './succession.ts';
 
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
@@ -22,10 +22,8 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   const fates = { ofClaim: ofOwn === 'not-ours' ? ofOwn : fateOfRemote(object, await isLeft(managed)), ofOwn };
   // First of all, so that a create still in flight cannot leave an orphan.
   const closed = await closeCreates(managed);
-  const left = kind.isAttached ? await handedOver(managed, closed.retiring) : [];
+  const left = kind.isAttached ? await handedOverForGood(managed, closed.retiring) : [];
   const identity = { ...closed, retiring: closed.retiring.filter((entry) => !left.includes(entry)) };
-  // Whose they are by now, is decided once.
-  if (left.length > 0) await managed.persist(identity);
   switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
     case 'delete':
       await deleteRemote(managed, identity);

@@ -79,9 +79,10 @@ export function identityAnnotations(identity: Identity): Record<string, string |
  * A copy of a settled identity for the status: `kubectl replace`, and GitOps tools that use it, remove the annotations
  * of an object but not its status.
  */
-export function identityInStatus({ externalId, generation, retiring }: Identity) {
+export function identityInStatus({ externalId, generation, retiring }: Identity, shownId = externalId) {
   if (externalId === undefined) return { createGeneration: undefined, retiring: undefined };
-  return { createGeneration: generation, retiring: retiring.length > 0 ? retiring : undefined };
+  const listed = retiring.length > 0 ? retiring : undefined;
+  return { createGeneration: shownId === externalId ? generation : undefined, retiring: listed };
 }
 
 /** The identity under which the next remote resource is created; `retire` is the one that it replaces. */

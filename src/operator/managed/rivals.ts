@@ -62,8 +62,15 @@ interface Managing {
  */
 export function wasManaged({ object, kind }: Managing, id: string): boolean {
   const shown = shownIdentity(object);
+  if (shown && knows(shown, id)) return true;
   // Of modules, the owner is shown before anything is set: one that shows only a failure has set nothing.
-  if (kind.isAttached) return shown ? knows(shown, id) : readStatus(object).conditions === undefined;
-  if (!shown || knows(shown, id)) return true;
+  if (kind.isAttached) return !shown && hasModulesOf(object, id);
+  if (!shown) return true;
   return [readStatus(object).adopted, annotation(object, ANNOTATION.adopt)].includes(id);
+}
+
+/** Whether the status says so, or is not there. One that only observes shows an owner that it has no modules of. */
+function hasModulesOf(object: KubeObject, id: string): boolean {
+  const { conditions, retiring = [] } = readStatus(object);
+  return conditions === undefined || retiring.some((entry) => entry.id === id);
 }

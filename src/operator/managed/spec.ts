@@ -33,6 +33,7 @@ export const managedStatus = z.looseObject({
   ownerId: z.string().optional(),
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),
+  handedOver: z.array(z.string()).optional(),
   observedGeneration: z.number().optional(),
   sources: z.array(usedSource).optional(),
   references: z.array(usedReference).optional(),

@@ -47,7 +47,7 @@ export async function writeStatus(
       id: remote.id,
       uri: remote.uri,
       ...(annotation(object, ANNOTATION.adopt) === identity.externalId && { adopted: identity.externalId }),
-      ...identityInStatus(identity),
+      ...identityInStatus(identity, kind.isAttached ? remote.id : undefined),
       sources: someOf(managed.inputs?.sources),
       references: someOf(managed.inputs?.references),
       lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),

@@ -64,7 +64,7 @@ export class Resolution {
       if (id !== undefined) targets.set(id, name);
     }
     for (const [name, store] of stores) {
-      inputs.addPeer(name, { store, specIfValid: () => undefined, enqueue: () => {} });
+      inputs.addPeer(name, { store, enqueue: () => {} });
     }
     const { spec } = await inputs.resolve(kind.kind, object, declared);
     return { declared, spec, texts, targets };

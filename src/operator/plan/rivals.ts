@@ -74,11 +74,11 @@ export class Rivals {
 
   async #read(kind: DerivedKind): Promise<Claimants> {
     const store = new ObjectStore();
-    const specIfValid = (object: KubeObject): ManagedSpec | undefined => kind.spec.safeParse(object.spec ?? {}).data;
+    const membersOf = (object: KubeObject): ManagedSpec => kind.readMembers(object.spec);
     // What a claim of modules names is what the spec refers to.
     const owners = new Map<string, string>();
     const belongsTo = (other: KubeObject, id: string) => mayBelongTo(ownerIn(kind, other), id, other, owners.get(id));
-    const ofKind = { specIfValid, isAttached: isAttached(kind), belongsTo };
+    const ofKind = { membersOf, isAttached: isAttached(kind), belongsTo };
     const claims = new Claims(ofKind, store, this.#options.mayAdopt);
     for (const object of await this.#options.existing(kind)) {
       for (const change of store.put(object)) claims.onChange(change);
@@ -94,8 +94,8 @@ export class Rivals {
 }
 
 function ownerIn(kind: DerivedKind, { spec }: KubeObject): unknown {
-  const declared: ManagedSpec | undefined = kind.spec.safeParse(spec ?? {}).data;
-  return declared && kind.owner?.givenIn(declared);
+  const declared: ManagedSpec = kind.readMembers(spec);
+  return kind.owner?.givenIn(declared);
 }
 
 /** False if the owner is another one for sure, whatever the annotations still say. */

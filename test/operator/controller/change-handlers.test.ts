@@ -53,7 +53,7 @@ describe('a changed claim', () => {
   const setUp = () => {
     const { queue, take } = recordingQueue();
     const store = new ObjectStore();
-    const claims = new Claims({ specIfValid: readPolicies }, store);
+    const claims = new Claims({ membersOf: readPolicies }, store);
     const handlers = [claims, new EnqueueRivals(queue, claims)];
     const tell = (changes: ObjectChange[]) => {
       for (const change of changes) for (const handler of handlers) handler.onChange(change);

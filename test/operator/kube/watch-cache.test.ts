@@ -289,13 +289,6 @@ describe('a cache', () => {
     expect(asked()).toEqual(['list']);
   });
 
-  test('is not waited for if others do without it, when it fails again and again', async () => {
-    const { cache, server } = await setUp([refusal(500)], { isOptional: true });
-    await cache.start();
-    expect(server.asked.length).toBeGreaterThan(2);
-    expect(cache.staleness()).toBeUndefined();
-  });
-
   test("tells of what was found before the watch has brought it, as of anybody else's change", async () => {
     const { cache, changes } = await setUp([page(5, [object({ version: 4 })]), hanging()]);
     await cache.start();

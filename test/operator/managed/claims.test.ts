@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
+import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { Claims, claimChange, claimIn, goesBefore, isOlder } from '../../../src/operator/managed/claims.ts';
@@ -125,7 +126,7 @@ test.each<[string, KubeObject, KubeObject, boolean]>([
 describe('the claims of a kind', () => {
   const setUp = () => {
     const store = new ObjectStore();
-    const claims = new Claims({ specIfValid: readPolicies }, store);
+    const claims = new Claims({ membersOf: readPolicies }, store);
     const tell = (changes: ObjectChange[]) => {
       for (const change of changes) claims.onChange(change);
     };
@@ -168,19 +169,13 @@ describe('the claims of a kind', () => {
   });
 
   test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {
-    const specIfValid = (claimant: KubeObject) => {
-      try {
-        return readPolicies(claimant);
-      } catch {
-        return undefined;
-      }
-    };
     const store = new ObjectStore();
-    const claims = new Claims({ specIfValid }, store);
+    const claims = new Claims({ membersOf: ({ spec }) => ipPolicyKind.readMembers(spec) }, store);
     const put = (next: KubeObject) => {
       for (const change of store.put(next)) claims.onChange(change);
     };
     put(object({ name: 'old', created: OLD, ...observing }, { adopt: 'x' }));
+    put(object({ name: 'wrong', created: OLD, spec: { ...observing.spec, rules: 'none' } }, { adopt: 'x' }));
     expect(claims.rivalOf(object({}, { adopt: 'x' }))).toBeUndefined();
     put(object({ name: 'next', created: OLD, spec: { managementPolicy: 'no' } }, { adopt: 'x' }));
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
@@ -190,7 +185,7 @@ describe('the claims of a kind', () => {
   const ofModules = (mayAdopt: boolean, objects: readonly KubeObject[]) => {
     const ownerIdIn = ({ spec }: KubeObject) => owned.safeParse(spec).data?.ownerId;
     const attached = {
-      specIfValid: ({ spec }: KubeObject) => readPolicies(object({ spec })),
+      membersOf: ({ spec }: KubeObject) => readPolicies(object({ spec })),
       isAttached: true,
       ownerKeyIn: ownerIdIn,
       ownerIdOf: (each: KubeObject) => [ownerIdIn(each)].find((id) => id !== 'unknown'),
@@ -262,7 +257,7 @@ describe('the claims of a kind', () => {
 
 test('of two older claimants the same one is named, whatever else changes in them', () => {
   const store = new ObjectStore();
-  const claims = new Claims({ specIfValid: readPolicies }, store);
+  const claims = new Claims({ membersOf: readPolicies }, store);
   const put = (next: KubeObject) => {
     for (const change of store.put(next)) claims.onChange(change);
   };

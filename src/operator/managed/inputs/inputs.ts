@@ -27,8 +27,6 @@ export interface Peer {
   readonly store: ObjectStore;
   /** Why the store may lack objects that exist; undefined if it has them all. */
   gap?(): string | undefined;
-  /** The spec as declared; undefined if it is invalid. */
-  specIfValid(object: KubeObject): unknown;
   /** Of kinds whose objects declare modules: the kind of what they refer to. */
   readonly ownerKind?: string | undefined;
   /** The modules that the object declares for what it refers to. */

@@ -135,7 +135,6 @@ test('whoever may declare modules for an object is asked for, where a grant lets
     inputs.addPeer(kind, {
       store: new ObjectStore(),
       ownerKind,
-      specIfValid: () => undefined,
       catchUp: async (namespace) => void asked.push(`${kind} in ${namespace}`),
       enqueue: () => {},
     });

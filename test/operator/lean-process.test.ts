@@ -25,8 +25,14 @@ const program = (before: string, after: string) => `
   ${after}
   // What outlives a collection of the young generation, and dies in the old one.
   let kept = [];
-  for (let n = 0; n < 2_000_000; n++) kept[n % 30_000] = { n, text: 'n' + n };
-  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
+  // It grows and shrinks with each collection; what counts is how far.
+  let young = 0;
+  for (let n = 0; n < 2_000_000; n++) {
+    kept[n % 30_000] = { n, text: 'n' + n };
+    if (n % 20_000 > 0) continue;
+    const { space_size } = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
+    young = Math.max(young, space_size);
+  }
   console.log(JSON.stringify({
     generated: generated.length,
     base: Object.getPrototypeOf(OuterShell).name,
@@ -48,10 +54,9 @@ test('the operator loads none of the classes that it never calls, and its heap s
   expect(found).toMatchObject({ base: 'Operator', config: 'TokenFileConfig' });
   // The base classes of the generated ones are part of the configuration.
   expect(found.generated).toBeLessThan(10);
-  expect(found.youngMiB).toBeLessThanOrEqual(16);
-  // Otherwise this file shows nothing.
+  // Without it, the same shows otherwise.
   const whole = await load();
   expect(whole.generated).toBeGreaterThan(500);
-  expect(whole.youngMiB).toBeGreaterThan(16);
+  expect(found.youngMiB).toBeLessThan(whole.youngMiB / 2);
   expect(found.heapMiB).toBeLessThan(whole.heapMiB * 0.8);
 });

@@ -84,7 +84,7 @@ export function label({ target, method, path }: Pick<Call, 'target' | 'method' |
   const short = path
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
-    .replace(/\b(policy|agent|one|[a-z]+(?=-\d+(?:\/status)?$))-\d+/, '$1')
+    .replace(/\b(policy|agent|one|[a-z]+(?=-\d+(?:\/status)?(?:\?dryRun=All)?$))-\d+/, '$1')
     .replace(/\b[a-z]{2,8}_[0-9a-z]{26}\b/g, '<id>')
     .replace(/\b[0-9a-f]{64}\b/, '<digest>');
   return `${target} ${method} ${short}`;

@@ -27,10 +27,18 @@ export interface Certificate {
   serialNumber: string;
 }
 
-/** The certificates of a PEM text, in order. */
-export function readCertificates(pem: string): Read<Certificate[]> {
+/**
+ * The certificates of a PEM text, in order.
+ * @param surplus why that many blocks are too many; to read each of them takes time
+ */
+export function readCertificates(
+  pem: string,
+  surplus: (count: number) => string | undefined = () => undefined,
+): Read<Certificate[]> {
   const read = readPem(pem, { explained: true });
   if ('reason' in read) return read;
+  const reason = surplus(read.value.length);
+  if (reason !== undefined) return { reason };
   const certificates: Certificate[] = [];
   for (const [index, block] of read.value.entries()) {
     const certificate = readCertificate(block);

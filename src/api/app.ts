@@ -209,6 +209,7 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
     if (!/^\s*identity(?:\s*,\s*identity)*\s*$/i.test(coding)) throw unsupportedCoding();
     const parsed = parseJson(body);
     if ('problem' in parsed) throw invalidRequest({ body: parsed.problem });
+    request.charge.add(parsed.bytes);
     return parsed.value;
   });
 }

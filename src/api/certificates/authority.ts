@@ -8,13 +8,12 @@ import { type Certificate, readCertificates } from './x509.ts';
  * configuration must still apply tomorrow.
  */
 export function readAuthority(pem: string): Read<Certificate> {
-  const read = readCertificates(pem);
+  const read = readCertificates(pem, (count) =>
+    count > 1 ? `has ${count} certificates; create one certificate authority for each` : undefined,
+  );
   if ('reason' in read) return read;
-  const [certificate, ...others] = read.value;
+  const [certificate] = read.value;
   if (certificate === undefined) return { reason: 'has no certificate' };
-  if (others.length > 0) {
-    return { reason: `has ${read.value.length} certificates; create one certificate authority for each` };
-  }
   if (!certificate.isAuthority) return { reason: 'is not a CA according to its basic constraints' };
   // RFC 5280, section 4.2.1.3; without the extension, every use is allowed, which is what openssl req makes.
   if (certificate.keyUsages && !certificate.keyUsages.includes('keyCertSign')) {

@@ -1,5 +1,6 @@
 /** A TLS server's certificate chain and private key, and whether they belong together. */
-import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { z } from 'zod';
 import { MAX_CHAIN_LENGTH, type tlsKeyType } from '../../resources/tls-certificate.ts';
 import { type Read, readPem } from './pem.ts';
@@ -9,11 +10,12 @@ export type KeyType = z.output<typeof tlsKeyType>;
 
 /** The first certificate of a chain, each signed by the next, or why the chain is refused. */
 export function readChain(pem: string): Read<Certificate> {
-  const read = readCertificates(pem);
+  const read = readCertificates(pem, (count) =>
+    count > MAX_CHAIN_LENGTH ? `has more than ${MAX_CHAIN_LENGTH} certificates` : undefined,
+  );
   if ('reason' in read) return read;
   const [leaf, ...issuers] = read.value;
   if (leaf === undefined) return { reason: 'has no certificate' };
-  if (read.value.length > MAX_CHAIN_LENGTH) return { reason: `has more than ${MAX_CHAIN_LENGTH} certificates` };
   let signed = leaf;
   for (const [index, issuer] of issuers.entries()) {
     const problem = `certificate ${index + 1} is not signed by certificate ${index + 2}`;
@@ -52,6 +54,24 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
   }
   const type = typeOf(key);
   return 'reason' in type ? type : { value: { key, type: type.value } };
+}
+
+const signing = promisify(sign);
+const verifying = promisify(verify);
+
+/**
+ * Whether the certificate is that of the private key. The key may say so and be wrong: its public half stands beside the
+ * private one, and nothing but a signature shows that they fit.
+ */
+export async function fits({ x509 }: Certificate, { key, type }: PrivateKey): Promise<boolean> {
+  if (!x509.checkPrivateKey(key)) return false;
+  const digest = type === 'ed25519' ? undefined : 'sha256';
+  const sample = randomBytes(32);
+  try {
+    return await verifying(digest, sample, x509.publicKey, await signing(digest, sample, key));
+  } catch {
+    return false;
+  }
 }
 
 /** The shortest RSA keys and the curves that TLS libraries accept by default. */

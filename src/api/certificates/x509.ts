@@ -27,24 +27,40 @@ export interface Certificate {
   serialNumber: string;
 }
 
-/** The certificates of a PEM text, in order. */
-export function readCertificates(pem: string): Read<Certificate[]> {
+/**
+ * The certificates of a PEM text, in order.
+ * @param surplus why that many blocks are too many; to read each of them takes time
+ */
+export function readCertificates(
+  pem: string,
+  surplus: (count: number) => string | undefined = () => undefined,
+): Read<Certificate[]> {
   const read = readPem(pem, { explained: true });
   if ('reason' in read) return read;
+  const said = (index: number, reason: string) => ({
+    reason: read.value.length === 1 ? reason : `block ${index + 1} ${reason}`,
+  });
+  for (const [index, block] of read.value.entries()) {
+    const problem = labelProblem(block);
+    if (problem !== undefined) return said(index, problem);
+  }
+  const reason = surplus(read.value.length);
+  if (reason !== undefined) return { reason };
   const certificates: Certificate[] = [];
   for (const [index, block] of read.value.entries()) {
     const certificate = readCertificate(block);
-    if ('reason' in certificate) {
-      return { reason: read.value.length === 1 ? certificate.reason : `block ${index + 1} ${certificate.reason}` };
-    }
+    if ('reason' in certificate) return said(index, certificate.reason);
     certificates.push(certificate.value);
   }
   return { value: certificates };
 }
 
+function labelProblem(block: PemBlock): string | undefined {
+  if (isPrivateKey(block)) return 'is a private key; this field takes only certificates';
+  return block.label === 'CERTIFICATE' ? undefined : `is a ${block.label}, not a CERTIFICATE`;
+}
+
 function readCertificate(block: PemBlock): Read<Certificate> {
-  if (isPrivateKey(block)) return { reason: 'is a private key; this field takes only certificates' };
-  if (block.label !== 'CERTIFICATE') return { reason: `is a ${block.label}, not a CERTIFICATE` };
   try {
     const certificate = new X509Certificate(block.der);
     if (certificate.raw.length !== block.der.length) return { reason: 'has trailing data after the certificate' };

@@ -158,13 +158,19 @@ export async function removeWhere<R extends Resource>(
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
     values: [value],
   });
-  const gone = await rows.where(tx, column, value);
-  const ids = gone.map(({ id }) => id);
-  if (ids.length === 0) return;
-  await detach(tx, ids);
-  await rows.removeMany(
-    tx,
-    ids,
-    gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, api.eventBase))),
-  );
+  for (let isRest = true; isRest; ) {
+    const gone = await rows.where(tx, column, value, REMOVED_AT_ONCE);
+    isRest = gone.length === REMOVED_AT_ONCE;
+    const ids = gone.map(({ id }) => id);
+    if (ids.length === 0) return;
+    await detach(tx, ids);
+    await rows.removeMany(
+      tx,
+      ids,
+      gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, api.eventBase))),
+    );
+  }
 }
+
+/** There is no limit to how many there are, but to how many are in memory. */
+const REMOVED_AT_ONCE = 100;

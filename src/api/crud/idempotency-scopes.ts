@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { conflict } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
+import { BATCH, inBatches } from './batches.ts';
 
 /** A scope as it is stored: by the digest of its name. */
 export interface StoredPlace {
@@ -30,6 +31,22 @@ const ADVANCE = `
 export async function advance(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<boolean> {
   const values = [principal, scope, sequence, new Date().toISOString()];
   return (await tx.query({ name: 'scope.advance', text: ADVANCE, values })).length > 0;
+}
+
+/** More than anything that begins its creates in one scope has, and few enough to be shown at once. */
+export const MAX_IN_SCOPE = 1000;
+
+const COUNT = 'select count(*) as records from idempotency_keys where principal = $1 and scope = $2';
+
+/** What is deleted frees its place. @throws CONFLICT when too much that was created in the scope exists */
+export async function mustHaveRoom(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<void> {
+  // Numbers rise by one: below this, there cannot be so many.
+  if (sequence <= MAX_IN_SCOPE) return;
+  const [row] = await tx.query({ name: 'scope.count', text: COUNT, values: [principal, scope] });
+  if (Number(row?.records) < MAX_IN_SCOPE) return;
+  throw conflict(`An idempotency scope may have at most ${MAX_IN_SCOPE} resources: use one for each thing of yours.`, {
+    idempotency_scope: 'full',
+  });
 }
 
 const POSITION = 'select sequence, closed_through from idempotency_scopes where principal = $1 and digest = $2';
@@ -92,16 +109,24 @@ export async function closeScope(db: Executor, principal: string, scope: string)
 }
 
 const FORGET = `
-  delete from idempotency_scopes scope
-   where used_at < $1
-     and not exists (select 1 from idempotency_keys
-                      where idempotency_keys.principal = scope.principal and idempotency_keys.scope = scope.digest)`;
+  delete from idempotency_scopes
+   where ctid = any(array(
+     select ctid from idempotency_scopes scope
+      where used_at < $1
+        and not exists (select 1 from idempotency_keys
+                         where idempotency_keys.principal = scope.principal and idempotency_keys.scope = scope.digest)
+      limit ${BATCH} for update skip locked))
+  returning 1`;
 
 /** So that each is looked at once in that time, not at every sweep. */
-const KEEP = 'update idempotency_scopes set used_at = $2 where used_at < $1';
+const KEEP = `
+  update idempotency_scopes set used_at = $2
+   where ctid = any(array(
+     select ctid from idempotency_scopes where used_at < $1 limit ${BATCH} for update skip locked))
+  returning 1`;
 
 /** Deletes the scopes that were last used before this time, unless something that was created in them exists. */
 export async function sweepScopes(db: Executor, before: string, now: string): Promise<void> {
-  await db.query({ text: FORGET, values: [before] });
-  await db.query({ text: KEEP, values: [before, now] });
+  await inBatches(db, FORGET, [before]);
+  await inBatches(db, KEEP, [before, now]);
 }

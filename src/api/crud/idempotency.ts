@@ -11,8 +11,9 @@ import { ApiError, conflict, unavailable } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { decrypt, encrypt } from '../secrets/aes-gcm.ts';
 import type { Database, Executor } from '../store/database.ts';
+import { BATCH, inBatches } from './batches.ts';
 import { existing } from './existing.ts';
-import { advance, refusal, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
+import { advance, mustHaveRoom, refusal, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
 
 /** How long a replay can still show the one-time token. */
 export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
@@ -100,6 +101,7 @@ export async function claim(tx: Executor, tried: Attempt): Promise<Replay | unde
     if (earlier) return earlier;
     throw await refusal(tx, principal, place);
   }
+  if (place) await mustHaveRoom(tx, principal, place);
   // More than one turn only if the record goes away in between, because its resource is deleted.
   for (let turn = 0; turn < 5; turn++) {
     const now = new Date().toISOString();
@@ -177,20 +179,29 @@ export async function close(db: Executor, principal: string, digest: string) {
 /** Deletes expired records: sealed tokens, and closed keys and empty scopes that no request in flight can still use. */
 export async function sweep(db: Database, now = Date.now()): Promise<void> {
   const before = (age: number) => new Date(now - age).toISOString();
-  await db.query({
-    text: 'update idempotency_keys set sealed_token = null where sealed_token is not null and created_at < $1',
-    values: [before(TOKEN_KEPT_MS)],
-  });
+  await inBatches(db, SWEEP_TOKENS, [before(TOKEN_KEPT_MS)]);
+  await inBatches(db, SWEEP_UNUSED, [before(CLOSED_KEPT_MS)]);
   await sweepClosed(db, before(CLOSED_KEPT_MS));
   await sweepScopes(db, before(CLOSED_KEPT_MS), before(0));
 }
 
+const SWEEP_TOKENS = `
+  update idempotency_keys set sealed_token = null
+   where ctid = any(array(select ctid from idempotency_keys
+                           where sealed_token is not null and created_at < $1 limit ${BATCH} for update skip locked))
+  returning 1`;
+
+const SWEEP_UNUSED = `
+  delete from idempotency_keys
+   where ctid = any(array(select ctid from idempotency_keys
+                           where closed_at < $1 and resource_id is null limit ${BATCH} for update skip locked))
+  returning 1`;
+
 const EXPIRED = `
   select distinct resource_id from idempotency_keys
-   where closed_at < $1 and resource_id > $2 order by resource_id limit 1000`;
+   where closed_at < $1 and resource_id > $2 order by resource_id limit ${BATCH}`;
 
-const SWEEP_CLOSED = `
-  delete from idempotency_keys where closed_at < $1 and (resource_id is null or resource_id = any($2))`;
+const SWEEP_CLOSED = 'delete from idempotency_keys where closed_at < $1 and resource_id = any($2)';
 
 /** Of what exists, the record stays: it says that it was created, and in which scope. */
 async function sweepClosed(db: Executor, before: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** TLS certificates: chain and key are read and held against each other, and the key is sealed. */
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
-import { readChain, readPrivateKey } from '../certificates/chain.ts';
+import { fits, readChain, readPrivateKey } from '../certificates/chain.ts';
 import { fieldsOf } from '../certificates/x509.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidRequest } from '../errors/errors.ts';
@@ -21,7 +21,7 @@ export const tlsCertificates = mount(tlsCertificate, {
       });
     }
     const [leaf, { key: privateKey, type }] = [chain.value, key.value];
-    if (!leaf.x509.checkPrivateKey(privateKey)) {
+    if (!(await fits(leaf, key.value))) {
       throw invalidRequest({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
     }
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

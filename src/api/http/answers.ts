@@ -50,6 +50,8 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
 
   function over(request: FastifyRequest, reply: FastifyReply): void {
     reply.isOver = true;
+    // Whatever still waits for its turn, and finds that nobody waits for it: what is not held any more must not be in memory.
+    request.body = undefined;
     request.charge?.release();
     if (reply.sending) deadlines.end(reply.sending);
   }

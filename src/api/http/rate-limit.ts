@@ -48,7 +48,7 @@ export interface RateLimiter {
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
   countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Counts a request that leads nowhere, unless its key was valid when last seen. @throws RATE_LIMITED */
+  /** Counts a request that leads nowhere: for its key if that was valid when last seen, else for its address. @throws RATE_LIMITED */
   countUnrouted(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<void>;
   /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
@@ -108,6 +108,19 @@ export async function addRateLimits(
     }
   }
 
+  async function countFor(payer: Payer | null, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    request.payer = payer;
+    let tightest: Usage | undefined;
+    for (const counter of counters) {
+      const usage = await counter(request);
+      if (usage.isAllowed) continue;
+      if (usage.remaining === 0) lastSpent = performance.now();
+      if (usage.isExceeded) refuse(reply, usage);
+      if (tightest === undefined || usage.remaining < tightest.remaining) tightest = usage;
+    }
+    if (tightest) show(reply, tightest);
+  }
+
   function remember(fingerprint: string, { id, keyId }: Payer): void {
     known.delete(fingerprint);
     known.set(fingerprint, { id, keyId });
@@ -117,7 +130,9 @@ export async function addRateLimits(
   return {
     countStranger,
     async countUnrouted(request, reply, { fingerprint = '' }) {
-      if (!known.has(fingerprint)) await countStranger(request, reply);
+      const payer = known.get(fingerprint);
+      if (payer) await countFor(payer, request, reply);
+      else await countStranger(request, reply);
     },
 
     async authenticate(request, reply, { fingerprint = '', caller }) {
@@ -148,18 +163,7 @@ export async function addRateLimits(
       }
     },
 
-    async count(request, reply) {
-      request.payer = request.caller;
-      let tightest: Usage | undefined;
-      for (const counter of counters) {
-        const usage = await counter(request);
-        if (usage.isAllowed) continue;
-        if (usage.remaining === 0) lastSpent = performance.now();
-        if (usage.isExceeded) refuse(reply, usage);
-        if (tightest === undefined || usage.remaining < tightest.remaining) tightest = usage;
-      }
-      if (tightest) show(reply, tightest);
-    },
+    count: (request, reply) => countFor(request.caller, request, reply),
   };
 }
 

@@ -40,8 +40,8 @@ export interface Repository {
   lock(tx: Executor, id: string): Promise<Row | undefined>;
   /** Newest first. */
   page(db: Executor, query: PageQuery): Promise<Page>;
-  /** All rows with this value in one column, by id. */
-  where(db: Executor, column: string, value: string): Promise<Row[]>;
+  /** All rows with this value in one column, or the first of them, by id. */
+  where(db: Executor, column: string, value: string, limit?: number): Promise<Row[]>;
   insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
   /** Writes all fields of a locked row; returns its new revision. */
   update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
@@ -152,8 +152,10 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
       const found = await rows(db, { ...page(query), keeps });
       return { rows: found.slice(0, limit), more: more || found.length > limit };
     },
-    where: (db, column, value) =>
-      rows(db, prepared(`by_${column}`, `select ${shown} from ${table} where ${column} = $1 order by id`)(value)),
+    where(db, column, value, limit) {
+      const text = `select ${shown} from ${table} where ${column} = $1 order by id limit $2`;
+      return rows(db, prepared(`by_${column}`, text)(value, limit ?? null));
+    },
     async insert(db, row, event) {
       const values = [...fields, ...hidden].map((column) => columnValue(row, column));
       await db.query(insert(row.id, row.created_at, row.created_at, ...values, ...eventValues(event)));

@@ -41,7 +41,7 @@ const FORM = 'must be one line like "ssh-ed25519 AAAA… comment"';
 
 /** The key of a line, perhaps with white space around it, or why it is refused. The reason shows nothing of the line, which may be a private key. */
 export function parseSshPublicKey(text: string): { key: SshPublicKey } | { reason: string } {
-  const line = text.replaceAll(AROUND, '');
+  const line = withoutSpaceAround(text);
   if (line.includes('PRIVATE KEY')) return { reason: 'is a private key; send the public one (the .pub file)' };
   if (/^(-----|---- )BEGIN/.test(line)) return { reason: `${FORM}; "ssh-keygen -i" converts other formats` };
   if (/[\r\n]/.test(line)) return { reason: `${FORM}; it has several lines` };
@@ -126,8 +126,15 @@ function importJwk(key: { kty: string } & Record<string, string>): void {
   }
 }
 
-/** The .pub file ends with a newline. */
-const AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g;
+const isSpace = (character: string | undefined) => character !== undefined && ' \t\r\n'.includes(character);
+
+/** The .pub file ends with a newline. No regular expression: for its end, one would look at every run of spaces from each of them. */
+function withoutSpaceAround(text: string): string {
+  let [from, to] = [0, text.length];
+  while (isSpace(text[from])) from++;
+  while (to > from && isSpace(text[to - 1])) to--;
+  return text.slice(from, to);
+}
 
 /** What a schema can say of it: the type, base64, and a comment without control characters. */
 const LINE =
@@ -138,6 +145,8 @@ const LINE =
 export const sshPublicKey = text()
   .max(MAX_PUBLIC_KEY_LENGTH, `must be at most ${MAX_PUBLIC_KEY_LENGTH} characters`)
   .superRefine((line, context) => {
+    // It is refused already, but checked on.
+    if (line.length > MAX_PUBLIC_KEY_LENGTH) return;
     const parsed = parseSshPublicKey(line);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });
   })

@@ -8,6 +8,7 @@ import { MAX_CHAIN_LENGTH } from '../../../src/resources/tls-certificate.ts';
 const root = await makeCertificate({ subject: 'CN=Root' });
 const between = await makeCertificate({ subject: 'CN=Between', issuer: root });
 const leaf = await makeCertificate({ subject: 'CN=Leaf', issuer: between, ca: false });
+const block = (base64: string) => `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
 const nameOf = (read: ReturnType<typeof readChain>) => ('value' in read ? read.value.commonName : read.reason);
 
 describe('a chain', async () => {
@@ -21,6 +22,7 @@ describe('a chain', async () => {
     ['all of them', leaf.pem + between.pem + root.pem, 'Leaf'],
     ['as many as there may be', root.pem.repeat(MAX_CHAIN_LENGTH), 'Root'],
     ['more', root.pem.repeat(MAX_CHAIN_LENGTH + 1), `has more than ${MAX_CHAIN_LENGTH} certificates`],
+    ['more, which are not read', block('AAAA').repeat(MAX_CHAIN_LENGTH + 1), /^has more than/],
     ['no PEM', 'x', /^is not PEM/],
     ['the issuer first', between.pem + leaf.pem, /^certificate 1 is not signed by certificate 2; the server's own/],
     ['a gap at the end', leaf.pem + between.pem + leaf.pem, /^certificate 2 is not signed by certificate 3/],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED_KEPT_MS, sweep } from '../../../src/api/crud/idempotency.ts';
+import { MAX_IN_SCOPE } from '../../../src/api/crud/idempotency-scopes.ts';
 import { credential } from '../../../src/resources/credential.ts';
 import { idempotencyDigest, idempotencyScope } from '../../../src/resources/definition/idempotency.ts';
 import { eventSource, eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -269,6 +270,23 @@ describe('at the same moment', () => {
       { numRuns: 60 },
     );
   });
+});
+
+test('a scope has room for so many, of which each that is deleted makes some', async () => {
+  const scope = newScope();
+  const first = await created(scope, MAX_IN_SCOPE - 1);
+  const last = await created(scope, MAX_IN_SCOPE);
+  const text = `
+    insert into idempotency_keys (principal, digest, created_at, scope, sequence, resource_id, resource_path, status, body)
+    select principal, digest || n, created_at, scope, n, resource_id, resource_path, status, body
+      from idempotency_keys, generate_series(1, $2::int) n where scope = $1 and resource_id = $3`;
+  await api.rows(text, [idempotencyDigest(scope), MAX_IN_SCOPE - 2, first]);
+  expect((await create(scope, MAX_IN_SCOPE + 1)).error).toMatchObject({
+    error_code: 'CONFLICT',
+    details: { idempotency_scope: 'full' },
+  });
+  await admin.delete(`/ip_policies/${last}`);
+  expect((await create(scope, MAX_IN_SCOPE + 1)).status).toBe(201);
 });
 
 test('a scope is forgotten a month after its last use, but not while something created in it exists', async () => {

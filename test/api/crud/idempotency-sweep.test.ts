@@ -54,3 +54,26 @@ test('a closed key is remembered for as long as what it made', async () => {
   await admin.delete(`${sources}/ip_policy_created.v0`);
   expect(await digests()).not.toContain(idempotencyDigest(ofSource));
 });
+
+test('very many are swept, a few at a time', async () => {
+  const digest = (prefix: string) => `encode(sha256(('${prefix}' || n)::bytea), 'hex')`;
+  const old = "now() - interval '31 days'";
+  await api.rows(`insert into idempotency_keys (principal, digest, created_at, closed_at)
+    select 'usr_many', ${digest('key')}, ${old}, ${old} from generate_series(1, 2500) n`);
+  await api.rows(`insert into idempotency_scopes (principal, digest, sequence, closed_through, used_at)
+    select 'usr_many', ${digest('scope')}, 1, 1, ${old} from generate_series(1, 2500) n`);
+  const largest = { rows: 0 };
+  const watched = {
+    ...api.db,
+    async query(statement: Parameters<typeof api.db.query>[0]) {
+      const rows = await api.db.query(statement);
+      largest.rows = Math.max(largest.rows, rows.length);
+      return rows;
+    },
+  };
+  await sweep(watched);
+  for (const table of ['idempotency_keys', 'idempotency_scopes']) {
+    expect(await api.rows(`select 1 from ${table} where principal = 'usr_many'`)).toEqual([]);
+  }
+  expect(largest.rows).toBe(1000);
+});

@@ -177,6 +177,15 @@ describe('deleting an HTTPS edge', () => {
     expect((await admin.delete(`/backends/http_response/${backend.id}`)).status).toBe(204);
   });
 
+  test('deletes very many of them, and tells of each', async () => {
+    const own = await newEdge();
+    for (let n = 0; n < 250; n++) await create(own, { match: `/many-${n}` });
+    expect((await admin.delete(`/edges/https/${own}`)).status).toBe(204);
+    expect(await api.rows('select 1 from https_edge_routes where edge_id = $1', [own])).toEqual([]);
+    const text = "select 1 from events where type = 'https_edge_route_deleted.v0' and payload->>'match' like '/many-%'";
+    expect(await api.rows(text)).toHaveLength(250);
+  });
+
   test('leaves nothing of a module that is put at the same moment', async () => {
     const own = await newEdge();
     const { id } = await create(own);

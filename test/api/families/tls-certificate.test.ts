@@ -128,6 +128,10 @@ describe('what does not belong together is refused with the reason', async () =>
   const encrypted = createPrivateKey(leaf.keyPem)
     .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
     .toString();
+  // In SEC 1, the public point stands after the private number.
+  const own = createPrivateKey(leaf.keyPem).export({ type: 'sec1', format: 'der' });
+  const strange = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'der' });
+  const halves = `-----BEGIN EC PRIVATE KEY-----\n${Buffer.concat([strange.subarray(0, 39), own.subarray(39)]).toString('base64')}\n-----END EC PRIVATE KEY-----\n`;
   const legacy =
     '-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n';
 
@@ -151,6 +155,7 @@ describe('what does not belong together is refused with the reason', async () =>
     ['/certificate_pem', 'garbage', { certificate_pem: 'x' }, /is not PEM/],
     ['/certificate_pem', 'nothing', { certificate_pem: undefined }, /is required/],
     ['/private_key_pem', 'another key', { private_key_pem: other.keyPem }, /is not the key of the first certificate/],
+    ['/private_key_pem', 'a key with the public half of another', { private_key_pem: halves }, /is not the key/],
     ['/private_key_pem', 'the issuer’s key', { private_key_pem: between.keyPem }, /is not the key/],
     ['/private_key_pem', 'a certificate', { private_key_pem: leaf.pem }, /is a CERTIFICATE/],
     ['/private_key_pem', 'two keys', { private_key_pem: leaf.keyPem + leaf.keyPem }, /exactly one/],

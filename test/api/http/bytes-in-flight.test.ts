@@ -3,7 +3,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { createBytesInFlight } from '../../../src/api/http/bytes-in-flight.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
-import { type Caller, startTestApi } from '../harness.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { type Caller, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -97,6 +98,26 @@ test('a body in single bytes counts for what it holds', async () => {
   const bytes = 24 * KIB;
   for (let n = 0; n < 2; n++) await send(upload(bot, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(bytes));
   await vi.waitFor(async () => expect((await bot.get('/ip_policies')).status).toBe(429), { timeout: 20_000 });
+});
+
+test('a body of nothing but brackets counts for what it takes once it is read', async () => {
+  const bot = await api.newBot();
+  const { id } = (await bot.post('/ip_policies', {})).as(ipPolicy.view);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  // Whoever comes now has to wait for a turn, with what was read of the body.
+  const changes = Array.from({ length: 10 }, () => bot.patch(`/ip_policies/${id}`, { description: 'first' }));
+  await untilWaiting(api, 2);
+  const put = () => bot.put(`/ip_policies/${id}/rules`, { rules: Array.from({ length: 100_000 }, () => ({})) });
+  const first = put();
+  await untilInFlight(MIB);
+  const second = await put();
+  await held.rollback();
+  expect(second.status).toBe(429);
+  // Those that got their turn before it was read go on; of the others, each may find no room.
+  const statuses = (await Promise.all(changes)).map(({ status }) => status);
+  expect(statuses).toContain(200);
+  for (const status of [...statuses, (await first).status]) expect([200, 400, 429]).toContain(status);
 });
 
 /** Waits for the first answer on a connection that reads. */

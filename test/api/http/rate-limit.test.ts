@@ -70,6 +70,15 @@ describe('an API key', async () => {
     expect((await user.get('/healthz')).headers).not.toHaveProperty('ratelimit-limit');
   });
 
+  test('counts what does not exist, too', async () => {
+    const { admin } = await start({ perKey: LIMIT });
+    expect((await admin.get('/ip_policies')).status).toBe(200);
+    const replies = await times(LIMIT - 1, () => admin.get('/nothing'));
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT - 1).fill(404));
+    refused(await admin.get('/nothing'));
+    refused(await admin.put('/ip_policies', {}));
+  });
+
   test('counts what its caller may not do', async () => {
     const curious = await api.newUser().catch(() => undefined);
     expect(curious).toBeUndefined();
@@ -214,7 +223,7 @@ describe('a stranger', async () => {
   const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
   // Known to be valid, and so not refused for what strangers do.
   expect((await api.admin.get('/ip_policies')).status).toBe(200);
-  test('may as often ask for what does not exist, which a valid key does not count', async () => {
+  test('may as often ask for what does not exist, which counts for a valid key instead', async () => {
     const missing = await times(LIMIT, () => api.anonymous.post('/nothing', {}, from(90)));
     expect(missing.map(({ status }) => status)).toEqual(Array(LIMIT).fill(404));
     refused(await api.anonymous.get('/nothing', from(90)));

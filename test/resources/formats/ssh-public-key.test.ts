@@ -40,6 +40,11 @@ describe('an SSH public key', () => {
   test('may have the newline at its end that the file has', () => {
     expect(sshPublicKey.parse(`${ed25519} me\r\n`)).toBe(`${ed25519} me\r\n`);
   });
+
+  test('is refused for its length alone, if that is too much', () => {
+    const { error } = sshPublicKey.safeParse(`a${' '.repeat(1_000_000)}b`);
+    expect(error?.issues.map(({ message }) => message)).toEqual(['must be at most 8192 characters']);
+  });
 });
 
 describe('what is no usable SSH public key is refused with the reason', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { core, object, startPlanning } from './planning.ts';
-import { CREDENTIALS, credential, type Manifest, ours, POLICIES, policy } from './stack.ts';
+import { CREDENTIALS, credential, eventually, type Manifest, ours, POLICIES, policy } from './stack.ts';
 
 const { stack, plan, planned, applied, given } = await startPlanning('plan-applied');
 const { namespace } = stack;
@@ -207,6 +207,9 @@ describe('plan and apply', () => {
     const old = id.replace(/.{4}$/, '0000');
     const retiring = [{ id: old, generation: 1, after: new Date().toISOString() }];
     await stack.annotate(ours('httpsedgeroutes'), 'wait', { [ANNOTATION.retiring]: JSON.stringify(retiring) });
+    // The operator says so in the condition, which is a change of the object.
+    const shown = async () => (await stack.see(ours('httpsedgeroutes'), 'wait')).synced?.message;
+    await eventually(async () => expect(await shown()).toContain(old));
     await given();
     const { code, stdout } = await plan([route({ backendRef: { kind: 'HTTPResponseBackend', name: 'wait' } })]);
     expect(stdout).toContain(

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CLOSED_KEPT_MS, sweep } from '../../../src/api/crud/idempotency.ts';
 import { MAX_IN_SCOPE } from '../../../src/api/crud/idempotency-scopes.ts';
 import { credential } from '../../../src/resources/credential.ts';
 import { idempotencyDigest, idempotencyScope } from '../../../src/resources/definition/idempotency.ts';
@@ -287,16 +286,4 @@ test('a scope has room for so many, of which each that is deleted makes some', a
   });
   await admin.delete(`/ip_policies/${last}`);
   expect((await create(scope, MAX_IN_SCOPE + 1)).status).toBe(201);
-});
-
-test('a scope is forgotten a month after its last use, but not while something created in it exists', async () => {
-  const [used, empty, young] = [newScope(), newScope(), newScope()];
-  await created(used, 1);
-  for (const scope of [empty, young]) await close(scope);
-  const aged = [used, empty].map(idempotencyDigest);
-  const past = new Date(Date.now() - CLOSED_KEPT_MS - 1000).toISOString();
-  await api.rows('update idempotency_scopes set used_at = $1 where digest = any($2)', [past, aged]);
-  await sweep(api.db);
-  const left = (await api.rows('select digest from idempotency_scopes')).map(({ digest }) => digest);
-  expect([used, empty, young].map((scope) => left.includes(idempotencyDigest(scope)))).toEqual([true, false, true]);
 });

@@ -1,6 +1,6 @@
 /** What is left of the records of creates when they are old. */
 import { expect, test } from 'vitest';
-import { sweep } from '../../../src/api/crud/idempotency.ts';
+import { CLOSED_KEPT_MS, sweep } from '../../../src/api/crud/idempotency.ts';
 import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -76,4 +76,16 @@ test('very many are swept, a few at a time', async () => {
     expect(await api.rows(`select 1 from ${table} where principal = 'usr_many'`)).toEqual([]);
   }
   expect(largest.rows).toBe(1000);
+});
+
+test('a scope is forgotten a month after its last use, but not while something created in it exists', async () => {
+  const [used, empty, young] = ['used', 'empty', 'young'] as const;
+  await admin.post('/ip_policies', {}, { ...under(used), 'idempotency-scope': used, 'idempotency-sequence': '1' });
+  for (const scope of [empty, young]) await admin.put(`/idempotency_scopes/${idempotencyDigest(scope)}/closed`);
+  const aged = [used, empty].map(idempotencyDigest);
+  const past = new Date(Date.now() - CLOSED_KEPT_MS - 1000).toISOString();
+  await api.rows('update idempotency_scopes set used_at = $1 where digest = any($2)', [past, aged]);
+  await sweep(api.db);
+  const left = (await api.rows('select digest from idempotency_scopes')).map(({ digest }) => digest);
+  expect([used, empty, young].map((scope) => left.includes(idempotencyDigest(scope)))).toEqual([true, false, true]);
 });

@@ -1,35 +1,21 @@
 /** What becomes of the modules that an object had, once and now, when it is deleted while others declare some. */
 import { expect, test } from 'vitest';
-import { isNotFound } from '../../src/client/errors.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { EDGE_MODULES, isRestricted as isOnEdge, restricting } from './restriction.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'handed', settings: { resyncMs: 300 } });
 const { client } = stack;
 
-const EDGE_MODULES = ours('tlsedgemodules');
 const HOLD = 'example.com/hold';
 const policy = (await client.ipPolicies.create({})).id;
 const edge = async () => (await client.tlsEdges.create({})).id;
 
 const declare = (name: string, id: string, policies = [policy], finalizers: string[] = []) => {
-  const refs = policies.map((each) => ({ id: each }));
-  const declared = manifest({ name: 'TLSEdgeModules' }, name, {
-    tlsEdgeRef: { id },
-    ipRestriction: { ipPolicyRefs: refs },
-  });
+  const declared = restricting(name, id, policies);
   return stack.apply({ ...declared, metadata: { name, ...(finalizers.length > 0 && { finalizers }) } });
 };
-
-async function isRestricted(id: string): Promise<boolean> {
-  try {
-    await client.tlsEdgeModules(id).ipRestriction.get();
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-}
+const isRestricted = (id: string) => isOnEdge(client, id);
 
 test('what it had before goes, where what it was to have is left to another', async () => {
   const [before, wanted] = [await edge(), await edge()];

@@ -1,32 +1,18 @@
 /** Modules that an object only reads, for a while or for ever. */
 import { expect, test } from 'vitest';
-import { isNotFound } from '../../src/client/errors.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { EDGE_MODULES, isRestricted as isOnEdge, restricting } from './restriction.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'observed', settings: { resyncMs: 300 } });
 const { client } = stack;
 
-const EDGE_MODULES = ours('tlsedgemodules');
 const policy = (await client.ipPolicies.create({})).id;
 const put = (id: string) => client.tlsEdgeModules(id).ipRestriction.put({ ip_policy_ids: [policy] });
 
-const object = (name: string, id: string, more: object = {}) =>
-  manifest({ name: 'TLSEdgeModules' }, name, {
-    tlsEdgeRef: { id },
-    ipRestriction: { ipPolicyRefs: [{ id: policy }] },
-    ...more,
-  });
+const object = (name: string, id: string, more: object = {}) => restricting(name, id, [policy], more);
 const observing = { managementPolicy: 'Observe' };
 
-async function isRestricted(id: string): Promise<boolean> {
-  try {
-    await client.tlsEdgeModules(id).ipRestriction.get();
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
-}
+const isRestricted = (id: string) => isOnEdge(client, id);
 
 test('are only read, also when somebody changes them', async () => {
   const { id } = await client.tlsEdges.create({});

@@ -1,0 +1,25 @@
+/** The simplest module: TLS edges that only some addresses may use, as objects declare it and as the API has it. */
+import type { Client } from '../../src/client/client.ts';
+import { isNotFound } from '../../src/client/errors.ts';
+import { type Manifest, manifest, ours } from './stack.ts';
+
+export const EDGE_MODULES = ours('tlsedgemodules');
+
+/** A TLSEdgeModules that restricts an edge by these policies. All are named by their ids. */
+export const restricting = (name: string, edgeId: string, policyIds: readonly string[], more: object = {}): Manifest =>
+  manifest({ name: 'TLSEdgeModules' }, name, {
+    tlsEdgeRef: { id: edgeId },
+    ipRestriction: { ipPolicyRefs: policyIds.map((id) => ({ id })) },
+    ...more,
+  });
+
+/** Whether the edge has the module. */
+export async function isRestricted(client: Client, edgeId: string): Promise<boolean> {
+  try {
+    await client.tlsEdgeModules(edgeId).ipRestriction.get();
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

@@ -1,13 +1,19 @@
 /** SIGINT and SIGTERM, of which process 1 of a container notices only what it listens to. */
 
-/** Resolves with the first signal to stop; the second one ends the process at once. */
+/**
+ * A signal to a group of processes comes twice where a parent forwards it: `npm start` under systemd, Ctrl-C in a
+ * terminal.
+ */
+const FORWARDED_MS = 500;
+
+/** Resolves with the first signal to stop; another one, half a second later or more, ends the process at once. */
 export function untilSignalled(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let isFirst = true;
+    let first: number | undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => {
-        if (!isFirst) process.exit(1);
-        isFirst = false;
+        first ??= performance.now();
+        if (performance.now() - first > FORWARDED_MS) process.exit(1);
         resolve(signal);
       });
   });

@@ -92,8 +92,15 @@ describe('SIGTERM ends the process', () => {
     const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
     api.child.kill('SIGTERM');
     await stopping(api);
-    api.child.kill('SIGTERM');
+    const insisting = setInterval(() => api.child.kill('SIGTERM'), 100);
     expect(await api.ended()).toEqual({ code: 1, signal: null });
+    clearInterval(insisting);
+  });
+
+  test('in the same steps, when the signal comes twice, as from a parent that forwards it', async () => {
+    const api = await startApiChild({ SHUTDOWN_DELAY: '1s' });
+    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) api.child.kill(signal);
+    expect(await api.ended()).toEqual(CLEAN);
   });
 });
 

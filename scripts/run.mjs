@@ -7,7 +7,8 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +20,10 @@ const STAMP = join(MODULES, '.tunnel-operator-installed');
 /** npm's own record of what it has installed. */
 const INSTALLED = join(MODULES, '.package-lock.json');
 const LOCK = join(ROOT, '.data', 'install.lock');
+/** Who installs touches the lock this often … */
+const HEARTBEAT_MS = 1000;
+/** … and is dead when it has not for so long: a process id says nothing to another container with the same folder. */
+const SILENCE_MS = 10_000;
 
 const say = (line) => process.stderr.write(`${line}\n`);
 
@@ -35,6 +40,15 @@ function read(path) {
   }
 }
 
+/** Undefined also for what a killed npm has left half written. */
+function readJson(path) {
+  try {
+    return JSON.parse(read(path));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Covers both files, since somebody may run npm by hand, and the platform, since a container may share the folder. */
 function fingerprint() {
   const parts = [process.platform, process.arch, read(join(ROOT, 'package-lock.json')), read(INSTALLED)];
@@ -44,8 +58,7 @@ function fingerprint() {
 /** Whether npm's record matches the lock file. Optional packages may be for other platforms. */
 function matchesLockFile() {
   const [wanted, installed] = [join(ROOT, 'package-lock.json'), INSTALLED].map((path) => {
-    const text = read(path);
-    return text === undefined ? undefined : JSON.parse(text).packages;
+    return readJson(path)?.packages;
   });
   if (wanted === undefined || installed === undefined) return false;
   return Object.entries(wanted).every(([path, entry]) => {
@@ -74,15 +87,17 @@ function postgresWorks() {
   );
 }
 
-function install(why) {
+async function install(why) {
   say(`${why}: running npm ci (a minute or so) …`);
   const startedAt = Date.now();
   // Not the Node.js in node_modules, which is about to be deleted.
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.startsWith(MODULES));
   const env = { ...process.env, PATH: path.join(delimiter) };
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { status, error } = spawnSync('npm', args, { cwd: ROOT, stdio: ['ignore', 2, 2], env });
-  if (error) fail(`cannot run npm (${error.message}); it comes with Node.js`);
+  const npm = spawn('npm', args, { cwd: ROOT, stdio: ['ignore', 2, 2], env });
+  const [status] = await once(npm, 'exit').catch((error) =>
+    fail(`cannot run npm (${error.message}); it comes with Node.js`),
+  );
   if (status !== 0) fail('npm ci failed; see above');
   const scripts = 'npm did not run the install scripts that package.json allows (is ignore-scripts set?)';
   if (!postgresWorks()) fail(`PostgreSQL was not set up: ${scripts}`);
@@ -93,38 +108,36 @@ function install(why) {
 /** Only one process may install: two would delete each other's files. */
 async function withInstallLock(action) {
   mkdirSync(join(ROOT, '.data'), { recursive: true });
-  for (let told = false; ; ) {
-    try {
-      const file = openSync(LOCK, 'wx');
-      writeSync(file, String(process.pid));
-      closeSync(file);
-      break;
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
-    }
-    const holder = Number(read(LOCK));
-    if (isDead(holder)) rmSync(LOCK, { force: true });
-    else if (!told) {
-      say(`waiting for process ${holder}, which is installing the dependencies`);
-      told = true;
-    }
+  let seen = { touched: undefined, at: 0 };
+  let told = false;
+  while (!takeLock()) {
+    const touched = statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs;
+    // By this process's own clock, which stands still while a laptop sleeps, as the holder does.
+    if (touched !== seen.touched) seen = { touched, at: performance.now() };
+    else if (performance.now() - seen.at > SILENCE_MS) rmSync(LOCK, { force: true });
+    if (!told) say('waiting for another process, which is installing the dependencies');
+    told = true;
     await new Promise((wake) => setTimeout(wake, 200));
   }
+  const release = () => rmSync(LOCK, { force: true });
+  const heartbeat = setInterval(() => utimesSync(LOCK, new Date(), new Date()), HEARTBEAT_MS);
+  process.once('exit', release);
   try {
-    action();
+    await action();
   } finally {
-    rmSync(LOCK, { force: true });
+    clearInterval(heartbeat);
+    process.off('exit', release);
+    release();
   }
 }
 
-/** If the holder has not written its pid yet (0 or not a number), the age of the lock decides. */
-function isDead(pid) {
+function takeLock() {
   try {
-    if (pid > 0) process.kill(pid, 0);
-    else return Date.now() - statSync(LOCK).mtimeMs > 5000;
-    return false;
+    closeSync(openSync(LOCK, 'wx'));
+    return true;
   } catch (error) {
-    return error.code === 'ESRCH';
+    if (error.code === 'EEXIST') return false;
+    throw error;
   }
 }
 
@@ -136,9 +149,9 @@ function missing() {
 async function ensureInstalled() {
   if (read(STAMP) === fingerprint()) return;
   if (missing() !== undefined || !postgresWorks()) {
-    await withInstallLock(() => {
+    await withInstallLock(async () => {
       const why = missing() ?? (postgresWorks() ? undefined : 'dependencies are incomplete or for another platform');
-      if (why !== undefined) install(why);
+      if (why !== undefined) await install(why);
     });
   }
   try {
@@ -169,7 +182,11 @@ if (script !== undefined) {
   // npm forwards SIGTERM to its shell, which does not forward it.
   if (process.env.npm_lifecycle_event !== undefined) {
     const parent = process.ppid;
-    setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 1000).unref();
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(watch);
+      child.kill('SIGTERM');
+    }, 1000).unref();
   }
   child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.on('exit', (code, signal) => {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { ensureBinaries } from '../dev/control-plane/binaries.ts';
-import { startControlPlane } from '../dev/control-plane/control-plane.ts';
+import { startOwnControlPlane } from '../dev/control-plane/control-plane.ts';
 import { formatProgress, type Progress } from '../dev/control-plane/progress.ts';
 import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
@@ -102,7 +102,7 @@ export class Demo {
     const onProgress = (progress: Progress) => report(formatProgress(progress));
     await ensureBinaries(CONTROL_PLANE, { onProgress }).catch(() => undefined);
     await this.#make(async () => {
-      const controlPlane = await startControlPlane({ log: report });
+      const controlPlane = await startOwnControlPlane({ log: report });
       this.#undo.push(() => controlPlane.stop());
       this.#cluster = { kubeconfig: controlPlane.kubeconfigPath, kubectl: controlPlane.kubectlPath };
     });

@@ -128,6 +128,8 @@ function readArguments(): { once: boolean; watch: boolean; kubeconfig: string | 
     });
     const { once = false, watch = false, kubeconfig } = values;
     if (once && watch) throw new Error('--once and --watch cannot be combined');
+    // As kubectl would, without a word, take the cluster that happens to be the current one.
+    if (kubeconfig === '') throw new Error('--kubeconfig must name a file');
     return { once, watch, kubeconfig };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n${USAGE}\n`);

@@ -38,17 +38,19 @@ export interface ControlPlaneOptions {
   readonly log?: (line: string) => void;
 }
 
+/** A control plane for tests: the cluster of `TEST_KUBECONFIG` if that is set, otherwise one of their own. */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const external = process.env.TEST_KUBECONFIG;
+  return external ? externalControlPlane(external) : startOwnControlPlane(options);
+}
+
 /**
- * Starts a control plane, or returns a handle for the cluster of `TEST_KUBECONFIG` if that is set. The processes do not
- * outlive this one, even if it is killed by SIGKILL.
+ * Starts a control plane. The processes do not outlive this one, even if it is killed by SIGKILL.
  * @throws BinaryUnavailable when etcd, kube-apiserver or kubectl (or, if asked for by `true`, kube-controller-manager)
  *   can neither be found nor fetched nor built; ChildExited or WaitTimeout when they do not come up.
  */
-export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+export async function startOwnControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const log = options.log ?? (() => {});
-  const external = process.env.TEST_KUBECONFIG;
-  if (external) return externalControlPlane(external);
-
   const onProgress = (progress: Progress) => log(formatProgress(progress));
   const binaries = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl'], { onProgress });
   const controllerManager = await controllerManagerBinary(options.controllerManager ?? 'if-available', log, onProgress);

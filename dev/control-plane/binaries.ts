@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, mkdir, readdir, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binary-name.ts';
 import { DownloadFailed } from './download.ts';
@@ -64,7 +64,7 @@ export async function ensureBinaries<Name extends BinaryName>(
 /** The path of an existing binary; undefined if it has to be fetched or built. */
 async function find(name: BinaryName, platform: Platform): Promise<string | undefined> {
   const assets = process.env.KUBEBUILDER_ASSETS;
-  const folders = [...(assets ? [assets] : []), cacheDirectory(name, platform)];
+  const folders = [...(assets ? [resolve(assets)] : []), cacheDirectory(name, platform)];
   for (const folder of folders) {
     if (await isExecutable(join(folder, name))) return join(folder, name);
   }
@@ -85,8 +85,9 @@ async function kubectlOnPath(): Promise<string | undefined> {
 
 /** The folder outside the checkout that keeps everything fetched or built. */
 export function cacheRoot(): string {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  return process.env.TUNNEL_OPERATOR_CACHE || join(cache, 'tunnel-operator');
+  const own = process.env.TUNNEL_OPERATOR_CACHE;
+  // Absolute: the programs run in folders of their own.
+  return resolve(own || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tunnel-operator'));
 }
 
 function cacheDirectory(name: BinaryName, { os, arch }: Platform): string {
@@ -106,7 +107,10 @@ async function obtain(
   options: EnsureOptions,
 ): Promise<void> {
   const report = options.onProgress ?? (() => {});
-  await mkdir(directory, { recursive: true });
+  await mkdir(directory, { recursive: true }).catch((error: Error) => {
+    const why = `its folder cannot be made (${error.message}; TUNNEL_OPERATOR_CACHE names another)`;
+    throw new BinaryUnavailable(names[0] as BinaryName, [why]);
+  });
   let waiting: ReturnType<typeof trackProgress> | undefined;
   const onWait = (pid: number) => {
     waiting ??= trackProgress(report, 'wait', names, `process ${pid} is working on it`);

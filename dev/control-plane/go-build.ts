@@ -1,5 +1,6 @@
 /** Builds binaries from Go modules with pinned versions and checksums, if published ones cannot be fetched. */
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -114,6 +115,8 @@ async function go(args: string[], env: NodeJS.ProcessEnv, onPackage: (compiled: 
   // The user's GOFLAGS may set -mod or tags; GOWORK may point to another workspace.
   const closed = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', ...env };
   const child = spawn('go', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...closed } });
+  // From the start: it may end before its last lines have been read.
+  const ended = once(child, 'exit');
   const said: string[] = [];
   let compiled = 0;
   for await (const line of createInterface({ input: child.stderr })) {
@@ -121,6 +124,7 @@ async function go(args: string[], env: NodeJS.ProcessEnv, onPackage: (compiled: 
     if (/^[\w.~-]+(\/[\w.~-]+)*$/.test(line)) onPackage(++compiled);
     else if (!line.startsWith('go: downloading ')) said.push(line);
   }
-  const code = child.exitCode ?? (await new Promise<number | null>((resolve) => child.once('exit', resolve)));
-  if (code !== 0) throw new BuildFailed(`go ${args[0]} failed (code ${code}):\n${said.slice(-20).join('\n')}`);
+  const [code, signal] = await ended;
+  if (code !== 0)
+    throw new BuildFailed(`go ${args[0]} failed (${signal ?? `code ${code}`}):\n${said.slice(-20).join('\n')}`);
 }

@@ -72,6 +72,8 @@ async function readHolder(path: string): Promise<Holder | undefined> {
     return { token: String(token), pid: Number(pid), host: String(host) };
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
+    // Of a machine that lost its power: nobody's, so that its age decides.
+    if (error instanceof SyntaxError) return { token: '', pid: 0, host: '' };
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parse } from 'yaml';
+import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { BinaryName } from './binary-name.ts';
 import { type Checksum, DownloadFailed, fetchFile, fetchText } from './download.ts';
@@ -94,10 +94,10 @@ const EnvtestIndex = z.object({
 
 /** Not every patch release of Kubernetes has an archive: the newest of the minor version will do. */
 async function findEnvtest({ platform, sources }: FetchOptions): Promise<Archive> {
-  // Read all scalars as text: a checksum may look like a number.
-  const index = parse(await fetchText(sources.envtestIndex), { schema: 'failsafe' });
-  const parsed = EnvtestIndex.safeParse(index);
-  if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}is not the expected index`);
+  // Read all scalars as text: a checksum may look like a number. What is no YAML is no index either.
+  const index = parseDocument(await fetchText(sources.envtestIndex), { schema: 'failsafe' });
+  const parsed = EnvtestIndex.safeParse(index.errors.length > 0 ? undefined : index.toJS());
+  if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}: is not the expected index`);
   const { releases } = parsed.data;
   const version = newestPatch(Object.keys(releases), KUBERNETES_VERSION);
   const entry = releases[`v${version}`]?.[`envtest-v${version}-${platform.os}-${platform.arch}.tar.gz`];
@@ -149,7 +149,9 @@ function parseChecksum(algorithm: Checksum['algorithm'], text: string): Checksum
 async function unpack(archive: string, directory: string, names: readonly string[]): Promise<void> {
   const into = join(directory, 'unpacked');
   await mkdir(into);
-  await promisify(execFile)('tar', ['-xzf', archive, '-C', into]);
+  await promisify(execFile)('tar', ['-xzf', archive, '-C', into]).catch((error: Error) => {
+    throw new DownloadFailed(`cannot unpack ${archive}: ${error.message}`);
+  });
   const files = (await readdir(into, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   for (const name of names) {
     const file = files.find((entry) => entry.name === name);

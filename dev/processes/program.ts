@@ -37,7 +37,11 @@ export function startProgram(
   });
 }
 
+const ANSWER_MS = 5000;
+
 /** Returns when a GET of `url` succeeds. */
 export async function untilAnswering(child: Child, url: string): Promise<void> {
-  await waitForChild(child, `respond at ${url}`, async () => (await fetch(url)).ok);
+  // Something that takes the connection and says nothing is asked again.
+  const ask = () => fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
+  await waitForChild(child, `respond at ${url}`, async () => (await ask()).ok);
 }

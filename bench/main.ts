@@ -3,6 +3,7 @@
  * prints figures; nothing is asserted.
  */
 import { parseArgs } from 'node:util';
+import { positive } from '../dev/arguments.ts';
 import { BY_DEFAULT, PARTS } from './parts.ts';
 
 const { values, positionals } = parseArgs({
@@ -11,17 +12,16 @@ const { values, positionals } = parseArgs({
 });
 const [first, dir] = positionals;
 const asked = first === 'compare' ? [first] : positionals;
-const unknown = asked.filter((part) => !(part in PARTS));
+const unknown = asked.filter((part) => !Object.hasOwn(PARTS, part));
 if (unknown.length > 0) {
   process.stderr.write(`there is no part ${unknown.join(', ')}; parts are ${Object.keys(PARTS).join(', ')}\n`);
   process.exit(2);
 }
-const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
 const options = {
   out: (line: string) => void process.stdout.write(`${line}\n`),
   only: values.only,
-  rounds: number(values.rounds),
+  rounds: positive('--rounds', values.rounds),
   dir: first === 'compare' ? dir : undefined,
-  minutes: number(values.minutes),
+  minutes: positive('--minutes', values.minutes),
 };
 for (const name of asked.length === 0 ? BY_DEFAULT : asked) await PARTS[name]?.(options);

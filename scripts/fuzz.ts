@@ -6,14 +6,15 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { positive } from '../dev/arguments.ts';
 import { createDatabase } from '../dev/database/databases.ts';
 import { startPostgres } from '../dev/database/postgres.ts';
 import { fuzz, startTarget } from '../dev/fuzz/run.ts';
 import { ensureSchemathesis } from '../dev/fuzz/schemathesis.ts';
 
 const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string' } } });
-const seed = Number(values.seed ?? randomInt(1_000_000));
-const seconds = Number(values.minutes ?? 10) * 60;
+const seed = positive('--seed', values.seed) ?? randomInt(1, 1_000_000);
+const seconds = (positive('--minutes', values.minutes) ?? 10) * 60;
 
 const say = (text: string) => process.stderr.write(`${text}\n`);
 

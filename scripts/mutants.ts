@@ -18,6 +18,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { positive } from '../dev/arguments.ts';
 import { explanations } from '../dev/mutation/explained.ts';
 import { type Mutant, mutantsOf } from '../dev/mutation/mutant.ts';
 import { importsOf, REACHES } from '../dev/mutation/reach.ts';
@@ -38,17 +39,18 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string' },
     most: { type: 'string' },
     tests: { type: 'string', multiple: true, default: ['test'] },
-    seats: { type: 'string', default: '2' },
+    seats: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 });
 const reach = z.enum(REACHES).parse(values.reach);
-const seed = Number(values.seed ?? randomInt(1_000_000));
-let deadline = performance.now() + Number(values.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
+const seed = positive('--seed', values.seed) ?? randomInt(1, 1_000_000);
+let deadline = performance.now() + (positive('--minutes', values.minutes) ?? Number.POSITIVE_INFINITY) * 60_000;
 const EVERYTHING = ['api', 'client', 'operator', 'postgres', 'resources', 'retry', 'settings'].map(
   (room) => `src/${room}`,
 );
-const most = Number(values.most ?? Number.POSITIVE_INFINITY);
+const most = positive('--most', values.most) ?? Number.POSITIVE_INFINITY;
+const size = positive('--sample', values.sample);
 const paths = positionals.length > 0 ? positionals : EVERYTHING;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -57,7 +59,7 @@ const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;
 // The mutant under way is finished: what is known is kept, and nothing stays behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (deadline = 0));
 
-const sandboxes = Array.from({ length: Number(values.seats) }, () => createSandbox(ROOT));
+const sandboxes = Array.from({ length: positive('--seats', values.seats) ?? 2 }, () => createSandbox(ROOT));
 const [sandbox] = sandboxes;
 if (!sandbox) throw new Error('--seats must be at least 1');
 const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
@@ -66,7 +68,7 @@ const { reason, stale } = explanations();
 const files = sandbox.files.filter((file) => file.endsWith('.ts') && paths.some((path) => isWithin(file, path)));
 const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(sandbox.root, file), 'utf8')));
 const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
-const chosen = values.sample === undefined ? unexplained : sample(unexplained, Number(values.sample), seed);
+const chosen = size === undefined ? unexplained : sample(unexplained, size, seed);
 
 const seats = sandboxes.map((each) => ({ sandbox: each, runner: testRunner(each, files) }));
 

@@ -1,0 +1,10 @@
+/** Arguments of the scripts that are numbers. */
+
+/** Undefined if there is none; ends the process with a message if it is not a number above 0. */
+export function positive(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (number > 0 && Number.isFinite(number)) return number;
+  process.stderr.write(`${name} must be a number above 0, not "${text}"\n`);
+  process.exit(2);
+}

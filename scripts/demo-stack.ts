@@ -205,11 +205,11 @@ export class Demo {
     const api = `The API:     ${this.#mustHaveApi().url}/docs   (key: ${this.#apiKey})`;
     if (!this.#cluster) return `${api}\nThere is nothing more to show without a cluster.`;
     const table = await this.#ask('get', 'tunnels', '--all-namespaces');
-    const command = isOnPath('kubectl') ? 'kubectl' : this.#cluster.kubectl;
+    const command = isOnPath('kubectl') ? 'kubectl' : quoted(this.#cluster.kubectl);
     return [
       `\n$ kubectl get tunnels -A\n${table}`,
       ...this.#proofs,
-      `\nIn another terminal:\n  export KUBECONFIG=${this.#cluster.kubeconfig}\n  ${command} get tunnels -A`,
+      `\nIn another terminal:\n  export KUBECONFIG=${quoted(this.#cluster.kubeconfig)}\n  ${command} get tunnels -A`,
       api,
       `The logs:    ${LOG_FOLDER}\n`,
     ].join('\n');
@@ -272,4 +272,9 @@ export class Demo {
 
 function isOnPath(command: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)));
+}
+
+/** As a word of the shell. */
+function quoted(path: string): string {
+  return /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -42,13 +42,17 @@ function runTests(env: NodeJS.ProcessEnv): void {
 function onKind(): void {
   const folder = mkdtempSync(join(tmpdir(), 'tunnel-operator-kind-'));
   const kubeconfig = join(folder, 'kubeconfig');
+  let isOurs = false;
   try {
     run('docker', ['build', '--tag', IMAGE, '.']);
     run('kind', ['create', 'cluster', '--name', CLUSTER, '--kubeconfig', kubeconfig, '--wait', '3m']);
+    // Otherwise there may be one of that name, of another run.
+    isOurs = true;
     run('kind', ['load', 'docker-image', IMAGE, '--name', CLUSTER]);
     runTests({ TEST_KUBECONFIG: kubeconfig, TEST_IMAGE: IMAGE, TEST_CLUSTER: 'exclusive' });
   } finally {
-    spawnSync('kind', ['delete', 'cluster', '--name', CLUSTER, '--kubeconfig', kubeconfig], { stdio: 'inherit' });
+    const remove = ['delete', 'cluster', '--name', CLUSTER, '--kubeconfig', kubeconfig];
+    if (isOurs) spawnSync('kind', remove, { stdio: 'inherit' });
     rmSync(folder, { recursive: true, force: true });
   }
 }

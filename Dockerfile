@@ -1,6 +1,6 @@
 # The image of both programs: `api` and `operator` are its arguments. docs/install.md says how to build it.
 
-# Any image of a glibc Linux with Node.js 24 and npm, for example the same one from a mirror.
+# Any image of a Linux with glibc 2.34 or newer, Node.js 24 and npm, for example the same one from a mirror.
 ARG NODE_IMAGE=node:24-slim
 
 # -- The program, compiled.
@@ -20,16 +20,20 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json \
  # Half of what npm installs is for editors and debuggers. Licences stay.
- && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -iname '*.md' \) -delete \
+ && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -iname '*.md' \) \
+      ! -iname 'licen[cs]e*' ! -iname 'copying*' ! -iname 'notice*' -delete \
  && rm node_modules/@fastify/swagger-ui/static/swagger-ui.js \
  && rm -r node_modules/.bin node_modules/.package-lock.json package-lock.json \
  && find node_modules -type d -empty -delete
 
-# -- Node.js and the libraries that it is linked to: no shell, no package manager.
+# -- Node.js and the libraries that it is linked to, with their licences: no shell, no package manager.
 FROM ${NODE_IMAGE} AS root
 RUN mkdir -p /root-fs/etc /root-fs/tmp && chmod 1777 /root-fs/tmp \
  && node=$(command -v node) \
  && cp -L --parents "$node" $(ldd "$node" | grep -o '/[^ ]*') /root-fs \
+ && for licence in /usr/local/LICENSE /usr/share/doc/libc6/copyright /usr/share/doc/libstdc++6/copyright /usr/share/doc/libgcc-s1/copyright; do \
+      if [ -e "$licence" ]; then cp -L --parents "$licence" /root-fs; fi; \
+    done \
  && ln -s "$node" /root-fs/node \
  && echo 'tunnel-operator:x:65532:65532::/:/' > /root-fs/etc/passwd \
  && echo 'tunnel-operator:x:65532:' > /root-fs/etc/group \

@@ -1,0 +1,29 @@
+/** What can be said of the image without building it; what it does as Pods is in chart/node.test.ts. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const DOCKERFILE = readFileSync(join(import.meta.dirname, '../Dockerfile'), 'utf8');
+
+test('licences stay when what is for editors goes', () => {
+  const [, command = ''] = /&& (find node_modules .*?-delete) /s.exec(DOCKERFILE) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), 'tunnel-operator-image-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const of = join(folder, 'node_modules/of');
+  mkdirSync(of, { recursive: true });
+  const kept = ['COPYING.md', 'LICENCE.md', 'LICENSE', 'NOTICE.md', 'index.js', 'license.md', 'package.json'];
+  for (const file of [...kept, 'README.md', 'index.d.ts', 'index.js.map']) writeFileSync(join(of, file), '');
+  execFileSync('sh', ['-c', command], { cwd: folder });
+  expect(readdirSync(of).sort()).toEqual(kept);
+});
+
+test('it starts from nothing, as a user with a number, with the list of what is in it', () => {
+  const [, last = ''] = /^FROM scratch\n(.*)/ms.exec(DOCKERFILE) ?? [];
+  expect(last).toMatch(/^USER 65532:65532$/m);
+  expect(last).toMatch(/^STOPSIGNAL SIGTERM$/m);
+  expect(last).toMatch(/^ENTRYPOINT \["\/node", "\/app\/dist\/main.js"\]$/m);
+  expect(last).not.toMatch(/^RUN /m);
+  expect(DOCKERFILE).toMatch(/npm ci --omit=dev --omit=optional .*\n.*npm sbom .*> sbom\.cdx\.json/);
+});

@@ -61,3 +61,9 @@ it('docs/dependencies.md explains every override and every package whose install
   );
   expect(names.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
 });
+
+it('a signature counts only if a workflow of this repository has made it', () => {
+  expect(read('SECURITY.md')).toMatch(
+    /--certificate-identity-regexp '\^https:\/\/github\\\.com\/OWNER\/REPOSITORY\/\S*release\\\.yml@refs\/tags\/v'/,
+  );
+});

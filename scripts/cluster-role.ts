@@ -55,10 +55,25 @@ export function leaseRole(): string {
 
 /** What the chart lets the editors of a namespace do. An APIKey hands out keys to the API. */
 export function editRole(kinds: readonly AnyKind[]): string {
-  const names = kinds.map(({ plural }) => plural).filter((plural) => plural !== 'apikeys');
+  const handsOutNoKey = kinds.filter(({ plural }) => plural !== 'apikeys');
+  return roleOf(handsOutNoKey, ['create', 'update', 'patch', 'delete', 'deletecollection']);
+}
+
+/** What the chart lets everybody in a namespace do who may look. */
+export function viewRole(kinds: readonly AnyKind[]): string {
+  return roleOf(kinds, ['get', 'list', 'watch']);
+}
+
+/** What an uninstall needs that deletes all objects. */
+export function uninstallRole(kinds: readonly AnyKind[]): string {
+  return roleOf(kinds, ['list', 'delete']);
+}
+
+/** Named one by one: some clusters admit no rule with an asterisk. */
+function roleOf(kinds: readonly AnyKind[], verbs: readonly string[]): string {
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 - apiGroups: [${GROUP}]
-  resources: [${names.join(', ')}]
-  verbs: [create, update, patch, delete, deletecollection]
+  resources: [${kinds.map(({ plural }) => plural).join(', ')}]
+  verbs: [${verbs.join(', ')}]
 `;
 }

@@ -20,7 +20,7 @@ import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../src/resources/families.ts';
-import { clusterRole, editRole, leaseRole } from './cluster-role.ts';
+import { clusterRole, editRole, leaseRole, uninstallRole, viewRole } from './cluster-role.ts';
 import { kindsTable } from './kinds-table.ts';
 import { licencesTable } from './licences-table.ts';
 
@@ -61,6 +61,8 @@ const wanted = new Map<string, string>([
   [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],
   [`${CHART}/files/edit-role.yaml`, editRole(allKinds)],
+  [`${CHART}/files/view-role.yaml`, viewRole(allKinds)],
+  [`${CHART}/files/uninstall-role.yaml`, uninstallRole(allKinds)],
   [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
   await page(`${CHART}/README.md`, { values: valuesTable(values) }),
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),

@@ -18,6 +18,17 @@ import { releaseOn } from './release.ts';
 const RELEASE = 'it';
 const NAMESPACE = 'system';
 const SECRET = 'it-tunnel-operator';
+const deployment = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.array(
+          z.object({ image: z.string(), env: z.array(z.object({ name: z.string(), value: z.string().optional() })) }),
+        ),
+      }),
+    }),
+  }),
+});
 const secretFile = z.object({ data: z.record(z.string(), z.string()) });
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-chart-'));
@@ -53,6 +64,14 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
   const secret = async (name = SECRET, namespace = NAMESPACE) =>
     secretFile.parse(JSON.parse(await kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'json']))).data;
+
+  /** The image and the settings of a release's operator, but for secrets. */
+  async function operatorOf(namespace: string, name: string) {
+    const at = ['-n', namespace, 'get', 'deployment', `${name}-tunnel-operator-operator`, '-o', 'json'];
+    const [container] = deployment.parse(JSON.parse(await kubectl(at))).spec.template.spec.containers;
+    const settings = container?.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? [];
+    return { image: container?.image, ...Object.fromEntries(settings) };
+  }
 
   type Command = 'install' | 'upgrade' | 'rollback' | 'uninstall';
   function tryRelease(command: Command, args: string[], values?: object, namespace = NAMESPACE) {
@@ -109,7 +128,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   test('helm test reaches an API behind a CA that only the operator is told of', async () => {
     const objects = await render(DATABASE, { namespace: NAMESPACE, only: ['tests/credential.yaml'] });
     await using api = await behindTls(stack.api.url, folder);
-    const env = { NAMESPACE, NAME: 'it-tunnel-operator-test', TUNNEL_API_URL: api.url, TIMEOUT_SECONDS: '30' };
+    const env = { NAMESPACE, NAME: 'it-tunnel-operator-test', TUNNEL_API_URL: `${api.url}/`, TIMEOUT_SECONDS: '30' };
     const told = { ...env, TUNNEL_API_KEY: API_KEY, NODE_EXTRA_CA_CERTS: api.caFile };
     expect(await runHook(objects, 'test.mjs', told)).toMatchObject({ code: 0, stderr: '' });
   });
@@ -122,6 +141,18 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await applyTo('a', manifest({ name: 'BotUser' }, 'b', { name: 'builder' }));
     await ready('ipp/p', 'botuser/b');
     expect(await kubectl(['-n', 'a', 'get', 'ipp', 'p', '-o', 'jsonpath={.status.id}'])).toBe(id);
+  });
+
+  test('is the only one with an operator of all namespaces', async () => {
+    const second = { ...DATABASE, crds: { enabled: false } };
+    expect(await tryRelease('install', [CHART], second, 'second')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/the release it in the namespace system has an operator of all namespaces already/),
+    });
+    for (const operator of [{ extraEnv: [{ name: 'SHARD_SELECTOR', value: 'shard=b' }] }, { enabled: false }]) {
+      await release('install', [CHART], { ...second, operator }, 'second');
+      await release('uninstall', [], undefined, 'second');
+    }
   });
 
   test('is rolled back without the loss of an object or a secret', async () => {
@@ -181,6 +212,10 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   test('takes every object along before it takes the definitions', async () => {
     const values = { ...DATABASE, crds: { keep: false } };
     await release('upgrade', [CHART], values);
+    expect(await tryRelease('upgrade', [CHART], { ...DATABASE, crds: { enabled: false } })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/crds\.enabled=false would delete \w+\.tunnel-operator\.dev/),
+    });
     const objects = await render(values, { namespace: NAMESPACE, only: ['uninstall/delete-objects.yaml'] });
     await stack.client.ipPolicies.create({});
     const { code, stdout, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '30' });
@@ -256,6 +291,14 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
         await applyTo('a', policy('to-be-deleted'));
         await ready('ippolicy/to-be-deleted');
       } else expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
+      if (command.startsWith('helm install shard-b ')) {
+        const [ours, theirs] = await Promise.all(
+          ['tunnels', 'shard-b'].map((name) => operatorOf(named.namespace, name)),
+        );
+        // What one of them forbids, the other would allow.
+        expect(theirs).toEqual({ ...ours, SHARD_SELECTOR: 'shard=b' });
+        expect(ours).toMatchObject({ SHARD_SELECTOR: 'shard!=b', ADOPT_NAMESPACES: '-' });
+      }
     }
     const definitions = await kubectl(['get', 'crd', '-o', 'name']);
     expect(definitions).not.toContain('tunnel-operator');

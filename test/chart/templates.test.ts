@@ -138,7 +138,7 @@ test('the CustomResourceDefinitions are those of crds/, which other tests apply'
 test('a watch of some namespaces needs no right in the whole cluster', async () => {
   const objects = await render({ ...DATABASE, watchNamespaces: ['a', 'b'], rbac: { aggregateClusterRoles: false } });
   expect(objects.filter(({ kind }) => kind.startsWith('ClusterRole'))).toEqual([]);
-  const roles = named(objects, 'Role').filter(({ metadata }) => metadata.name === 'it-tunnel-operator-operator');
+  const roles = named(objects, 'Role').filter(({ metadata }) => metadata.name.endsWith('-it-tunnel-operator-operator'));
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['a', 'b']);
 });
 
@@ -147,6 +147,33 @@ test('editors of a namespace may make everything but what gives them the rights 
   const edit = objects.find(({ metadata }) => metadata.name.endsWith('-edit'));
   const plurals = allKinds.map(({ plural }) => plural).filter((plural) => plural !== 'apikeys');
   expect(edit).toMatchObject({ rules: [{ resources: plurals }] });
+});
+
+test('labels for all objects are on all, Pods included', async () => {
+  const objects = await render({ database: { bundled: { enabled: true } }, commonLabels: { team: 'edge' } });
+  const lacking = (labels?: Readonly<Record<string, string>>) => labels?.team !== 'edge';
+  expect(objects.filter(({ metadata }) => lacking(metadata.labels)).map(({ metadata }) => metadata.name)).toEqual([]);
+  const pods = objects.flatMap(({ spec }) => template.safeParse(spec).data?.template.metadata ?? []);
+  expect(pods).toHaveLength(3);
+  expect(pods.filter(({ labels }) => lacking(labels))).toEqual([]);
+});
+
+test('what is said after an installation names no test where there is none', async () => {
+  const notes = async (values: object) => (await helm(['install', 'it', CHART, '--dry-run=client'], values)).stdout;
+  expect(await notes(DATABASE)).toContain('helm test it');
+  expect(await notes({ ...DATABASE, operator: { enabled: false } })).not.toContain('helm test');
+});
+
+test('the Pods of hooks take what a mesh or a quota asks for', async () => {
+  const resources = { limits: { cpu: '1', memory: '1Gi' } };
+  const hooks = { podAnnotations: { mesh: 'off' }, podLabels: { team: 'edge' }, resources };
+  const objects = await render({ ...DATABASE, crds: { keep: false }, hooks });
+  const [test] = named(objects, 'Pod');
+  const [job] = named(objects, 'Job');
+  expect(test?.metadata).toMatchObject({ annotations: { mesh: 'off' }, labels: { team: 'edge' } });
+  expect(test?.spec).toMatchObject({ containers: [{ resources }] });
+  const metadata = { annotations: { mesh: 'off' }, labels: { team: 'edge' } };
+  expect(job?.spec).toMatchObject({ template: { metadata, spec: { containers: [{ resources }] } } });
 });
 
 test('values with a description are documented, and every comment about one is understood', async () => {

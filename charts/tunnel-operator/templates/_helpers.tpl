@@ -129,6 +129,12 @@ key: bootstrap-api-key
 {{- .Values.operator.apiUrl | default (printf "http://%s-api.%s.svc:%v" (include "tunnel-operator.fullname" .) .Release.Namespace .Values.api.service.port) -}}
 {{- end -}}
 
+{{/* The port of a URL. */}}
+{{- define "tunnel-operator.portOf" -}}
+{{- $url := urlParse . -}}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary "443" "80") -}}
+{{- end -}}
+
 {{/* Contradictions that the schema cannot express. */}}
 {{- define "tunnel-operator.validate" -}}
 {{- with .Values.database -}}
@@ -148,6 +154,35 @@ key: bootstrap-api-key
 {{- end -}}
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
+{{- end -}}
+{{- if not .Values.crds.enabled -}}
+{{- range (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "").items -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- $isOurs := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) -}}
+{{- if and (eq .spec.group "tunnel-operator.dev") $isOurs (ne (get $annotations "helm.sh/resource-policy") "keep") -}}
+{{- fail (printf "crds.enabled=false would delete %s, which this release has installed, with all its objects: upgrade with crds.keep=true first." .metadata.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if include "tunnel-operator.worksEverywhere" . -}}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- $isOurs := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) -}}
+{{- $isOperator := and (eq (get $labels "app.kubernetes.io/component") "operator") (hasPrefix "tunnel-operator-" (get $labels "helm.sh/chart")) -}}
+{{- if and $isOperator (not $isOurs) -}}
+{{- fail (printf "the release %s in the namespace %s has an operator of all namespaces already, and two would work against each other: set watchNamespaces in both, or share the objects by SHARD_SELECTOR in operator.extraEnv of both." (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace")) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether an operator works on all objects of the cluster. */}}
+{{- define "tunnel-operator.worksEverywhere" -}}
+{{- if and .Values.operator.enabled .Values.rbac.create (not .Values.watchNamespaces) -}}
+{{- $isShard := false -}}
+{{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}{{- $isShard = true -}}{{- end -}}{{- end -}}
+{{- if not $isShard -}}true{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
@@ -18,20 +18,38 @@ async function kube(method, path) {
   const call = request(`${server}${path}`, { method, headers: { authorization: `Bearer ${token}` }, ca });
   call.end();
   const [response] = await once(call, 'response');
-  const answer = await json(response);
-  if (response.statusCode === 404) return {};
-  if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.message}`);
-  return answer;
+  const said = await text(response);
+  const { statusCode } = response;
+  // In plain words, as often as it takes, where the server has too much to do.
+  if (statusCode === 429 || statusCode >= 500) return askAgain(method, path, said);
+  if (statusCode === 404) return {};
+  if (statusCode >= 300) throw new Error(`${method} ${path}: ${said}`);
+  return JSON.parse(said);
+}
+
+async function askAgain(method, path, said) {
+  if (Date.now() > deadline) throw new Error(`${method} ${path}: ${said}`);
+  await delay(1000);
+  return kube(method, path);
 }
 
 const { resources = [] } = await kube('GET', group);
 const plurals = resources.map(({ name }) => name).filter((name) => !name.includes('/'));
 
+async function objectsOf(plural) {
+  const found = [];
+  for (let from = ''; ; ) {
+    const { items = [], metadata } = await kube('GET', `${group}/${plural}?limit=500${from}`);
+    found.push(...items.map(({ metadata, status }) => ({ plural, metadata, status })));
+    if (!metadata?.continue) return found;
+    from = `&continue=${encodeURIComponent(metadata.continue)}`;
+  }
+}
+
 async function remaining() {
-  const lists = await Promise.all(
-    plurals.map(async (plural) => ({ plural, ...(await kube('GET', `${group}/${plural}`)) })),
-  );
-  return lists.flatMap(({ plural, items = [] }) => items.map((object) => ({ plural, ...object })));
+  const found = [];
+  for (const plural of plurals) found.push(...(await objectsOf(plural)));
+  return found;
 }
 
 let asked = new Set();

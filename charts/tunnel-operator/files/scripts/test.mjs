@@ -6,7 +6,8 @@ import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const { NAMESPACE, NAME, TUNNEL_API_URL, TUNNEL_API_KEY, TIMEOUT_SECONDS } = process.env;
+const { NAMESPACE, NAME, TUNNEL_API_URL = '', TUNNEL_API_KEY, TIMEOUT_SECONDS, CREDENTIAL_LABELS = '{}' } = process.env;
+const api = TUNNEL_API_URL.replace(/\/+$/, '');
 const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
 const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 const account = process.env.ACCOUNT_FOLDER ?? '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -48,7 +49,7 @@ async function proveToken() {
   await kube('POST', credentials, {
     apiVersion: 'tunnel-operator.dev/v1alpha1',
     kind: 'TunnelCredential',
-    metadata: { name: NAME },
+    metadata: { name: NAME, labels: JSON.parse(CREDENTIAL_LABELS) },
     spec: { description: 'helm test', acl: ['bind:*.test.example.com'] },
   });
   const { status } = await until('Ready', async () => {
@@ -58,7 +59,7 @@ async function proveToken() {
     return { value: ready && object, state: JSON.stringify(conditions) };
   });
   const secret = await kube('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`);
-  const response = await fetch(`${TUNNEL_API_URL}/credentials/authenticate`, {
+  const response = await fetch(`${api}/credentials/authenticate`, {
     method: 'POST',
     headers: { authorization: `Bearer ${TUNNEL_API_KEY}`, 'content-type': 'application/json' },
     body: JSON.stringify({ token: Buffer.from(secret.data.token, 'base64').toString(), bind: 'a.test.example.com' }),

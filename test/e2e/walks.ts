@@ -3,7 +3,8 @@
  * and spellings have, or none. Only for test files.
  */
 import { expect } from 'vitest';
-import type { Choices, Declaration, Declarations, KindRow } from '../../dev/fixtures/kinds.ts';
+import type { Choices } from '../../dev/fixtures/field-values.ts';
+import type { Declaration, Declarations, KindRow } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { type Random, randomFrom } from '../../dev/fixtures/random.ts';
 import { API_KEY, eventually, manifest, type Seen, type Stack } from './stack.ts';

@@ -122,7 +122,8 @@ let fresh = 100_000;
 export async function walkableKind(stack: Stack, row: KindRow, n: number, name: string): Promise<Walkable> {
   const { kind } = row;
   const { client } = stack;
-  const { choices, choose, values } = await row.declare(postTo(stack.api.url, API_KEY), n);
+  const post = postTo(stack.api.url, API_KEY);
+  const { choices, choose, values } = await row.declare(post, n);
   const { samples } = kind.family;
   const schemas = asRecord(specSchema(kind).properties);
   const mutable = kind.fields.flatMap((given) => {
@@ -143,7 +144,11 @@ export async function walkableKind(stack: Stack, row: KindRow, n: number, name: 
   const own = ownMembers(kind, taken, name);
   const asNamed = await namedTargets(stack, targetsOf(referring), values, name);
   const calls = kind.calls(client);
-  const unique = kind.fields.filter(({ field }) => field.unique).map((each) => each.name);
+  const unique = kind.fields.filter(({ field }) => field.unique === true).map((each) => each.name);
+  // What is unique within its whole is free in another one.
+  const { parent } = kind.family;
+  const whole = parent && (await row.declare(post, fresh++)).values[parent.of.name];
+  const elsewhere = parent && { [parent.parameter]: asRecord(whole).id };
 
   const shown = async (id: string): Promise<Values> => {
     const { id: _, ...resource } = await calls.get(id);
@@ -170,9 +175,8 @@ export async function walkableKind(stack: Stack, row: KindRow, n: number, name: 
   return {
     row,
     kind,
-    start: Object.fromEntries(
-      choices.map((each) => [each.name, each.name in samples.least ? { sent: samples.least[each.name] } : undefined]),
-    ),
+    // The value of the least sample, or none.
+    start: Object.fromEntries(choices.map((each) => [each.name, each.spellings[0]])),
     changes: fc.record({ ...Object.fromEntries([...fields, ...own]), ...shared }, { requiredKeys: [] }),
     declared(state) {
       const choice = Object.fromEntries(choices.map((each) => [each.name, state[each.name]])) as Choice;
@@ -188,9 +192,9 @@ export async function walkableKind(stack: Stack, row: KindRow, n: number, name: 
     async fresh(body) {
       const number = numbered(fresh++);
       const others = unique.map((member) => [member, fill(samples.least[member], number)]);
-      const { hostports: _, ...sent } = { ...body, ...Object.fromEntries(others) };
+      const { hostports: _, ...sent } = { ...body, ...Object.fromEntries(others), ...elsewhere };
       const id = await create(sent);
-      const seen = await shown(id);
+      const { edge: __, ...seen } = await shown(id);
       await calls.delete(id);
       // As the format of hostports says; the object keeps them for itself.
       const hostports = asList(body.hostports).map((each) => String(each).toLowerCase());

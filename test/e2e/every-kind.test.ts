@@ -59,29 +59,6 @@ describe('every kind', () => {
     },
   );
 
-  test.concurrent.for(kindRows)(
-    '$name is set back when it is changed in the API, and made again when it is gone',
-    async (row) => {
-      const { type } = row;
-      const name = `${type.plural}-drift`;
-      const { another, drift } = await declare(row);
-      const id = await made(row, name, another);
-      await row.kind.calls(client).update(id, drift);
-      const { synced } = await stack.reason(type, name, 'Synced', 'DriftCorrected');
-      expect(synced?.message).toContain('spec.');
-      expect(await remote(row, id)).toMatchObject(another.remote);
-
-      await row.kind.calls(client).delete(id);
-      const again = await eventually(async () => {
-        const { status } = await stack.ready(type, name);
-        expect(status.id).not.toBe(id);
-        return String(status.id);
-      });
-      expect(await remote(row, again)).toMatchObject(another.remote);
-      await stack.remove(type, name);
-    },
-  );
-
   test.concurrent.for(kindRows)('$name is observed without a write, adopted, and retained', async (row) => {
     const { type, kind } = row;
     const name = `${type.plural}-adopted`;

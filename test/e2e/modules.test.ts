@@ -194,60 +194,7 @@ describe('signing in to a route', () => {
 });
 
 describe('drift', () => {
-  test('in each setting of each module is set back and reported', async () => {
-    const name = 'drift';
-    const id = await route(name);
-    const whole = {
-      ...OIDC,
-      enabled: true,
-      optionsPassthrough: true,
-      cookiePrefix: 'acme.',
-      inactivityTimeout: 10,
-      maximumDuration: 20,
-      scopes: ['openid', 'email'],
-    };
-    const spec = { routeRef: { name }, oidc: whole, oauth: { ...OAUTH, authCheckInterval: 5 } };
-    await stack.apply(object('HTTPSEdgeRouteModules', name, spec));
-    await stack.ready(ROUTE_MODULES, name);
-    const ours = await signInsOf(id);
-    if (!ours.oidc || !ours.oauth) throw new Error('a module is missing');
-    const { oidc, oauth } = signIn(id);
-    const theirs = {
-      enabled: false,
-      options_passthrough: false,
-      cookie_prefix: 'other.',
-      inactivity_timeout: 11,
-      maximum_duration: 21,
-      issuer: 'https://other.example.com',
-      client_id: 'other',
-      client_secret: 'other',
-      scopes: ['openid'],
-    };
-    const corrected = () => stack.metric('tunnel_operator_drift_corrected_total', { kind: 'HTTPSEdgeRouteModules' });
-    for (const [field, value] of Object.entries(theirs)) {
-      const before = await corrected();
-      await oidc.put({ ...ours.oidc, [field]: value });
-      await eventually(async () => expect(await corrected(), field).toBe(before + 1));
-      expect(await signInsOf(id)).toEqual(ours);
-    }
-    for (const change of [
-      { auth_check_interval: 6 },
-      { provider: { github: { organizations: ['other'] } } },
-      { provider: { google: {} } },
-    ]) {
-      const before = await corrected();
-      await oauth.put({ ...ours.oauth, ...change });
-      await eventually(async () => expect(await corrected()).toBe(before + 1));
-      expect(await signInsOf(id)).toEqual(ours);
-    }
-    await oidc.delete();
-    await eventually(async () => expect(await signInsOf(id)).toEqual(ours));
-    // The status has that of the one before until it is written.
-    await eventually(async () => expect((await stack.see(ROUTE_MODULES, name)).synced?.message).toContain('spec.oidc'));
-    await stack.remove(ROUTE_MODULES, name);
-    await removeRoute(name);
-  });
-
+  // Of what is changed or deleted, see drift-fields.test.ts.
   test('a module that somebody adds is deleted', async () => {
     const name = 'added';
     await stack.apply(

@@ -1,111 +1,201 @@
-/**
- * Random walks through the valid and the invalid specs of a kind: each member takes any value that its family's samples
- * and spellings have, or none. Only for test files.
- */
+/** Random walks through the valid and the invalid specs of a kind. Only for test files. */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Choices, Declaration, Declarations, KindRow } from '../../dev/fixtures/kinds.ts';
-import { postTo } from '../../dev/fixtures/post.ts';
-import { type Random, randomFrom } from '../../dev/fixtures/random.ts';
-import { API_KEY, eventually, manifest, type Seen, type Stack } from './stack.ts';
+import { asRecord } from '../../dev/fixtures/crd-schema.ts';
+import type { Values } from '../../dev/fixtures/placeholders.ts';
+import type { DataObject } from '../../dev/fixtures/source-texts.ts';
+import { ApiError, isNotFound } from '../../src/client/errors.ts';
+import { MANAGED_BY } from '../../src/operator/contract/names.ts';
+import { KubeError } from '../../src/operator/kube/kube-error.ts';
+import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
+import { eventually, type Manifest, manifest, SECRETS, type Seen, type Stack } from './stack.ts';
+import type { State, Walkable } from './walkable.ts';
 
-export interface Walk {
-  readonly row: KindRow;
-  /** That no other object of the stack has. */
-  readonly number: number;
-  readonly steps: number;
-  /** Repeats the choices. */
-  readonly seed: number;
-}
-
-/** How many steps ended how: refused by the definition or, later, by the API. */
+/** How many steps ended how: refused by the definition or, later, by the API; waiting; only observed. */
 export interface Steps {
   ready: number;
   rejected: number;
   refused: number;
+  waiting: number;
+  observed: number;
 }
 
-/**
- * Walks. After each step the resource is what the API would make of that spec, and is not written again; or the object says
- * which field is in the way. From wherever it got, it recovers, and is deleted.
- */
-export async function walk(stack: Stack, { row, number, steps, seed }: Walk): Promise<Steps> {
-  const random = randomFrom(seed);
-  const name = `${row.type.plural}-walk`;
-  const { least, another, choices, choose } = await row.declare(postTo(stack.api.url, API_KEY), number);
-  const remote = (id: unknown) => row.kind.calls(stack.client).get(String(id));
-  const counts: Steps = { ready: 0, rejected: 0, refused: 0 };
-  let [applied, last]: [Declaration | undefined, Choice] = [undefined, {}];
+/** Back to the state before the last. */
+const BACK = 'back';
 
-  const step = async (declaration: Declaration) => {
-    const { code, stderr } = await stack.tryApply({
-      apiVersion: 'v1',
-      kind: 'List',
-      items: [...declaration.objects, manifest(row, name, declaration.spec)],
-    });
-    if (code !== 0) {
-      // The schema or a rule of the definition; what was there stays as it was.
-      expect(stderr).toMatch(/spec\b/);
-      // It is no stricter than the API.
-      const created = row.kind.calls(stack.client).create(declaration.body);
-      await expect(created, stderr).rejects.toMatchObject({ status: 400 });
+/**
+ * Walks. After each step the resource is what the API makes of that spec by itself, and is not written again; or the object
+ * says which field is in the way. From wherever it got, it recovers, and is deleted.
+ */
+export async function walk(
+  stack: Stack,
+  walkable: Walkable,
+  { name, steps, seed }: { name: string; steps: number; seed: number },
+): Promise<Steps> {
+  const { row, start, changes } = walkable;
+  const counts: Steps = { ready: 0, rejected: 0, refused: 0, waiting: 0, observed: 0 };
+  const way = fc.sample(fc.oneof({ weight: 5, arbitrary: changes }, { weight: 1, arbitrary: fc.constant(BACK) }), {
+    numRuns: steps,
+    seed,
+  });
+  const states: State[] = [start];
+  let settled: KubeObject | undefined;
+
+  const step = async (state: State) => {
+    const { spec, objects, body } = walkable.declared(state);
+    const before = settled && (await stack.see(row.type, name));
+    // Nothing has been written since the last step ended.
+    expect(before?.object.metadata.resourceVersion).toBe(settled?.metadata.resourceVersion);
+    const resource = before && (await walkable.shown(String(before.status.id)));
+    const expected = await freshTwice(walkable, body);
+    for (const object of objects) await putObject(stack, object);
+    const refusal = await refusalOf(putOwn(stack, row, name, spec));
+    if (refusal !== undefined) {
+      // What was there stays as it was, and the definition is no stricter than the API.
+      expect(refusal).toMatch(/spec\b/);
+      expect(expected, refusal).toBeUndefined();
+      settled = (await stack.reconciled(row.type, name).catch(() => undefined))?.object;
       counts.refused++;
       return;
     }
-    applied = declaration;
-    const { status, ready } = await decided(stack, row, name);
-    if (ready?.status !== 'True') {
-      expect(ready?.message).toMatch(/spec\./);
-      counts.rejected++;
-      return;
-    }
-    counts.ready++;
-    expect(await remote(status.id), JSON.stringify(declaration.spec)).toMatchObject(declaration.remote);
-    const before = await writes(stack, String(status.id));
-    await stack.reconciled(row.type, name);
-    expect(await writes(stack, String(status.id)), 'a second reconcile wrote').toBe(before);
+    const isObserved = spec.managementPolicy === 'Observe';
+    await eventually(async () => {
+      const { ready, status, object } = await decided(stack, walkable, name);
+      if (isObserved) {
+        expect(await walkable.shown(String(status.id))).toEqual(resource);
+        return;
+      }
+      if (ready?.reason === 'WaitingForModules') return;
+      expect(ready?.status, `${ready?.message}\n${JSON.stringify(spec)}`).toBe(expected ? 'True' : 'False');
+      if (!expected) return;
+      const seen = await walkable.shown(String(status.id));
+      expect(seen, JSON.stringify(spec)).toEqual({ ...seen, ...expected });
+      await expectSecret(stack, walkable, object, spec);
+    });
+    const { ready } = await decided(stack, walkable, name);
+    if (ready?.status !== 'True') expect(ready?.message).toMatch(/spec\./);
+    counts[
+      ready?.reason === 'WaitingForModules' ? 'waiting' : isObserved ? 'observed' : expected ? 'ready' : 'rejected'
+    ]++;
+    settled = await expectNoWrite(stack, walkable, name);
   };
 
-  await step(least);
-  for (let n = 0; n < steps; n++) {
-    last = nextChoice(random, choices, last);
-    await step(choose(last));
+  await step(start);
+  for (const change of way) {
+    const [now = start, earlier = start] = states;
+    const next = change === BACK ? earlier : { ...now, ...(change as State) };
+    states.unshift(next);
+    await step(next);
   }
-  const isFixed = row.immutable.some((member) => least.spec[member] !== another.spec[member]);
-  const end = isFixed ? least : another;
-  await step(end);
-  expect(applied).toBe(end);
+  await step({ ...start, style: states[0]?.style });
   const { status } = await stack.ready(row.type, name);
-  expect(await remote(status.id)).toMatchObject(end.remote);
+  expect(counts.ready).toBeGreaterThan(1);
   await stack.remove(row.type, name);
-  await expect(remote(status.id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const left = await walkable
+    .shown(String(status.id))
+    .catch((error: unknown) => (isNotFound(error) ? {} : Promise.reject(error)));
+  expect(left).toEqual({});
   return counts;
 }
 
+/** What differs between two that are the same is their own, as keys are; undefined if the API refuses the body. */
+async function freshTwice({ fresh }: Walkable, body: Values): Promise<Values | undefined> {
+  try {
+    const [one, other] = [await fresh(body), await fresh(body)];
+    const isTold = (member: string) => member in body || !TIMES.test(member);
+    const common = Object.entries(one).filter(
+      ([member, value]) => isTold(member) && isDeepStrictEqual(value, other[member]),
+    );
+    return Object.fromEntries(common);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 400) return undefined;
+    throw error;
+  }
+}
+
+/** Two that are made within one second have the same ones. */
+const TIMES = /_at$|^valid_/;
+
 /** Ready, or refused for good, in its present generation. */
-async function decided(stack: Stack, { type }: KindRow, name: string): Promise<Seen> {
+async function decided(stack: Stack, { row }: Walkable, name: string): Promise<Seen> {
   return eventually(async () => {
-    const seen = await stack.see(type, name);
+    const seen = await stack.see(row.type, name);
     const { generation } = seen.object.metadata;
     expect(seen.ready).toMatchObject({ observedGeneration: generation });
-    expect(['True/Available', 'False/Rejected'], seen.ready?.message).toContain(
-      `${seen.ready?.status}/${seen.ready?.reason}`,
-    );
+    const decisions = ['True/Available', 'False/Rejected', 'False/WaitingForModules'];
+    expect(decisions, seen.ready?.message).toContain(`${seen.ready?.status}/${seen.ready?.reason}`);
     return seen;
   });
 }
 
-function nextChoice({ below, chance, oneOf }: Random, choices: readonly Choices[], last: Choice): Choice {
-  const change = choices.length === 0 ? undefined : oneOf(choices).name;
-  const next = choices.map(({ name, spellings }) => {
-    const stays = name !== change && name in last && chance(0.7);
-    return [name, stays ? last[name] : spellings[below(spellings.length)]] as const;
-  });
-  return Object.fromEntries(next);
+/** A reconcile on request leaves object and Secrets as they are, but for the request. */
+async function expectNoWrite(stack: Stack, { row }: Walkable, name: string): Promise<KubeObject> {
+  const before = await stack.see(row.type, name);
+  const secrets = await secretsOf(stack, before.object);
+  const events = await writes(stack, String(before.status.id));
+  const after = await stack.reconciled(row.type, name);
+  expect(await writes(stack, String(before.status.id)), 'a second reconcile wrote to the API').toBe(events);
+  expect(await secretsOf(stack, before.object), 'a second reconcile wrote a Secret').toEqual(secrets);
+  expect({ ...after.status, lastHandledReconcileAt: '' }).toEqual({ ...before.status, lastHandledReconcileAt: '' });
+  return after.object;
 }
-type Choice = Parameters<Declarations['choose']>[0];
 
 /** How often the resource was written to. */
 async function writes(stack: Stack, id: string): Promise<number> {
-  const [row] = await stack.sql('select count(*)::int as n from events where resource_id = $1', [id]);
+  const [row] = await stack.sql('select count(*)::int as n from events where resource_id = $1', [id.split('/').at(-1)]);
   return Number(row?.n);
+}
+
+async function secretsOf({ kube, namespace }: Stack, { metadata }: KubeObject): Promise<KubeObject[]> {
+  const { items } = await kube.list(SECRETS, { namespace });
+  return items.filter((secret) => secret.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid));
+}
+
+/** There is one Secret, and it is as the spec has it. */
+async function expectSecret(stack: Stack, { kind }: Walkable, object: KubeObject, spec: Values): Promise<void> {
+  if (!kind.delivery) return;
+  const { handout } = kind.delivery;
+  const { name = object.metadata.name, key = handout.key, template } = asRecord(spec.secret);
+  const { labels, annotations } = asRecord(template);
+  const [secret, ...more] = await secretsOf(stack, object);
+  expect(more).toEqual([]);
+  expect(secret?.metadata.name).toBe(name);
+  expect(Object.keys(asRecord(secret?.data)).toSorted()).toEqual([key, handout.idKey].toSorted());
+  expect(secret?.metadata.labels).toEqual({ ...asRecord(labels), [MANAGED_BY.label]: MANAGED_BY.value });
+  const own = Object.entries(secret?.metadata.annotations ?? {}).filter(([each]) => each.startsWith('example.com/'));
+  expect(Object.fromEntries(own)).toEqual(asRecord(annotations));
+}
+
+const TYPES = { Secret: SECRETS, ConfigMap: { ...SECRETS, plural: 'configmaps' } };
+
+async function putObject({ kube, namespace }: Stack, object: DataObject): Promise<void> {
+  const type = TYPES[object.kind];
+  const { name } = object.metadata;
+  const exists = await kube.find(type, name, namespace);
+  await (exists ? kube.replace(type, name, object, namespace) : kube.create(type, object, namespace));
+}
+
+/** As `kubectl replace` and `kubectl create` do, at a small part of their cost. */
+async function putOwn({ kube, namespace }: Stack, row: Walkable['row'], name: string, spec: object): Promise<void> {
+  const wanted: Manifest = manifest(row, name, spec);
+  const current = await kube.find(row.type, name, namespace);
+  try {
+    if (current) await kube.replace(row.type, name, { ...current, spec }, namespace);
+    else await kube.create(row.type, wanted, namespace);
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.code !== 409) throw error;
+    await putOwn({ kube, namespace } as Stack, row, name, spec);
+  }
+}
+
+/** Undefined if it was accepted. */
+async function refusalOf(put: Promise<void>): Promise<string | undefined> {
+  try {
+    await put;
+    return undefined;
+  } catch (error) {
+    if (error instanceof KubeError && error.code === 422) return error.message;
+    throw error;
+  }
 }

@@ -48,6 +48,7 @@ export interface ModuleMember {
   /** Names of fields, at any depth, that are given by source. */
   readonly sources: readonly string[];
   readonly schema: z.ZodType;
+  calls(client: Client, ownerId: string): ModuleCalls;
 }
 
 /** A kind with the family of the resources whose modules its objects are. */

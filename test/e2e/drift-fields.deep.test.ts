@@ -1,0 +1,2 @@
+/** Every field by itself. */
+import './drift-fields.test.ts';

@@ -69,7 +69,10 @@ export class SourceCache {
       const known = found.get(`${kind}/${name}`) ?? this.#find(kind, name, namespace, by);
       found.set(`${kind}/${name}`, known);
       const object = await known;
-      if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
+      if (!object) {
+        const message = `${kind} ${namespace}/${name} does not exist: create it, or name another`;
+        throw unresolved(REASON.sourceNotFound, path, message);
+      }
       return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
     };
   }
@@ -105,11 +108,15 @@ export function textIn({ data, binaryData, metadata }: KubeObject, { kind, name,
     const message = `${where} has the key ${JSON.stringify(key)} in its binaryData, which is for bytes: put the text into its data`;
     throw unresolved(REASON.sourceInvalid, path, message);
   }
-  if (value === undefined) throw unresolved(REASON.sourceNotFound, path, `${where} has no key ${JSON.stringify(key)}`);
+  if (value === undefined) {
+    const message = `${where} has no key ${JSON.stringify(key)}: add it there, or name another`;
+    throw unresolved(REASON.sourceNotFound, path, message);
+  }
   if (kind === 'ConfigMap') return value;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(value, 'base64'));
   } catch {
-    throw unresolved(REASON.sourceInvalid, path, `the value of ${JSON.stringify(key)} in ${where} is not UTF-8 text`);
+    const message = `the value of ${JSON.stringify(key)} in ${where} is not UTF-8 text: put text there, or name another key`;
+    throw unresolved(REASON.sourceInvalid, path, message);
   }
 }

@@ -7,6 +7,7 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
+import type { Blocked } from '../external.ts';
 import type { Source } from './input.ts';
 import { type ObjectKey, objectKey } from './reference-index.ts';
 import { unresolved } from './unresolved.ts';
@@ -69,10 +70,7 @@ export class SourceCache {
       const known = found.get(`${kind}/${name}`) ?? this.#find(kind, name, namespace, by);
       found.set(`${kind}/${name}`, known);
       const object = await known;
-      if (!object) {
-        const message = `${kind} ${namespace}/${name} does not exist: create it, or name another`;
-        throw unresolved(REASON.sourceNotFound, path, message);
-      }
+      if (!object) throw missingSource(source, namespace, path);
       return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
     };
   }
@@ -97,6 +95,14 @@ export class SourceCache {
 function bare({ metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return { metadata: { name, namespace, uid, resourceVersion, creationTimestamp } };
+}
+
+export function missingSource({ kind, name }: Source, namespace: string, path: string): Blocked {
+  return unresolved(
+    REASON.sourceNotFound,
+    path,
+    `${kind} ${namespace}/${name} does not exist: create it, or name another`,
+  );
 }
 
 const texts = z.record(z.string(), z.string());

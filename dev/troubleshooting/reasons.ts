@@ -182,7 +182,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: RESOLVED,
     kinds: hasReferences,
     meaning: 'No ReferenceGrant in the other namespace permits the reference. Whether the object exists is not told.',
-    remedy: 'Have a ReferenceGrant created there.',
+    remedy: 'Have the ReferenceGrant created there whose spec the message has.',
   },
   sourceNotFound: {
     concern: 'another object',

@@ -4,12 +4,23 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
+import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { cluster } from '../harness.ts';
 import { lacksControllerManager, skipFor } from '../skip.ts';
-import { CREDENTIALS, eventually, type Manifest, POLICIES, ROOT, startStack } from './stack.ts';
+import {
+  CREDENTIALS,
+  eventually,
+  ours as kindOf,
+  type Manifest,
+  manifest,
+  POLICIES,
+  ROOT,
+  startStack,
+} from './stack.ts';
 
 const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
 const stack = await startStack({ prefix: 'examples' });
+const [EDGES, ROUTES] = [kindOf('httpsedges'), kindOf('httpsedgeroutes')];
 const files = (await readdir(`${ROOT}examples`)).filter((name) => name.endsWith('.yaml'));
 
 /** The documents of an example, as plain data. */
@@ -20,6 +31,13 @@ async function example(file: string): Promise<Manifest[]> {
 
 /** Those of our own kinds. */
 const ours = async (file: string) => (await example(file)).filter(({ apiVersion }) => apiVersion === API_VERSION);
+
+/** Columns of what no example uses. */
+const UNUSED: Readonly<Record<string, readonly string[]>> = {
+  apikeys: ['EXPIRESAT'],
+  eventdestinations: ['ROTATES'],
+  reserveddomains: ['ACME CNAME'],
+};
 
 /** Masks ids, ages and numbers, which are not part of the promise. */
 function masked(output: string): string {
@@ -49,18 +67,37 @@ describe('the examples', () => {
     expect(missing.map(({ name }) => name)).toEqual([]);
   });
 
+  test.each(allKinds)('kubectl get -o wide shows $kind in every column', async ({ plural }) => {
+    const { stdout } = await stack.run('get', plural, '-o', 'wide');
+    const [header = '', ...rows] = stdout.trimEnd().split('\n');
+    // The cells begin below the first letters of the names of their columns.
+    const names = [...header.matchAll(/\S+(?: \S+)*/g)];
+    const isEmpty = (at: number) =>
+      rows.every((row) => row.slice(at, names.find(({ index }) => index > at)?.index).trim() === '');
+    expect(names.filter(({ index }) => isEmpty(index)).map(([name]) => name)).toEqual(UNUSED[plural] ?? []);
+  });
+
+  test('kubectl get shows the id in place of a name where something is referred to by that', async () => {
+    const [www, route] = [(await stack.see(EDGES, 'www')).status.id, { match: '/', matchType: 'exact_path' }];
+    await stack.apply(manifest({ name: 'HTTPSEdgeRoute' }, 'by-id', { ...route, edgeRef: { id: www } }));
+    const { stdout } = await stack.run('get', ROUTES.plural, 'by-id', 'store-robots');
+    expect(stdout).toMatch(new RegExp(`^by-id .* ${www} +/ `, 'm'));
+    expect(stdout).toMatch(/^store-robots .* store +\/robots.txt +store-robots +Available/m);
+    await stack.remove(ROUTES, 'by-id');
+  });
+
   test('kubectl get with the short names and -o wide shows the details', async () => {
     expect(masked((await stack.run('get', 'ipp', 'office', '-o', 'wide')).stdout)).toMatchInlineSnapshot(`
-      "NAME  READY  RULES  ID  REASON  AGE
-      office  True  3  ipp_…  Available <age>
+      "NAME  READY  RULES  ID  REASON  MESSAGE  AGE
+      office  True  3  ipp_…  Available  ipp_… matches the spec <age>
       "
     `);
     expect(
       masked((await stack.run('get', 'tcred', 'build-agent', 'shop-agent', '-o', 'wide')).stdout),
     ).toMatchInlineSnapshot(`
-      "NAME  READY  SECRET  ID  ROTATES  OWNER  REASON  AGE
-      build-agent  True  build-agent-token  cr_…  <time>  usr_…  Available <age>
-      shop-agent  True  shop-agent  cr_…  usr_…  Available <age>
+      "NAME  READY  SECRET  ID  ROTATES  OWNER  REASON  MESSAGE  AGE
+      build-agent  True  build-agent-token  cr_…  <time>  usr_…  Available  cr_… matches the spec <age>
+      shop-agent  True  shop-agent  cr_…  usr_…  Available  cr_… matches the spec <age>
       "
     `);
   });

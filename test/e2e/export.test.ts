@@ -276,7 +276,7 @@ describe('export', () => {
       const secretName = `${name}-httpsedgeroutemodules`;
       const { ready } = await stack.reason(routeModules, name, 'Ready', 'SourceNotFound');
       expect(ready?.message).toMatch(
-        /^spec\.(oidc|oauth\.provider\.github)\.client(Id|Secret): Secret \S+ does not exist$/,
+        /^spec\.(oidc|oauth\.provider\.github)\.client(Id|Secret): Secret \S+ does not exist: create it, or name another$/,
       );
       expect(ready?.message).toContain(secretName);
       const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, stringData };

@@ -33,7 +33,7 @@ describe('plan reads', () => {
     const missing = await plan([ec('in-cluster', 'nowhere')]);
     expect(missing.code).toBe(1);
     expect(missing.stdout).toContain(
-      `! blocked EndpointConfiguration ${namespace}/ec (spec.ipPolicyRefs[1]: IPPolicy ${namespace}/nowhere does not exist)`,
+      `! blocked EndpointConfiguration ${namespace}/ec (spec.ipPolicyRefs[1]: IPPolicy ${namespace}/nowhere does not exist: create it, or correct the reference)`,
     );
   });
 
@@ -147,7 +147,7 @@ describe('plan reads', () => {
     const missing = await plan([
       object('HTTPResponseBackend', 'page', { body: { secretKeyRef: { name: 'no', key: 'x' } } }),
     ]);
-    expect(missing.stdout).toContain(`(spec.body: Secret ${namespace}/no does not exist)`);
+    expect(missing.stdout).toContain(`(spec.body: Secret ${namespace}/no does not exist: create it, or name another)`);
     expect(missing.code).toBe(1);
   });
 

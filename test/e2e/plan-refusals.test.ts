@@ -126,15 +126,16 @@ describe('plan refuses', () => {
       object('TLSEdge', 'observed', { managementPolicy: 'Observe' }, { [`${GROUP}/adopt`]: id }),
     ]);
     expect(code).toBe(1);
-    const taken = `is already managed by the`;
+    const taken = (kind: string) =>
+      `is already managed by the ${kind} ${namespace}/mine: delete this object, or set deletionPolicy of that one to Retain and delete it`;
     expect(stdout.split('\n').filter((line) => /^\S/.test(line))).toEqual([
       `= no change TLSEdge ${namespace}/mine (${id})`,
-      `! blocked TLSEdgeModules ${namespace}/of-second (spec.tlsEdgeRef: TLSEdge ${namespace}/second is not ready yet)`,
-      `! blocked TLSEdge ${namespace}/theirs (${id} ${taken} TLSEdge ${namespace}/mine)`,
+      `! blocked TLSEdgeModules ${namespace}/of-second (spec.tlsEdgeRef: TLSEdge ${namespace}/second is not ready yet: its condition Ready says why)`,
+      `! blocked TLSEdge ${namespace}/theirs (${id} ${taken('TLSEdge')})`,
       `= no change TLSEdge ${namespace}/first (${free.id}: adopted)`,
       `! blocked TLSEdge ${namespace}/second (${free.id} is claimed by the TLSEdge ${namespace}/first, which is older but has not taken it over yet: see there, or delete that object)`,
       `= no change TLSEdgeModules ${namespace}/mine (${id})`,
-      `! blocked TLSEdgeModules ${namespace}/also-mine (${id} ${taken} TLSEdgeModules ${namespace}/mine)`,
+      `! blocked TLSEdgeModules ${namespace}/also-mine (${id} ${taken('TLSEdgeModules')})`,
       `= no change TLSEdge ${namespace}/observed (${id}: only observed)`,
       `Plan: ${NOTHING}, 4 without a change, 4 blocked.`,
     ]);

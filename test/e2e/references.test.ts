@@ -43,7 +43,9 @@ describe('a reference', () => {
   test('waits for a target that is created later, and follows one that is made anew under its name', async () => {
     await stack.apply(object('EndpointConfiguration', 'later', { type: 'http', ipPolicyRefs: [{ name: 'missing' }] }));
     const message = await resolved(CONFIGURATIONS, 'later', 'ReferenceNotFound');
-    expect(message).toBe(`spec.ipPolicyRefs[0]: IPPolicy ${stack.namespace}/missing does not exist`);
+    expect(message).toBe(
+      `spec.ipPolicyRefs[0]: IPPolicy ${stack.namespace}/missing does not exist: create it, or correct the reference`,
+    );
 
     await stack.apply(object('IPPolicy', 'missing', { rules: [] }));
     const first = await stack.ready(CONFIGURATIONS, 'later');
@@ -107,7 +109,9 @@ describe('a reference', () => {
       object('TLSCertificate', name, { secretRef: { name } }),
     );
     const message = await resolved(DOMAINS, name, 'ReferenceNotReady');
-    expect(message).toBe(`spec.certificateRef: TLSCertificate ${stack.namespace}/${name} is not ready yet`);
+    expect(message).toBe(
+      `spec.certificateRef: TLSCertificate ${stack.namespace}/${name} is not ready yet: its condition Ready says why`,
+    );
     const { pem, keyPem } = await makeCertificate({ subject: 'CN=unready.example.com', ca: false });
     await stack.apply(tlsSecret(name, { chain: pem, key: keyPem }));
     await stack.ready(DOMAINS, name);
@@ -135,7 +139,7 @@ describe('a source', () => {
       }),
     );
     expect(await resolved(BACKENDS, name, 'SourceNotFound')).toBe(
-      `spec.body: ConfigMap ${stack.namespace}/page does not exist`,
+      `spec.body: ConfigMap ${stack.namespace}/page does not exist: create it, or name another`,
     );
     await stack.apply(configMap(name, { html: 'one' }));
     const { status } = await stack.ready(BACKENDS, name);

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { kubectl } from '../harness.ts';
+import { foreignCrd } from './foreign-crds.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'domains' });
@@ -23,34 +24,9 @@ const published = (name: string) =>
     expect(await condition(name, 'DNSPublished')).toMatchObject({ status: 'True', reason: 'Published' });
   });
 
-/** The part of ExternalDNS's CRD that matters here. */
-const crd = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: 'dnsendpoints.externaldns.k8s.io',
-    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/external-dns/pull/2007' },
-  },
-  spec: {
-    group: ENDPOINTS.group,
-    scope: 'Namespaced',
-    names: { kind: 'DNSEndpoint', listKind: 'DNSEndpointList', plural: 'dnsendpoints', singular: 'dnsendpoint' },
-    versions: [
-      {
-        name: ENDPOINTS.version,
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            'x-kubernetes-preserve-unknown-fields': true,
-            'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
-          },
-        },
-      },
-    ],
-  },
-};
+const crd = foreignCrd(ENDPOINTS, 'DNSEndpoint', {
+  'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
+});
 const remove = () => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']);
 afterAll(remove);
 

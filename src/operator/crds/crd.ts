@@ -43,7 +43,7 @@ export function crd(kind: AnyKind) {
           served: true,
           storage: true,
           subresources: { status: {} },
-          additionalPrinterColumns: [READY, ...kind.printerColumns, REASON_COLUMN, AGE].map(printerColumn),
+          additionalPrinterColumns: [READY, ...kind.printerColumns, REASON_COLUMN, MESSAGE, AGE].map(printerColumn),
           schema: { openAPIV3Schema: rootSchema(kind) },
         },
       ],
@@ -62,6 +62,13 @@ const REASON_COLUMN: PrinterColumn = {
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
   description: 'Why the object is or is not ready.',
+};
+const MESSAGE: PrinterColumn = {
+  name: 'Message',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+  description: 'Why, in a sentence, and what to do about it.',
+  priority: 1,
 };
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' };
 

@@ -10,6 +10,7 @@ import type { CelRule } from '../managed/cel.ts';
 import type { Remote } from '../managed/external.ts';
 import { refTo } from '../managed/inputs/schemas.ts';
 import { type AnyKind, kind } from '../managed/kind.ts';
+import { ID_COLUMN, referenceColumn, WIDE } from './columns.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 import { externalOfModules, type ModuleCalls, type Owner } from './external-of-modules.ts';
 import { type Family, type FamilyField, familyFields, memberNames } from './family-fields.ts';
@@ -101,8 +102,9 @@ export function attachedKind(
     memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
     rules,
     printerColumns: [
+      referenceColumn(ownerRef, `The ${title} whose modules these are.`),
       { name: 'Modules', type: 'string', jsonPath: '.status.modules', description: 'The modules that are set.' },
-      { name: 'ID', type: 'string', jsonPath: '.status.id', description: `Id of the ${title} in the management API.` },
+      { ...ID_COLUMN, description: `Id of the ${title} in the management API.`, ...WIDE },
     ],
     external: (client) =>
       externalOfModules(

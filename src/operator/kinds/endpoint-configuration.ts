@@ -7,5 +7,5 @@ export const endpointConfigurationKind = plainKind(endpointConfiguration, {
   shortNames: ['epc'],
   calls: (client) => client.endpointConfigurations,
   about: { type: 'Which endpoints it is for.' },
-  columns: ['type'],
+  columns: ['type', 'ip_policy_ids'],
 });

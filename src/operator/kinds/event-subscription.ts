@@ -1,7 +1,7 @@
 /** `EventSubscription`: which types of events go to which destinations. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { eventTypes } from '../../resources/definition/resource.ts';
+import { eventTypes, type View } from '../../resources/definition/resource.ts';
 import { eventSubscription, MAX_SOURCES } from '../../resources/event-subscription.ts';
 import { FAMILIES } from '../../resources/families.ts';
 import { form } from '../../resources/formats/text.ts';
@@ -11,6 +11,8 @@ const types = z.array(z.object({ type: z.string() })).transform((sources) => sou
 
 /** Those that the API of this release knows: a typo shows at `kubectl apply`. */
 const catalogue = FAMILIES.flatMap(({ name }) => Object.values(eventTypes(name)));
+
+const TYPES = 'Number of event types that are sent.';
 
 export const eventSubscriptionKind = plainKind(eventSubscription, {
   kind: 'EventSubscription',
@@ -23,6 +25,10 @@ export const eventSubscriptionKind = plainKind(eventSubscription, {
       .meta({ description: 'Event types to send, each listed once.', ...form({ uniqueItems: true }) })
       .default([]),
   },
+  status: { eventTypes: z.int().optional().meta({ description: TYPES }) },
+  describe: (_, { sources }: View<typeof eventSubscription>) => ({ eventTypes: sources.length }),
+  columns: [{ name: 'Types', type: 'integer', jsonPath: '.status.eventTypes', description: TYPES }, 'destination_ids'],
+  wideColumns: ['sources'],
   // Their order says nothing.
   same: {
     sources: (desired, observed) => isDeepStrictEqual(types.safeParse(desired).data, types.safeParse(observed).data),

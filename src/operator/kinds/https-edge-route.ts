@@ -15,5 +15,6 @@ export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
     const nowhere = `/.moving/${partsOfId(id).own}`;
     return match === nowhere ? undefined : { match: nowhere };
   },
-  columns: ['match'],
+  columns: ['edge_id', 'match', 'backend_id'],
+  wideColumns: ['match_type'],
 });

@@ -8,4 +8,5 @@ export const httpsEdgeKind = plainKind(httpsEdge, {
   shortNames: ['hedge'],
   calls: (client) => client.httpsEdges,
   givenUp: hostportsGivenUp,
+  columns: ['hostports'],
 });

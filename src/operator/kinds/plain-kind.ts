@@ -2,7 +2,7 @@
  * A kind whose objects are the resources of one family. Its spec, status, CEL rules and API calls are derived from the
  * family's fields; the kind adds only what the family does not have.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -10,16 +10,9 @@ import type { CelRule } from '../managed/cel.ts';
 import type { Companion } from '../managed/companion.ts';
 import type { External, Finding, Remote } from '../managed/external.ts';
 import { type DeclaredDelivery, type End, type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
+import { columnOf, ID_COLUMN, WIDE } from './columns.ts';
 import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
-import {
-  type Family,
-  type FamilyField,
-  familyFields,
-  inputOf,
-  isDeclarable,
-  memberNames,
-  specialty,
-} from './family-fields.ts';
+import { type Family, type FamilyField, familyFields, isDeclarable, memberNames, specialty } from './family-fields.ts';
 import { type About, immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
 import { statusValueOf } from './spelling.ts';
 
@@ -75,8 +68,10 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   /** Members of the status, besides the fields that only the service sets. */
   status?: z.ZodRawShape;
   describe?: (spec: SpecOf<Own>, remote: R, object: KubeObject) => Record<string, unknown>;
-  /** Columns besides the id: fields of the family, or members of the status. */
+  /** Columns besides the id, what one looks for first: fields of the family, or members of the status. */
   columns?: readonly ((keyof F & string) | PrinterColumn)[];
+  /** Columns that only `-o wide` shows. */
+  wideColumns?: readonly (keyof F & string)[];
   /** For resources that are more than the family's fields. */
   external?: (plain: External<SpecOf<Own>, V>, client: Client) => External<SpecOf<Own>, R>;
   /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
@@ -119,6 +114,7 @@ export function plainKind<
     about = {},
     omit = [],
     columns = [],
+    wideColumns = [],
     sources = [],
     replaced = [],
     given = [],
@@ -137,7 +133,12 @@ export function plainKind<
   // What the kind declares itself is not derived a second time.
   const declared = fields.filter(({ member, name }) => !(member in own) && !given.includes(name));
   const shown = fields.filter(isShownOnly);
-  const all = [...columns.map((column) => columnOf(column, fields)), ID_COLUMN];
+  const all = [
+    ...columns.map((column) => columnOf(column, fields)),
+    // Of what lives inside another resource, it has the id of that in front, and is too long for a screen.
+    { ...ID_COLUMN, ...(family.parent && WIDE) },
+    ...wideColumns.map((column) => ({ ...columnOf(column, fields), ...WIDE })),
+  ];
   const made = kind<Own, R>({
     kind: name,
     plural: pluralOf(singular),
@@ -241,26 +242,4 @@ function mustBePlain(
     if (isHandedOut && !hasDelivery)
       refuse(`the field ${given.name} is shown only once; omit it, or provide a delivery`);
   }
-}
-
-const ID_COLUMN: PrinterColumn = {
-  name: 'ID',
-  type: 'string',
-  jsonPath: '.status.id',
-  description: 'Id in the management API.',
-};
-
-function columnOf(column: string | PrinterColumn, fields: readonly FamilyField[]): PrinterColumn {
-  if (typeof column !== 'string') return column;
-  const given = fields.find(({ name }) => name === column);
-  if (!given) throw new Error(`the family has no field ${column} to make a column of`);
-  const { member } = given;
-  const schema = isDeclarable(given) ? inputOf(given) : given.field.view;
-  const type = schema instanceof z.ZodBoolean ? 'boolean' : schema instanceof z.ZodNumber ? 'integer' : 'string';
-  return {
-    name: member.charAt(0).toUpperCase() + member.slice(1),
-    type,
-    jsonPath: `.${isDeclarable(given) ? 'spec' : 'status'}.${member}`,
-    description: schema.meta()?.description ?? `The field ${member}.`,
-  };
 }

@@ -4,6 +4,7 @@ import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import { REASON } from '../contract/reasons.ts';
 import type { Finding } from '../managed/external.ts';
+import { WIDE } from './columns.ts';
 import { plainKind } from './plain-kind.ts';
 
 type Domain = View<typeof reservedDomain>;
@@ -78,6 +79,20 @@ export const reservedDomainKind = plainKind(reservedDomain, {
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="CertificateReady")].reason',
       description: 'Whether there is a certificate.',
+    },
+    {
+      name: 'DNS',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="DNSConfigured")].reason',
+      description: 'Whether the records are there.',
+      ...WIDE,
+    },
+    {
+      name: 'ACME CNAME',
+      type: 'string',
+      jsonPath: '.status.acmeChallengeCnameTarget',
+      description: 'Where _acme-challenge of the domain must point.',
+      ...WIDE,
     },
   ],
 });

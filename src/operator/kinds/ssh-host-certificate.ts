@@ -97,6 +97,7 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
     { name: 'Valid until', type: 'string', jsonPath: '.status.validUntil', description: 'When the certificate ends.' },
     { name: 'Renews', type: 'string', jsonPath: '.status.renewsAt', description: RENEWS, priority: 1 },
   ],
+  wideColumns: ['principals', 'ssh_certificate_authority_id'],
   describe: (declared, observed: Certificate, object) => {
     const secretName = secretInStatus(declared, observed, object);
     const renewsAt = secretName === undefined ? undefined : renewalOf(declared, observed);

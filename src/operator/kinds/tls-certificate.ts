@@ -24,5 +24,9 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
     of: (certificate: View<typeof tlsCertificate>) => certificate.not_after,
     remedy: 'renew the certificate in the Secret that spec.secretRef names',
   },
-  columns: ['subject_common_name', 'not_after'],
+  columns: [
+    { name: 'Secret', type: 'string', jsonPath: '.spec.secretRef.name', description: 'The Secret that it is from.' },
+    'subject_common_name',
+    'not_after',
+  ],
 });

@@ -8,4 +8,5 @@ export const tlsEdgeKind = plainKind(tlsEdge, {
   shortNames: ['tedge'],
   calls: (client) => client.tlsEdges,
   givenUp: hostportsGivenUp,
+  columns: ['hostports'],
 });

@@ -6,4 +6,5 @@ export const tunnelGroupBackendKind = plainKind(tunnelGroupBackend, {
   kind: 'TunnelGroupBackend',
   shortNames: ['tgb'],
   calls: (client) => client.tunnelGroupBackends,
+  columns: ['labels'],
 });

@@ -83,5 +83,8 @@ async function mustHaveNoOther(managed: ManagedObject, ownerId: string): Promise
 async function existingOwner(managed: ManagedObject, id: string): Promise<Remote> {
   const remote = await observeSurely(managed, { id, generation: 0 });
   if (remote) return remote;
-  throw new Blocked(REASON.externalNotFound, `${id} does not exist: there is nothing to set the modules of`);
+  throw new Blocked(
+    REASON.externalNotFound,
+    `${id} does not exist: there is nothing to set the modules of; correct the reference`,
+  );
 }

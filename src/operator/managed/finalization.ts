@@ -50,7 +50,10 @@ function mustBeUnreferenced({ object, kind }: ManagedObject): void {
   const others = referrers.length > MOST_NAMED ? ` and ${referrers.length - MOST_NAMED} more` : '';
   const named = `${referrers.slice(0, MOST_NAMED).join(', ')}${others}`;
   const verb = referrers.length === 1 ? 'refers' : 'refer';
-  throw new Blocked(REASON.deletionBlocked, `${named} ${verb} to this object; it is deleted once they are gone`);
+  throw new Blocked(
+    REASON.deletionBlocked,
+    `${named} ${verb} to this object, which is deleted once nothing does: delete what refers to it, or let that refer to another`,
+  );
 }
 
 /** What happens to the remote resource when its object is deleted. */

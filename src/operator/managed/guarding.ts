@@ -59,7 +59,8 @@ async function missingModules(managed: ManagedObject, spec: ManagedSpec, remote?
   // Of several that declare modules of one resource, one sets them.
   const isGuarded = declared.some(({ modules }) => modules.every((module) => present.includes(module)));
   if (declared.length === 0 || isGuarded) return undefined;
-  return declared.map(({ referrer, modules }) => `${modules.join(' and ')} of ${referrer}`).join(', or ');
+  const waitedFor = declared.map(({ referrer, modules }) => `${modules.join(' and ')} of ${referrer}`).join(', or ');
+  return `${waitedFor}, whose condition Ready says what is missing`;
 }
 
 /** Why the operator may not know of all modules that are declared. */
@@ -77,7 +78,7 @@ async function catchUp(managed: ManagedObject): Promise<string | undefined> {
 
 const requiring = z.looseObject({ requireModules: z.literal(true) });
 
-const NONE_DECLARED = 'spec.requireModules asks for some, and no object declares any';
+const NONE_DECLARED = 'spec.requireModules asks for some, and no object declares any: declare some, or remove it';
 
 const withModules = z.object({ modules: z.array(z.string()) });
 

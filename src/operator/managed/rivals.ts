@@ -29,7 +29,7 @@ export function conflictWith(rival: KubeObject, kind: string, id: string | undef
   const other = `the ${kind} ${rival.metadata.namespace}/${rival.metadata.name}`;
   // One that has not got it yet may never do so: where that one is wrong, this one has nothing to correct.
   const message = claimIn(rival)?.isConfirmed
-    ? `${id} is already managed by ${other}`
+    ? `${id} is already managed by ${other}: delete this object, or set deletionPolicy of that one to Retain and delete it`
     : `${id} is claimed by ${other}, which is older but has not taken it over yet: see there, or delete that object`;
   return new Blocked(REASON.managementConflict, message);
 }

@@ -128,7 +128,11 @@ export async function decideModules(
   // Of an owner that is yet to be created, nothing is known.
   if (!external.isId(id)) return moved ?? { action: 'create' };
   const remote = await external.observe(id);
-  if (!remote) throw new Blocked(REASON.rejected, `${id} does not exist: there is nothing to set the modules of`);
+  if (!remote)
+    throw new Blocked(
+      REASON.rejected,
+      `${id} does not exist: there is nothing to set the modules of; correct the reference`,
+    );
   const changed = external.changes(spec, remote);
   if (moved) return { ...moved, remote, changed };
   if (changed.length > 0 && hasNoModules(remote)) return { action: 'create', id };

@@ -8,7 +8,7 @@ import { type KubeObject, keyOf, kubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/external.ts';
 import { REFERENCE_GRANTS } from '../managed/inputs/grants.ts';
 import type { Source } from '../managed/inputs/input.ts';
-import { textIn } from '../managed/inputs/source-cache.ts';
+import { missingSource, textIn } from '../managed/inputs/source-cache.ts';
 import { unresolved } from '../managed/inputs/unresolved.ts';
 import type { AnyKind } from '../managed/kind.ts';
 import { type DeclaredObjects, groupOf, type ObjectName } from './declared-objects.ts';
@@ -93,7 +93,7 @@ export class DesiredCluster {
       // Of what the files have, only what they lack is looked for in the cluster.
       const existing = hasText(document, source) ? undefined : await this.#find(CORE[kind], name, namespace);
       const object = document ? applicationOf(withData(document), existing, namespace).object : existing;
-      if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
+      if (!object) throw missingSource(source, namespace, path);
       return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
     };
   }

@@ -179,6 +179,7 @@ test('a CRD has the names and columns of its kind', () => {
     'Ready',
     'Size',
     'Reason',
+    'Message',
     'Age',
   ]);
   expect(crdFileName(kindWith({}))).toBe('tunnel-operator.dev_things.yaml');

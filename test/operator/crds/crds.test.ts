@@ -19,7 +19,12 @@ const manifest = z.object({
       z.object({
         schema: z.object({ openAPIV3Schema: record }),
         additionalPrinterColumns: z.array(
-          z.object({ name: z.string(), jsonPath: z.string(), description: z.string() }),
+          z.object({
+            name: z.string(),
+            jsonPath: z.string(),
+            description: z.string(),
+            priority: z.int().optional(),
+          }),
         ),
       }),
     ]),
@@ -90,8 +95,18 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
 
   test('has columns of what there is', () => {
     const known = new Set(fields.map(({ path }) => path));
-    const paths = columns.map(({ jsonPath }) => jsonPath.replace(/\[\?.*$/, ''));
+    const paths = columns.flatMap(({ jsonPath }) => {
+      const [path = '', names = ''] = jsonPath.replace(/\[\?.*$/, '').split('[');
+      return names === '' ? [path] : [...names.matchAll(/'(\w+)'/g)].map(([, name]) => `${path}.${name}`);
+    });
     expect(paths.filter((path) => !known.has(path) && !path.startsWith('.metadata.'))).toEqual([]);
+  });
+
+  test('has a column of its own that is always shown', () => {
+    const common = ['Ready', 'ID', 'Reason', 'Age'];
+    const always = columns.filter(({ priority = 0 }) => priority === 0).map(({ name }) => name);
+    expect(always.filter((name) => !common.includes(name))).not.toEqual([]);
+    expect(always.length).toBeLessThanOrEqual(8);
   });
 });
 

@@ -28,6 +28,12 @@ export function permits(grant: KubeObject, { from, to }: Crossing): boolean {
   return grantedTo([grant], from.kind, to).includes(from.namespace);
 }
 
+/** What a grant says that permits just this reference, as it stands in a manifest. */
+export function permissionFor({ from, to }: Crossing): string {
+  const permitted = `{group: ${GROUP}, kind: ${from.kind}, namespace: ${from.namespace}}`;
+  return `spec: {from: [${permitted}], to: [{group: ${GROUP}, kind: ${to.kind}, name: ${to.name}}]}`;
+}
+
 /** The namespaces from which objects of the kind may refer to what is in another one. */
 export function grantedTo(grants: readonly KubeObject[], fromKind: string, to: Crossing['to']): string[] {
   return grants.flatMap((grant) => {

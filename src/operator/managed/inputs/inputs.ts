@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../kube/object-store.ts';
 import { Blocked } from '../external.ts';
 import { valueIn } from '../spec-terms.ts';
 import { DigestedText, type Digester } from './digest.ts';
-import { grantedTo, permits } from './grants.ts';
+import { grantedTo, permissionFor, permits } from './grants.ts';
 import {
   type Input,
   inputsOf,
@@ -213,7 +213,7 @@ export class Inputs {
     const what = `${to.kind} ${to.namespace}/${to.name}`;
     // Before anything else: whether the target exists is nobody's business in another namespace.
     if (to.namespace !== from.namespace && !this.#isPermitted(from, to)) {
-      const message = `no ReferenceGrant in namespace ${to.namespace} permits references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
+      const message = `no ReferenceGrant in namespace ${to.namespace} permits references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}: have one created there, with ${permissionFor({ from, to })}`;
       throw unresolved(REASON.referenceNotPermitted, path, message);
     }
     const peer = this.peer(to.kind);
@@ -221,14 +221,18 @@ export class Inputs {
     if (!target) {
       const gap = peer?.gap?.();
       if (gap !== undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not known yet: ${gap}`);
-      throw unresolved(REASON.referenceNotFound, path, `${what} does not exist`);
+      throw unresolved(REASON.referenceNotFound, path, `${what} does not exist: create it, or correct the reference`);
     }
     if (target.metadata.deletionTimestamp !== undefined) {
-      throw unresolved(REASON.referenceDeleting, path, `${what} is being deleted`);
+      throw unresolved(
+        REASON.referenceDeleting,
+        path,
+        `${what} is being deleted: refer to another, or delete this object, too`,
+      );
     }
     const id = resourceIdOf(target);
-    if (id === undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not ready yet`);
-    return id;
+    if (id !== undefined) return id;
+    throw unresolved(REASON.referenceNotReady, path, `${what} is not ready yet: its condition Ready says why`);
   }
 
   #isPermitted(

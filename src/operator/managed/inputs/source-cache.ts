@@ -7,6 +7,7 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
+import type { Blocked } from '../external.ts';
 import type { Source } from './input.ts';
 import { type ObjectKey, objectKey } from './reference-index.ts';
 import { unresolved } from './unresolved.ts';
@@ -69,7 +70,7 @@ export class SourceCache {
       const known = found.get(`${kind}/${name}`) ?? this.#find(kind, name, namespace, by);
       found.set(`${kind}/${name}`, known);
       const object = await known;
-      if (!object) throw unresolved(REASON.sourceNotFound, path, `${kind} ${namespace}/${name} does not exist`);
+      if (!object) throw missingSource(source, namespace, path);
       return { text: textIn(object, source, path), resourceVersion: object.metadata.resourceVersion };
     };
   }
@@ -96,6 +97,14 @@ function bare({ metadata }: KubeObject): KubeObject {
   return { metadata: { name, namespace, uid, resourceVersion, creationTimestamp } };
 }
 
+export function missingSource({ kind, name }: Source, namespace: string, path: string): Blocked {
+  return unresolved(
+    REASON.sourceNotFound,
+    path,
+    `${kind} ${namespace}/${name} does not exist: create it, or name another`,
+  );
+}
+
 const texts = z.record(z.string(), z.string());
 
 export function textIn({ data, binaryData, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
@@ -105,11 +114,15 @@ export function textIn({ data, binaryData, metadata }: KubeObject, { kind, name,
     const message = `${where} has the key ${JSON.stringify(key)} in its binaryData, which is for bytes: put the text into its data`;
     throw unresolved(REASON.sourceInvalid, path, message);
   }
-  if (value === undefined) throw unresolved(REASON.sourceNotFound, path, `${where} has no key ${JSON.stringify(key)}`);
+  if (value === undefined) {
+    const message = `${where} has no key ${JSON.stringify(key)}: add it there, or name another`;
+    throw unresolved(REASON.sourceNotFound, path, message);
+  }
   if (kind === 'ConfigMap') return value;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(value, 'base64'));
   } catch {
-    throw unresolved(REASON.sourceInvalid, path, `the value of ${JSON.stringify(key)} in ${where} is not UTF-8 text`);
+    const message = `the value of ${JSON.stringify(key)} in ${where} is not UTF-8 text: put text there, or name another key`;
+    throw unresolved(REASON.sourceInvalid, path, message);
   }
 }

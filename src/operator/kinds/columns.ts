@@ -1,0 +1,55 @@
+/** What `kubectl get` shows of a kind's fields: a column each. */
+import { z } from 'zod';
+import type { PrinterColumn } from '../managed/kind.ts';
+import { type FamilyField, inputOf, isDeclarable, specSchemaOf } from './family-fields.ts';
+
+/** For columns that only `-o wide` shows. */
+export const WIDE = { priority: 1 };
+
+export const ID_COLUMN: PrinterColumn = {
+  name: 'ID',
+  type: 'string',
+  jsonPath: '.status.id',
+  description: 'Id in the management API.',
+};
+
+/** A column of its own, or that of a field. */
+export function columnOf(column: string | PrinterColumn, fields: readonly FamilyField[]): PrinterColumn {
+  if (typeof column !== 'string') return column;
+  const given = fields.find(({ name }) => name === column);
+  if (!given) throw new Error(`the family has no field ${column} to make a column of`);
+  const { member } = given;
+  if (!isDeclarable(given)) return fieldColumn('status', member, given.field.view);
+  if (!given.field.refersTo) return fieldColumn('spec', member, inputOf(given));
+  const schema = specSchemaOf(given);
+  return schema instanceof z.ZodArray
+    ? { ...fieldColumn('spec', member, schema), name: targetName(member) }
+    : referenceColumn(member, schema.meta()?.description ?? `The field ${member}.`);
+}
+
+function fieldColumn(part: 'spec' | 'status', member: string, schema: z.ZodType): PrinterColumn {
+  const type = schema instanceof z.ZodBoolean ? 'boolean' : schema instanceof z.ZodNumber ? 'integer' : 'string';
+  return {
+    name: capitalised(member),
+    type,
+    jsonPath: `.${part}.${member}`,
+    description: schema.meta()?.description ?? `The field ${member}.`,
+  };
+}
+
+/** The name of what the spec refers to; its id, if it is referred to by that. */
+export function referenceColumn(member: string, description: string): PrinterColumn {
+  return { name: targetName(member), type: 'string', jsonPath: `.spec.${member}['name','id']`, description };
+}
+
+/** `Backend` of `backendRef`, `IpPolicies` of `ipPolicyRefs`. */
+function targetName(member: string): string {
+  return capitalised(
+    member
+      .replace(/yRefs$/, 'iesRefs')
+      .replace(/(?<!ies)Refs$/, 's')
+      .replace(/Refs?$/, ''),
+  );
+}
+
+const capitalised = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);

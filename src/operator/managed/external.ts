@@ -25,6 +25,11 @@ export function dated(remote: Remote): Remote {
   return { ...remote, answeredAt: remote.answeredAt ?? sentAt(remote) };
 }
 
+/** False only if it does not exist for sure. */
+export async function mayExist({ observe, sight }: Pick<External<never, Remote>, 'observe' | 'sight'>, id: string) {
+  return (await observe(id)) !== undefined || (await sight()) !== 'everything';
+}
+
 /** What the API knows of the creates for one object, whatever became of the object's annotations and status. */
 export interface CreateScope {
   /** Those that still exist, newest first. */

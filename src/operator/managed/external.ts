@@ -67,8 +67,11 @@ export interface External<Spec, R extends Remote> {
   delete(id: string): Promise<'deleted' | 'not found'>;
   /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
   sight(): Promise<'everything' | Sight>;
-  /** Every resource of the family, page by page, for drift detection. */
-  all(): AsyncIterable<R>;
+  /**
+   * Every resource of the family, page by page, for drift detection.
+   * @param ids those that matter: others may be left out
+   */
+  all(ids?: ReadonlySet<string>): AsyncIterable<R>;
   scope(name: string): Promise<CreateScope>;
   /** Ensures that no create that was sent before takes effect any more. */
   closeScope(name: string): Promise<CreateScope>;

@@ -26,7 +26,7 @@ const allShow = (plurals: readonly string[]) =>
     const lists = await Promise.all(plurals.map((plural) => stack.kube.list(ours(plural), stack)));
     const shown = lists.flatMap(({ items }) => items.map((each) => readStatus(each).modules));
     expect(shown).toEqual(Array.from({ length: plurals.length * OBJECTS }, () => [expect.any(String)]));
-  });
+  }, 120_000);
 
 /** The reads of edges that the API has answered since, by route. */
 function readsSince(line: number): Record<string, number> {

@@ -6,7 +6,7 @@ import { kubectl } from '../harness.ts';
 import { ACCOUNT, chartAccount } from './chart-account.ts';
 import { runCommand } from './command.ts';
 import { core, object, startPlanning, textOf } from './planning.ts';
-import { type Manifest, ours, POLICIES, policy } from './stack.ts';
+import { credential, type Manifest, ours, POLICIES, policy } from './stack.ts';
 
 const { stack, plan, planOf, given, env, written } = await startPlanning('plan-inputs');
 const { namespace } = stack;
@@ -179,15 +179,23 @@ describe('plan reads', () => {
       object('HTTPResponseBackend', 'one', source('secret')),
       object('HTTPResponseBackend', 'two', source('configMap')),
       object('BotUser', 'three', { name: 'reader' }, { [`${GROUP}/adopt`]: bot.id }),
+      credential('four'),
     ];
     const titles = ({ stdout }: { stdout: string }) => stdout.split('\n').filter((line) => /^[!+=~] /.test(line));
     const account = `system:serviceaccount:${namespace}:${ACCOUNT}`;
     const lacking = await plan(objects, { kubeconfig });
     expect(lacking.code).toBe(1);
-    expect(titles(lacking).slice(0, 2)).toEqual([
-      `! blocked HTTPResponseBackend ${namespace}/one (could not be looked at: secrets "seen" is forbidden: User "${account}" cannot get resource "secrets" in API group "" in the namespace "${namespace}")`,
+    const forbidden = (name: string) =>
+      `secrets "${name}" is forbidden: User "${account}" cannot get resource "secrets" in API group "" in the namespace "${namespace}"`;
+    expect(titles(lacking)).toEqual([
+      `! blocked HTTPResponseBackend ${namespace}/one (could not be looked at: ${forbidden('seen')})`,
       `+ create HTTPResponseBackend ${namespace}/two`,
+      `= no change BotUser ${namespace}/three (${bot.id}: adopted)`,
+      `+ create TunnelCredential ${namespace}/four`,
     ]);
+    expect(lacking.stdout).toContain(
+      `Note: whether Secret ${namespace}/four belongs to something else was not checked: ${forbidden('four')}\n`,
+    );
     const [one, two, three] = titles(await plan(objects, { apiKey: token ?? '' }));
     expect([one, two]).toEqual(['one', 'two'].map((name) => `+ create HTTPResponseBackend ${namespace}/${name}`));
     expect(three).toContain(`! blocked BotUser ${namespace}/three (could not be looked at with this API key: `);

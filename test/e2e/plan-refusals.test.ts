@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
 import { runCommand } from './command.ts';
-import { NOTHING, object, startPlanning, textOf } from './planning.ts';
-import { ours, policy } from './stack.ts';
+import { core, NOTHING, object, startPlanning, textOf } from './planning.ts';
+import { CREDENTIALS, credential, ours, policy } from './stack.ts';
 
-const { stack, plan, given, env } = await startPlanning('plan-refusals');
+const { stack, plan, planned, given, env } = await startPlanning('plan-refusals');
 const { namespace } = stack;
 
 describe('plan refuses', () => {
@@ -153,5 +153,76 @@ describe('plan refuses', () => {
       `! blocked TLSEdge ${namespace}/waiting (${free.id} is claimed by the TLSEdge ${namespace}/resting, which is older`,
     );
     expect(await plan([adopting('first'), resting])).toMatchObject({ code: 0 });
+  });
+
+  describe('a Secret', () => {
+    const foreign = { type: 'Opaque', stringData: { token: 'mine' } };
+    const TARGET = { webhook: { url: 'https://hook.example.com' } };
+    const into = (name: string, spec: object = {}) => credential(name, { secret: { name: 'shared', ...spec } });
+
+    /** What the operator says once the files are applied. */
+    async function conflictOf(name: string) {
+      const { ready } = await stack.reason(CREDENTIALS, name, 'Ready', 'SecretConflict');
+      await given();
+      return ready?.message;
+    }
+
+    test('of something else, where the object is new', async () => {
+      await given(core('Secret', 'ci', foreign));
+      const { code, objects } = await planned([credential('ci')]);
+      expect(code).toBe(1);
+      expect(objects).toMatchObject([{ action: 'blocked', reason: expect.stringContaining('Secret ci exists') }]);
+      await stack.apply(credential('ci'));
+      expect(objects[0]?.reason).toBe(await conflictOf('ci'));
+    });
+
+    test('of something else, to which the object is to move; its own is none', async () => {
+      await given(core('Secret', 'taken', foreign), credential('moves'));
+      expect(await planned([credential('moves')])).toMatchObject({ code: 0, objects: [{ action: 'none' }] });
+      const free = await planned([credential('moves', { secret: { name: 'free' } })]);
+      expect(free).toMatchObject({ code: 0, objects: [{ action: 'none' }] });
+      const moved = credential('moves', { secret: { name: 'taken' } });
+      const { code, objects } = await planned([moved]);
+      expect(code).toBe(1);
+      await stack.apply(moved);
+      expect(objects).toMatchObject([{ action: 'blocked', reason: await conflictOf('moves') }]);
+    });
+
+    test('that two objects deliver into: the first in the files has it, whatever its kind', async () => {
+      await given();
+      const both = [into('one'), object('EventDestination', 'two', { target: TARGET, secret: { name: 'shared' } })];
+      const { code, objects } = await planned(both);
+      expect(code).toBe(1);
+      expect(objects.map(({ action }) => action)).toEqual(['create', 'blocked']);
+      expect(objects[1]?.reason).toContain('Secret shared exists and belongs to TunnelCredential one');
+      const other = await planned(both.toReversed());
+      expect(other.objects.map(({ action }) => action)).toEqual(['create', 'blocked']);
+
+      await given(into('one'));
+      await stack.apply(into('two'));
+      const kept = await planned([into('two'), into('one')]);
+      expect(kept.objects.map(({ action }) => action)).toEqual(['blocked', 'none']);
+      expect(kept.objects[0]?.reason).toBe(await conflictOf('two'));
+    });
+
+    test('that cannot become what it has to be', async () => {
+      await given(credential('sealed', { secret: { name: 'immutable' } }));
+      await stack.run('patch', 'secret', 'immutable', '--type=merge', '-p', '{"immutable":true}');
+      await given();
+      const sealed = (secret: object) => planned([credential('sealed', { secret: { name: 'immutable', ...secret } })]);
+      expect(await sealed({})).toMatchObject({ code: 0 });
+      const { objects } = await sealed({ key: 'other' });
+      await stack.apply(credential('sealed', { secret: { name: 'immutable', key: 'other' } }));
+      expect(objects).toMatchObject([{ action: 'blocked', reason: await conflictOf('sealed') }]);
+    });
+
+    test('which the files have, too: a note says so', async () => {
+      await given();
+      const { code, stdout } = await plan([core('Secret', 'both', foreign), credential('both')]);
+      expect(code).toBe(2);
+      expect(stdout).toContain(
+        `Note: Secret ${namespace}/both is in the files, and TunnelCredential ${namespace}/both`,
+      );
+    });
   });
 });

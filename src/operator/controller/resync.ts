@@ -9,7 +9,7 @@ import { FailureLog } from '../kube/failure-log.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
-import { type ComparableKind, differs } from '../managed/drift.ts';
+import { type ComparableKind, differs, idsCompared } from '../managed/drift.ts';
 import { dated, type External, type Remote } from '../managed/external.ts';
 import { earliest } from '../managed/schedule.ts';
 import { type ManagedSpec, readStatus, wasInSync } from '../managed/spec.ts';
@@ -84,10 +84,12 @@ export class Resync {
 
   async #compare(): Promise<void> {
     const { kind, store, queue, tracing } = this.#options;
-    const before = new Map([...store.values()].map((object) => [object.metadata.uid, versionOf(object)]));
+    const objects = [...store.values()];
+    const before = new Map(objects.map((object) => [object.metadata.uid, versionOf(object)]));
     // A kind without objects needs no list, and the operator's API key may not be allowed to read it.
     if (before.size === 0) return;
-    const remotes = await traced(tracing, { name: `resync ${kind.name}` }, () => this.#list());
+    const ids = new Set(objects.flatMap(idsCompared));
+    const remotes = await traced(tracing, { name: `resync ${kind.name}` }, () => this.#list(ids));
     if (this.#isStopping) return;
     for (const object of store.values()) {
       // An object that changed during the listing is reconciled anyway, and the list may be older than it.
@@ -112,9 +114,9 @@ export class Resync {
     if (at) queue.addAfter(keyOf(object), at.getTime() - now.getTime());
   }
 
-  async #list(): Promise<Map<string, Remote>> {
+  async #list(ids: ReadonlySet<string>): Promise<Map<string, Remote>> {
     const remotes = new Map<string, Remote>();
-    for await (const remote of this.#options.kind.external.all()) {
+    for await (const remote of this.#options.kind.external.all(ids)) {
       if (this.#isStopping) break;
       // What has come to its end, or is due, is so by the clock of the API.
       remotes.set(remote.id, dated(remote));

@@ -21,7 +21,8 @@ export interface FamilyCalls<R extends Remote> {
   get(id: string, options?: CallOptions): Promise<R>;
   update(id: string, body: Body, options?: ChangeOptions): Promise<R>;
   delete(id: string, options?: ChangeOptions): Promise<void>;
-  list(options?: CallOptions): AsyncIterable<R>;
+  /** @param ids those that matter: others may be left out */
+  list(options?: CallOptions, ids?: ReadonlySet<string>): AsyncIterable<R>;
   /** The id that the other calls take, where it is not the resource's own. */
   idOf?(resource: { id: string; uri: string }): string;
   isId?(id: string): boolean;
@@ -82,7 +83,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     },
     delete: async (id) => (await ifExists(calls.delete(id).then(() => 'deleted' as const))) ?? 'not found',
     sight: async () => (access === 'owner' ? sightOf(await ifExists(client.whoami())) : 'everything'),
-    all: () => calls.list(),
+    all: (ids) => calls.list({}, ids),
     scope: async (name) => scopeOf(await client.idempotencyScope(name), calls.idOf),
     closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name), calls.idOf),
   };

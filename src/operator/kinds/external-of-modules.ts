@@ -95,8 +95,8 @@ export function externalOfModules<Spec extends object>(
       throw new Error('modules are set, not created');
     },
     sight: async () => 'everything',
-    async *all() {
-      for await (const owner of owners.list()) yield await read(owner);
+    async *all(wanted) {
+      for await (const owner of owners.list({}, wanted)) if (wanted?.has(owner.id) ?? true) yield await read(owner);
     },
     scope: async () => none,
     closeScope: async () => none,

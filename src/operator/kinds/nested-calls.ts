@@ -27,11 +27,16 @@ export function nestedCalls<R extends Remote>(
       { ...answered, id: `${parent}/${answered.id}` },
       { etag: etagOf(answered), replayed: isReplay(answered), date: sentAt(answered) },
     );
+  const isId = (id: string) => {
+    const parts = partsOfId(id);
+    return whole.of.id.safeParse(parts.parent).success && own.safeParse(parts.own).success;
+  };
+  async function* parentsOf(ids: ReadonlySet<string> | undefined, options: CallOptions | undefined) {
+    if (ids) yield* new Set([...ids].filter(isId).map((id) => partsOfId(id).parent));
+    else for await (const { id } of parents.list(options)) yield id;
+  }
   return {
-    isId(id) {
-      const parts = partsOfId(id);
-      return whole.of.id.safeParse(parts.parent).success && own.safeParse(parts.own).success;
-    },
+    isId,
     // Its address says where it is.
     idOf: ({ id, uri }) => `${uri.split('/').at(-3) ?? ''}/${id}`,
     async create({ [parameter]: given, ...body }, options) {
@@ -50,12 +55,12 @@ export function nestedCalls<R extends Remote>(
       const { calls, own } = at(id);
       await calls.delete(own, options);
     },
-    async *list(options) {
-      for await (const { id } of parents.list(options)) {
+    async *list(options, ids) {
+      for await (const id of parentsOf(ids, options)) {
         try {
           for await (const each of within(id).list(options)) yield named(id, each);
         } catch (error) {
-          // The parent has been deleted since it was listed, with everything in it.
+          // The parent has been deleted, with everything in it.
           if (!isNotFound(error)) throw error;
         }
       }

@@ -4,7 +4,7 @@ import { GROUP, VERSION } from '../contract/names.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
-import type { Delivery, External, Finding, Remote } from './external.ts';
+import { type Delivery, type External, type Finding, mayExist, type Remote } from './external.ts';
 import { claimOf } from './identity.ts';
 import { inputsOf, isSource, Reference } from './inputs/input.ts';
 import { type Inputs, type Resolved, resourceIdOf } from './inputs/inputs.ts';
@@ -29,7 +29,7 @@ export class ConnectedKind {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
-    this.delivery = declared.delivery?.into(secrets, (id) => this.#mayExist(id));
+    this.delivery = declared.delivery?.into(secrets, (id) => mayExist(this.external, id));
     this.inputs = inputs;
     this.#declared = declared;
   }
@@ -126,11 +126,6 @@ export class ConnectedKind {
   /** What belongs to an object of this kind, as Events name it. */
   nameOf(id: string): string {
     return this.isAttached ? `the modules of ${id}` : id;
-  }
-
-  /** False only if it does not exist for sure. */
-  async #mayExist(id: string): Promise<boolean> {
-    return (await this.external.observe(id)) !== undefined || (await this.external.sight()) !== 'everything';
   }
 
   /** @throws Blocked naming every invalid field */

@@ -38,6 +38,11 @@ export function differs(
   return wasInSync(readStatus(object), object) && describesOtherwise(kind, spec, object, remote);
 }
 
+/** Which of the resources a comparison of the object needs. */
+export function idsCompared(object: KubeObject): string[] {
+  return [readIdentity(object).externalId, claimOf(object), readStatus(object).id].filter((id) => id !== undefined);
+}
+
 /** Whether the spec refers to another owner by now: one that was made anew while nobody worked on the object, perhaps. */
 function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject): boolean {
   const status = readStatus(object);

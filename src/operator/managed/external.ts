@@ -25,6 +25,11 @@ export function dated(remote: Remote): Remote {
   return { ...remote, answeredAt: remote.answeredAt ?? sentAt(remote) };
 }
 
+/** False only if it does not exist for sure. */
+export async function mayExist({ observe, sight }: Pick<External<never, Remote>, 'observe' | 'sight'>, id: string) {
+  return (await observe(id)) !== undefined || (await sight()) !== 'everything';
+}
+
 /** What the API knows of the creates for one object, whatever became of the object's annotations and status. */
 export interface CreateScope {
   /** Those that still exist, newest first. */
@@ -62,8 +67,11 @@ export interface External<Spec, R extends Remote> {
   delete(id: string): Promise<'deleted' | 'not found'>;
   /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
   sight(): Promise<'everything' | Sight>;
-  /** Every resource of the family, page by page, for drift detection. */
-  all(): AsyncIterable<R>;
+  /**
+   * Every resource of the family, page by page, for drift detection.
+   * @param ids those that matter: others may be left out
+   */
+  all(ids?: ReadonlySet<string>): AsyncIterable<R>;
   scope(name: string): Promise<CreateScope>;
   /** Ensures that no create that was sent before takes effect any more. */
   closeScope(name: string): Promise<CreateScope>;

@@ -17,6 +17,7 @@ import type { Planned } from './planned.ts';
 import { Planner } from './planner.ts';
 import { asJson, asText } from './render.ts';
 import { Rivals } from './rivals.ts';
+import { SecretConflicts } from './secret-conflicts.ts';
 
 export interface PlanConfig {
   apiUrl: string;
@@ -69,6 +70,11 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
     }),
     all: (kind) => ifAllowed(cluster.all(kind), `whether other ${kind.kind} objects declare modules`, note),
     grants: () => ifAllowed(cluster.grants(), 'which objects of other namespaces may declare modules', note),
+    secrets: new SecretConflicts({
+      find: (name) => cluster.findSecret(name),
+      isDeclared: (name) => cluster.declaresSecret(name),
+      note,
+    }),
     named: new NamedResources(derived, client),
     mayAdopt,
     mayHandOutUserRights: config.allowUserApiKeys,

@@ -37,6 +37,16 @@ export class DesiredCluster {
     return this.#find({ group: GROUP, version: VERSION, plural }, name, namespace);
   }
 
+  /** The Secret as it is. @throws KubeError, KubeUnreachableError */
+  findSecret({ name, namespace }: Pick<ObjectName, 'namespace' | 'name'>): Promise<KubeObject | undefined> {
+    return this.#find(CORE.Secret, name, namespace);
+  }
+
+  /** Whether the files have a Secret of that name. */
+  declaresSecret(name: Pick<ObjectName, 'namespace' | 'name'>): boolean {
+    return this.#declared.document({ ...name, kind: 'Secret' }, CORE.Secret.group) !== undefined;
+  }
+
   #find(type: ResourceType, name: string, namespace: string): Promise<KubeObject | undefined> {
     const key = `${type.group}/${type.plural}/${namespace}/${name}`;
     const known = this.#found.get(key) ?? this.#kube.find(type, name, namespace);
@@ -122,7 +132,7 @@ export class DesiredCluster {
 }
 
 /** Kubernetes gives these when it creates an object. */
-const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };
+export const NOT_CREATED = { uid: '', resourceVersion: '0', creationTimestamp: '' };
 
 /** Whether the cluster has no such object yet. */
 export const isNew = ({ metadata }: KubeObject) => metadata.uid === NOT_CREATED.uid;

@@ -22,6 +22,7 @@ import type { NamedResources } from './named-resources.ts';
 import type { Planned } from './planned.ts';
 import { Resolution } from './resolution.ts';
 import type { Rivals } from './rivals.ts';
+import type { SecretConflicts } from './secret-conflicts.ts';
 import { changesOf, mustKnowMembers } from './spec-changes.ts';
 import { observingAgain } from './steady-observation.ts';
 
@@ -32,6 +33,7 @@ export interface PlannerOptions {
   cluster: DesiredCluster;
   apiServer: ApiServerCheck;
   rivals: Rivals;
+  secrets: SecretConflicts;
   named: NamedResources;
   /** The objects of the kind, in the cluster and in the files, with the files applied. */
   all(kind: DerivedKind): Promise<readonly KubeObject[]>;
@@ -40,6 +42,13 @@ export interface PlannerOptions {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
+}
+
+/** Those of one object. */
+interface Turns {
+  readonly claiming: Turn;
+  /** Of all kinds that deliver into Secrets, since these may be the same. None of them refers to another. */
+  readonly delivering: Turn | undefined;
 }
 
 export class Planner {
@@ -76,7 +85,7 @@ export class Planner {
    */
   async planAll(): Promise<Planned[]> {
     for (const document of this.#declared.all().filter(isOurs)) {
-      this.#plans.set(document, this.#planUnlessBlocked(document, this.#fileOrder.enter(document.kind)));
+      this.#plans.set(document, this.#planUnlessBlocked(document, this.#turnsOf(document)));
     }
     await Promise.all(this.#plans.values());
     return Promise.all([...this.#plans].map(([document, plan]) => this.#heldBack(document, plan)));
@@ -89,19 +98,28 @@ export class Planner {
     return withDeleted(planned, this.#deleted.get(document) ?? []);
   }
 
-  async #planUnlessBlocked(document: ManifestDocument, turn: Turn): Promise<Planned> {
+  #turnsOf({ kind }: ManifestDocument): Turns {
+    const delivers = this.#kinds.get(kind)?.delivery !== undefined;
+    return {
+      claiming: this.#fileOrder.enter(kind),
+      delivering: delivers ? this.#fileOrder.enter('Secret') : undefined,
+    };
+  }
+
+  async #planUnlessBlocked(document: ManifestDocument, turns: Turns): Promise<Planned> {
     try {
-      return await this.#planOne(document, turn);
+      return await this.#planOne(document, turns);
     } catch (error) {
       const reason = blockingReason(error);
       if (reason === undefined) throw error;
       return { ...this.#declared.nameOf(document), action: 'blocked', reason, changes: [] };
     } finally {
-      turn.end();
+      turns.claiming.end();
+      turns.delivering?.end();
     }
   }
 
-  async #planOne(document: ManifestDocument, turn: Turn): Promise<Planned> {
+  async #planOne(document: ManifestDocument, { claiming, delivering }: Turns): Promise<Planned> {
     const name = this.#declared.nameOf(document);
     const contradiction = this.#declared.contradiction(name);
     if (contradiction !== undefined) throw new Blocked(REASON.rejected, contradiction);
@@ -118,7 +136,7 @@ export class Planner {
     }
     const object = await this.#options.apiServer.accepted(kind, application);
     if (isPaused(object)) {
-      await turn.comes;
+      await claiming.comes;
       await this.#options.rivals.enter(kind, object);
       return { ...name, action: 'none', reason: 'paused', changes: [] };
     }
@@ -134,14 +152,18 @@ export class Planner {
     }
     this.#mustMayHandOut(kind, declared);
     // Of new objects that claim the same, the first in the files has it, whichever is answered first.
-    await turn.comes;
+    await claiming.comes;
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
-    turn.end();
+    claiming.end();
     const decision = isAttached(kind)
       ? await decideModules(kind, external, object, resolved.spec)
       : await decide(kind.delivery, external, object, resolved.spec);
     const { action, remote, id = remote?.id, reason, changed } = decision;
     if (action !== 'none') await this.#options.named.mustExist(object, action === 'change' ? remote : undefined);
+    if (kind.delivery && delivering) {
+      const delivery = { handout: kind.delivery.handout, external, object, spec: resolved.spec, decision };
+      await this.#options.secrets.mustHaveNone(delivery, delivering.comes);
+    }
     const sources = readStatus(object).sources ?? [];
     const changes = changesOf(kind, {
       ...resolved,

@@ -31,3 +31,20 @@ test('a list goes on when a parent is deleted while it is read', async () => {
   }
   expect(seen).toHaveLength(2);
 });
+
+test('a list of some resources reads only their parents', async () => {
+  const routes = httpsEdgeRouteKind.calls(client);
+  const created = await Promise.all(
+    [1, 2].map(async () => {
+      const { id } = await client.httpsEdges.create({});
+      return routes.create({ edge_id: id, match: '/', match_type: 'path_prefix' });
+    }),
+  );
+  const gone = await client.httpsEdges.create({});
+  await client.httpsEdges.delete(gone.id);
+  const [wanted = ''] = created.map(({ id }) => id);
+  const listed = await Array.fromAsync(
+    routes.list({}, new Set([wanted, `${gone.id}/edghtsrt_01jd0000000000000000000000`, 'none'])),
+  );
+  expect(listed.map(({ id }) => id)).toEqual([wanted]);
+});

@@ -1,4 +1,4 @@
-/** Which object a Secret belongs to. Pure. */
+/** Which object a Secret belongs to. */
 import { ANNOTATION } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
@@ -32,6 +32,23 @@ export function isReleased({ secretType }: Handout, { type, metadata }: KubeObje
 /** The id of the resource whose value is in such a Secret. */
 export function releasedId(handout: Handout, existing: KubeObject): string | undefined {
   return isReleased(handout, existing) ? idIn(existing, handout) : undefined;
+}
+
+/**
+ * @param id of the object's resource, where the object does not tell yet
+ * @param mayExist whether a resource may exist whose value was released
+ * @throws Blocked when the Secret belongs to something else
+ */
+export async function mustBeOurs(
+  handout: Handout,
+  existing: KubeObject,
+  object: KubeObject,
+  id: string | undefined,
+  mayExist: (id: string) => Promise<boolean>,
+): Promise<void> {
+  if (isOurs(handout, existing, object, id)) return;
+  const held = releasedId(handout, existing);
+  throw secretConflict(handout, existing, object, held !== undefined && (await mayExist(held)));
 }
 
 /**

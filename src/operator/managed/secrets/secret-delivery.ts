@@ -8,7 +8,7 @@ import type { DeclaredDelivery } from '../kind.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
 import { idIn } from './data.ts';
 import { type Handout, valueIn } from './handout.ts';
-import { formerNames, isOurs, isOwnedBy, isReleased, releasedId, secretConflict } from './ownership.ts';
+import { formerNames, isOwnedBy, isReleased, mustBeOurs } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 import { mustBeOfType, mustBeWritable } from './unwritable-secret.ts';
 
@@ -139,9 +139,8 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
   /** @throws Blocked when the Secret of that name belongs to something else */
   async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
-    if (!found || isOurs(this.handout, found, object, id)) return found;
-    const held = releasedId(this.handout, found);
-    throw secretConflict(this.handout, found, object, held !== undefined && (await this.#mayExist(held)));
+    if (found) await mustBeOurs(this.handout, found, object, id, this.#mayExist);
+    return found;
   }
 
   /** The object's Secrets under names other than `name`. */

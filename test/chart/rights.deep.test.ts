@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { chartAccount, chartRules, type Rule } from '../e2e/chart-account.ts';
+import { dnsEndpointCrd, referenceGrantCrd } from '../e2e/foreign-crds.ts';
 import { kubectlOn } from '../e2e/kubectl.ts';
 import { credential, manifest, policy, ROOT, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
@@ -16,32 +17,6 @@ interface Right {
   readonly rule: Rule;
   readonly verb: string;
 }
-
-/** Of other projects, with as much as the operator needs. */
-const FOREIGN = [
-  ['gateway.networking.k8s.io', 'v1beta1', 'ReferenceGrant', 'referencegrants'],
-  ['externaldns.k8s.io', 'v1alpha1', 'DNSEndpoint', 'dnsendpoints'],
-].map(([group, name, kind, plural]) => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: `${plural}.${group}`,
-    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements/pull/1111' },
-  },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { kind, listKind: `${kind}List`, plural, singular: kind?.toLowerCase() },
-    versions: [
-      {
-        name,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-}));
 
 /** The messages in which a right may be missed: the API server's and ours. */
 function namesRight(text: string, { rule, verb }: Right, namespace: string): boolean {
@@ -69,7 +44,7 @@ describe('without the right to', skipFor(NOT_OUR_CLUSTER), async () => {
   const apply = (...items: object[]) =>
     run(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
 
-  await apply(...FOREIGN);
+  await apply(referenceGrantCrd(), dnsEndpointCrd());
   await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
   await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
 

@@ -3,11 +3,11 @@ import { afterAll, expect, test } from 'vitest';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { kubectl } from '../harness.ts';
+import { DNS_ENDPOINTS, dnsEndpointCrd } from './foreign-crds.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'domains' });
 const DOMAINS = { group: GROUP, version: VERSION, plural: 'reserveddomains' };
-const ENDPOINTS = { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' };
 
 const domain = (name: string, spec: object) => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -23,34 +23,9 @@ const published = (name: string) =>
     expect(await condition(name, 'DNSPublished')).toMatchObject({ status: 'True', reason: 'Published' });
   });
 
-/** The part of ExternalDNS's CRD that matters here. */
-const crd = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: 'dnsendpoints.externaldns.k8s.io',
-    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/external-dns/pull/2007' },
-  },
-  spec: {
-    group: ENDPOINTS.group,
-    scope: 'Namespaced',
-    names: { kind: 'DNSEndpoint', listKind: 'DNSEndpointList', plural: 'dnsendpoints', singular: 'dnsendpoint' },
-    versions: [
-      {
-        name: ENDPOINTS.version,
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            'x-kubernetes-preserve-unknown-fields': true,
-            'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
-          },
-        },
-      },
-    ],
-  },
-};
+const crd = dnsEndpointCrd({
+  'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
+});
 const remove = () => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']);
 afterAll(remove);
 
@@ -82,7 +57,7 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   const { status } = await stack.see(DOMAINS, 'www');
   const { cname_target: target } = await stack.client.reservedDomains.get(String(status.id));
   const written = await eventually(async () => {
-    const found = await stack.find(ENDPOINTS, 'www');
+    const found = await stack.find(DNS_ENDPOINTS, 'www');
     expect(found).toBeDefined();
     return found;
   }, 60_000);
@@ -94,7 +69,7 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
 
   await stack.apply(domain('www', { domain: 'www.example.net' }));
   await eventually(async () => {
-    expect(await stack.find(ENDPOINTS, 'www')).toBeUndefined();
+    expect(await stack.find(DNS_ENDPOINTS, 'www')).toBeUndefined();
     expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'False', reason: 'NotPublished' });
   });
   // Once it is gone, nobody looks for it any more.
@@ -114,7 +89,7 @@ test('leaves a DNSEndpoint alone that is not its own', async () => {
     expect(found).toMatchObject({ status: 'False', reason: 'PublishConflict' });
     expect(found?.message).toContain('DNSEndpoint taken exists and does not belong to this object');
   });
-  expect((await stack.find(ENDPOINTS, 'taken'))?.spec).toEqual({ endpoints: [] });
+  expect((await stack.find(DNS_ENDPOINTS, 'taken'))?.spec).toEqual({ endpoints: [] });
   // The remedy that the condition names is noticed.
   await stack.run('delete', 'dnsendpoint', 'taken');
   await published('taken');
@@ -124,11 +99,11 @@ test('leaves a DNSEndpoint alone that is not its own', async () => {
 test('writes its DNSEndpoint again that somebody has edited or deleted', async () => {
   await stack.apply(domain('kept', { domain: 'kept.example.net', dns: { publish: true } }));
   await published('kept');
-  const written = (await stack.find(ENDPOINTS, 'kept'))?.spec;
+  const written = (await stack.find(DNS_ENDPOINTS, 'kept'))?.spec;
   await stack.run('patch', 'dnsendpoint', 'kept', '--type=merge', '--patch={"spec":{"endpoints":[]}}');
-  await eventually(async () => expect((await stack.find(ENDPOINTS, 'kept'))?.spec).toEqual(written));
+  await eventually(async () => expect((await stack.find(DNS_ENDPOINTS, 'kept'))?.spec).toEqual(written));
   await stack.run('delete', 'dnsendpoint', 'kept');
-  await eventually(async () => expect((await stack.find(ENDPOINTS, 'kept'))?.spec).toEqual(written));
+  await eventually(async () => expect((await stack.find(DNS_ENDPOINTS, 'kept'))?.spec).toEqual(written));
 });
 
 test('takes back a DNSEndpoint that no status tells of', async () => {
@@ -140,7 +115,7 @@ test('takes back a DNSEndpoint that no status tells of', async () => {
   await stack.run('patch', 'rdom', 'kept', '--subresource=status', '--type=merge', `--patch=${wiped}`);
   await stack.run('patch', 'rdom', 'kept', '--type=merge', '--patch={"spec":{"dns":{"publish":false}}}');
   await stack.run('annotate', 'rdom', 'kept', 'tunnel-operator.dev/paused-');
-  await eventually(async () => expect(await stack.find(ENDPOINTS, 'kept')).toBeUndefined());
+  await eventually(async () => expect(await stack.find(DNS_ENDPOINTS, 'kept')).toBeUndefined());
   await stack.remove(DOMAINS, 'kept');
 });
 

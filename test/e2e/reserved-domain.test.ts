@@ -42,6 +42,27 @@ test('shows the records that it needs, and that nobody has checked them', async 
   await stack.remove(DOMAINS, 'shop');
 });
 
+test('says how far its automatic certificate is, as the job goes on', async () => {
+  const certificateManagementPolicy = { authority: 'letsencrypt', privateKeyType: 'rsa' };
+  await stack.apply(domain('auto', { domain: 'auto.example.net', certificateManagementPolicy }));
+  const { status } = await stack.ready(DOMAINS, 'auto');
+  /** Nothing else than the job's own time has the operator look. */
+  const goesOn = (to: object) =>
+    stack.sql('update reserved_domains set certificate_management_status = $1 where id = $2', [to, status.id]);
+  const job = { error_code: 'DNS_ERROR', msg: 'auto.example.net has no CNAME', started_at: null, retries_at: null };
+  const says = (type: string, expected: object) =>
+    eventually(async () => expect(await condition('auto', type)).toMatchObject(expected));
+
+  await says('CertificateReady', { status: 'False', reason: 'Pending', message: 'waiting to be started' });
+  await goesOn({ renews_at: null, provisioning_job: job });
+  await says('CertificateReady', { status: 'False', reason: 'DNSError', message: job.msg });
+  await says('DNSConfigured', { status: 'False', reason: 'DNSError', message: job.msg });
+  await goesOn({ renews_at: '2040-01-01T00:00:00.000Z', provisioning_job: null });
+  await says('CertificateReady', { status: 'True', reason: 'Issued' });
+  await says('DNSConfigured', { status: 'True', reason: 'Checked' });
+  await stack.remove(DOMAINS, 'auto');
+});
+
 test('publishes them to ExternalDNS when it is asked to, if the cluster has that', async () => {
   await remove();
   const asked = domain('www', { domain: 'www.example.net', dns: { publish: true } });

@@ -5,9 +5,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
 import { chartAccount, chartRules, type Rule } from '../e2e/chart-account.ts';
-import { foreignCrd } from '../e2e/foreign-crds.ts';
+import { dnsEndpointCrd, referenceGrantCrd } from '../e2e/foreign-crds.ts';
 import { kubectlOn } from '../e2e/kubectl.ts';
 import { credential, manifest, policy, ROOT, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
@@ -18,11 +17,6 @@ interface Right {
   readonly rule: Rule;
   readonly verb: string;
 }
-
-const FOREIGN = [
-  foreignCrd(REFERENCE_GRANTS, 'ReferenceGrant'),
-  foreignCrd({ group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' }, 'DNSEndpoint'),
-];
 
 /** The messages in which a right may be missed: the API server's and ours. */
 function namesRight(text: string, { rule, verb }: Right, namespace: string): boolean {
@@ -50,7 +44,7 @@ describe('without the right to', skipFor(NOT_OUR_CLUSTER), async () => {
   const apply = (...items: object[]) =>
     run(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
 
-  await apply(...FOREIGN);
+  await apply(referenceGrantCrd(), dnsEndpointCrd());
   await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
   await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
 

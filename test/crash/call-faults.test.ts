@@ -3,10 +3,12 @@
  * suite (call-faults.deep.test.ts), and some of them here.
  */
 import { describe, expect, it } from 'vitest';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { type StoryRow, storyRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { isDeep } from '../deep.ts';
+import { type Counts, countsSince, lastEvent } from './counts.ts';
 import { untilSettled } from './inspect.ts';
 import { counter } from './kill-points.ts';
 import { type Assignment, Attribution, FAULTS, hanging, ObjectFaults } from './object-faults.ts';
@@ -92,9 +94,9 @@ const PHASES: readonly Phase[] = [
 ];
 
 /** How many objects of each kind, by the beginning of their names. */
-type Counts = Readonly<Record<string, number>>;
+type ObjectCounts = Readonly<Record<string, number>>;
 
-async function perform(phase: Phase, counts: Counts) {
+async function perform(phase: Phase, counts: ObjectCounts) {
   const { policy: actOnPolicy, agent: actOnAgent, other: actOnOther } = phase;
   const names = (kind: string) => numbered(kind, counts[kind] ?? 0);
   if (actOnPolicy) await Promise.all(names('policy').map(actOnPolicy));
@@ -103,10 +105,16 @@ async function perform(phase: Phase, counts: Counts) {
   await Promise.all(others.flatMap((row) => names(row.type.plural).map((name) => actOnOther(row, name))));
 }
 
-/** The calls about one object of each kind in each phase, without faults; Events, which may fail, left out. */
-async function rehearse(): Promise<Map<string, { object: string; call: string }[]>> {
-  const found = new Map<string, { object: string; call: string }[]>();
+/** What a phase comes to for one object of each kind without faults; Events, which may fail, left out of the calls. */
+interface Rehearsal {
+  readonly calls: readonly { readonly object: string; readonly call: string }[];
+  readonly counts: Counts;
+}
+
+async function rehearse(): Promise<Map<string, Rehearsal>> {
+  const found = new Map<string, Rehearsal>();
   for (const phase of PHASES) {
+    const since = await lastEvent(stage);
     const calls: { object: string; call: string }[] = [];
     const nameOf = counter();
     stage.proxy().intercept((call, forward) => {
@@ -116,17 +124,31 @@ async function rehearse(): Promise<Map<string, { object: string; call: string }[
     });
     await perform(phase, Object.fromEntries(ALL.map((kind) => [kind, 1])));
     await untilSettled(stage);
-    found.set(phase.name, calls);
+    found.set(phase.name, { calls, counts: await countsSince(stage, since) });
   }
   return found;
 }
 
 const rehearsed = await rehearse();
 
+/** The beginning of the names of the objects that such events are about; rules are those of a policy. */
+function namesFor(eventType: string): string {
+  const families = kindRows.filter(({ kind }) => eventType.startsWith(`${kind.family.name}_`));
+  const row = families.toSorted((a, b) => a.kind.family.name.length - b.kind.family.name.length).at(-1);
+  if (row?.name === 'IPPolicy') return 'policy';
+  return row?.name === 'TunnelCredential' ? 'agent' : (row?.type.plural ?? '');
+}
+
+/** What the phase creates and deletes for so many objects without faults. */
+function undisturbed(phase: Phase, objects: ObjectCounts): Counts {
+  const counted = Object.entries(rehearsed.get(phase.name)?.counts ?? {});
+  return Object.fromEntries(counted.map(([type, times]) => [type, times * (objects[namesFor(type)] ?? 0)]));
+}
+
 /** Every call of the phase with the faults that it meets, each for an object of its own. */
 function assign(phase: Phase, faults: readonly Fault[]): Assignment[] {
   return ALL.flatMap((kind, place) => {
-    const calls = (rehearsed.get(phase.name) ?? []).filter(({ object }) => object === `${kind}-0`);
+    const calls = (rehearsed.get(phase.name)?.calls ?? []).filter(({ object }) => object === `${kind}-0`);
     const isOther = place >= ALL.length - others.length;
     const pairs = calls.flatMap(({ call }, nth) => {
       const first = (nth + place) % faults.length;
@@ -146,6 +168,7 @@ describe('any call may fail in any way while the operator is', { timeout: 120_00
   const counts = Object.fromEntries(ALL.map((kind) => [kind, most(kind)]));
 
   it.for(PHASES)('$name', async (phase, { annotate }) => {
+    const since = await lastEvent(stage);
     const hang = hanging();
     const assignments = assign(phase, [...Object.values(FAULTS), hang.fault]);
     const faults = new ObjectFaults(attribution, assignments, counter());
@@ -157,6 +180,7 @@ describe('any call may fail in any way while the operator is', { timeout: 120_00
     // Abandoned calls arrive after all, and must change nothing.
     hang.release();
     await untilSettled(stage, 60_000, 200);
+    expect(await countsSince(stage, since)).toEqual(undisturbed(phase, counts));
     await annotate(`${faults.met.size} calls failed`);
   });
 

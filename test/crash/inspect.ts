@@ -33,6 +33,10 @@ type Rule = Awaited<ReturnType<Stage['client']['ipPolicyRules']['get']>>;
 
 const secretData = z.record(z.string(), z.string());
 
+const namingSecret = z.object({
+  secret: z.object({ name: z.string().optional(), key: z.string().optional() }).optional(),
+});
+
 /** Looks at all of the namespace and all of the API. */
 export async function inspect(stage: Stage): Promise<Inspection> {
   const { namespace, kube, client } = stage;
@@ -69,7 +73,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     );
     if (!('remote' in declared) && declared.kind === 'IPPolicy') checkRules(declared.spec, rulesOf(rules, id), say);
     if (storyRow(declared.kind).kind.delivery) {
-      const where = 'remote' in declared || declared.kind === 'IPPolicy' ? undefined : declared.spec.secret;
+      const { secret: where } = namingSecret.parse(declared.spec);
       const name = where?.name ?? declared.name;
       secretsOf.add(name);
       const secret = secrets.find(({ metadata }) => metadata.name === name);

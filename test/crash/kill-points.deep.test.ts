@@ -3,7 +3,7 @@ import { describe, expect, it, type TestContext } from 'vitest';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { chains, check } from './kill-points.ts';
 import { departures, editsOfModules, successions, takeovers } from './modules.ts';
-import { disturbedToo, type Scenario, undisturbedButFor, withEveryKind } from './scenarios.ts';
+import { disturbedToo, type Scenario, secretRows, undisturbedButFor, withEveryKind, withSecrets } from './scenarios.ts';
 import { swaps } from './swaps.ts';
 
 const stages = await chains(4);
@@ -27,6 +27,12 @@ describe('the operator survives being killed at every call, before and after it 
     storyRows.map((row) => ({ ...scenario, rows: [row], kind: row.name })),
   );
   it.for(oneByOne)('with every kind being $kind, while it $name', (scenario, context) =>
+    checkAll(scenario, context, true),
+  );
+  const ofSecrets = Object.values(withSecrets).flatMap((scenario) =>
+    secretRows.map((row) => ({ ...scenario, rows: [row], kind: row.name })),
+  );
+  it.for(ofSecrets)('with the Secret of an $kind, while it $name', (scenario, context) =>
     checkAll(scenario, context, true),
   );
   it.for([...editsOfModules, ...takeovers, ...successions])('while it $name', (scenario, context) =>

@@ -8,6 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { type Counts, countsSince, excess, lastEvent } from './counts.ts';
 import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import type { Cast, Scenario } from './scenarios.ts';
@@ -23,7 +24,12 @@ export interface KillPoint {
 interface Reference {
   readonly calls: readonly string[];
   readonly outline: Outline;
-  readonly created: Readonly<Record<string, number>>;
+  readonly counts: Counts;
+}
+
+interface Expected {
+  readonly reference: Reference;
+  readonly isExact: boolean;
 }
 
 export interface Report {
@@ -50,7 +56,7 @@ export async function check(
   stages: readonly Stage[],
   scenario: Scenario,
   options: {
-    /** Whether it must end exactly as without a crash, with as much created; else only the promise counts. */
+    /** Whether it must end exactly as without a crash, with as much created and deleted; else with at most one more of each. */
     isExact?: boolean;
     choose?: (points: KillPoint[]) => KillPoint[];
   } = {},
@@ -59,7 +65,7 @@ export async function check(
   const [first] = stages;
   if (!first) throw new Error('there is no stage');
   const reference = await perform(first, scenario);
-  return killAtEach(stages, scenario, choose(allPoints(reference)), isExact ? reference : undefined);
+  return killAtEach(stages, scenario, choose(allPoints(reference)), { reference, isExact });
 }
 
 /** Flags under which the calls about one object come one after the other. */
@@ -105,14 +111,20 @@ export function counter(): (call: Call, object?: string) => string {
 async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
   const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
-  const before = await created(stage);
+  const since = await lastEvent(stage);
   stage.proxy().forget();
   await scenario.act(cast);
   if (scenario.whileDown) await stage.startOperator();
   const outline = unnumbered(await untilSettled(stage));
   const name = counter();
   const calls = stage.proxy().calls.map((call) => name(call));
-  const reference = { calls, outline, created: difference(await created(stage), before) };
+  if (scenario.meanwhile) {
+    await stage.operator().kill();
+    await scenario.meanwhile(cast);
+    await stage.startOperator();
+    await untilSettled(stage);
+  }
+  const reference = { calls, outline, counts: await countsSince(stage, since) };
   await tearDown(cast);
   return reference;
 }
@@ -127,8 +139,7 @@ async function killAtEach(
   stages: readonly Stage[],
   scenario: Scenario,
   points: readonly KillPoint[],
-  /** What the end must equal; undefined when only the promise counts. */
-  reference: Reference | undefined,
+  expected: Expected,
 ): Promise<Report> {
   const left = [...points];
   const killed: KillPoint[] = [];
@@ -140,7 +151,7 @@ async function killAtEach(
         let wasKilled = false;
         // A slow machine may need a call less, or another one: then the story ends undisturbed, and is told again.
         for (let attempt = 1; !wasKilled && attempt <= MOST_ATTEMPTS; attempt++) {
-          const outcome = await killAt(stage, scenario, point, reference);
+          const outcome = await killAt(stage, scenario, point, expected);
           failures.push(...outcome.failures.map((failure) => `${where}: ${failure}`));
           wasKilled = outcome.wasKilled;
         }
@@ -155,11 +166,10 @@ async function killAtEach(
   return { points, killed, failures };
 }
 
-async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, reference: Reference | undefined) {
+async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, { reference, isExact }: Expected) {
   const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
-  const before = await created(stage);
-  const since = (await stage.query('select max(id) as last from events'))[0]?.last;
+  const since = await lastEvent(stage);
   const trap = killing(stage, point);
   stage.proxy().intercept(trap.fault);
   await scenario.act(cast);
@@ -171,14 +181,17 @@ async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, refere
   stage.proxy().intercept();
   await stage.startOperator();
   const outline = unnumbered(await untilSettled(stage));
-  const made = difference(await created(stage), before);
+  const counts = await countsSince(stage, since);
   const failures = (await scenario.always?.(cast, since)) ?? [];
-  if (reference && !isDeepStrictEqual(outline, reference.outline)) {
+  if (isExact && !isDeepStrictEqual(outline, reference.outline)) {
     failures.push(`the end is ${JSON.stringify(outline)}, without a crash ${JSON.stringify(reference.outline)}`);
   }
-  if (reference && !isDeepStrictEqual(made, reference.created)) {
-    failures.push(`created ${JSON.stringify(made)}, without a crash ${JSON.stringify(reference.created)}`);
+  if (isExact && !isDeepStrictEqual(counts, reference.counts)) {
+    failures.push(`counted ${JSON.stringify(counts)}, without a crash ${JSON.stringify(reference.counts)}`);
   }
+  // What happens before it is back may leave a resource that was created for what is not declared any more, or whose token
+  // nobody has kept.
+  if (!isExact) failures.push(...excess(counts, reference.counts, 1));
   await tearDown(cast);
   return { wasKilled: trap.isSprung(), failures };
 }
@@ -212,19 +225,6 @@ async function tearDown({ stage }: Cast): Promise<void> {
   await stage.removeAll();
   await untilSettled(stage);
   await stage.sweepSecrets();
-}
-
-/** How many of each family were ever created through the API. */
-async function created(stage: Stage): Promise<Record<string, number>> {
-  const text =
-    "select type, count(*)::int as times from events where type like '%created%' group by type order by type";
-  const rows = await stage.query(text);
-  return Object.fromEntries(rows.map(({ type, times }) => [String(type), Number(times)]));
-}
-
-function difference(after: Record<string, number>, before: Record<string, number>): Record<string, number> {
-  const counts = Object.entries(after).map(([type, times]) => [type, times - (before[type] ?? 0)] as const);
-  return Object.fromEntries(counts.filter(([, times]) => times > 0));
 }
 
 /** The objects of two performances have different numbers. */

@@ -4,11 +4,14 @@ import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { createDatabase } from '../../dev/database/databases.ts';
 import { type Postgres, startPostgres } from '../../dev/database/postgres.ts';
+import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { eventTypes } from '../../src/resources/definition/resource.ts';
 import { isDeep } from '../deep.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { cleanUp } from './clean-up.ts';
+import { type Counts, countsSince, excess, lastEvent } from './counts.ts';
 import { untilSettled } from './inspect.ts';
 import { refusal } from './object-faults.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
@@ -29,6 +32,24 @@ async function createMany(stage: Stage, description: string): Promise<void> {
     const { another, changed } = await stage.declare(row, 0);
     await stage.apply({ kind: row.name, name: `one-${row.type.plural}`, ...(round % 2 === 0 ? another : changed) });
   }
+}
+
+const created = ({ kind }: KindRow) => eventTypes(kind.family.name).created;
+
+/**
+ * What was made more than once for an object since that event. The kinds left out are made anew by every round, as are the
+ * rules of a policy, and the outages determine how many rounds there are.
+ * @param more what is made besides
+ */
+async function madeTwice(stage: Stage, since: unknown, more: Counts = {}): Promise<string[]> {
+  const counts = await countsSince(stage, since);
+  const kept = kindRows.filter(({ replaced }) => replaced.length === 0);
+  const made = Object.fromEntries(kept.map((row) => [created(row), counts[created(row)] ?? 0]));
+  const objects = kept.map((row) => {
+    const many = row.name === 'IPPolicy' || row.name === 'TunnelCredential' ? MANY.length : 0;
+    return [created(row), 1 + many + (more[created(row)] ?? 0)];
+  });
+  return excess(made, Object.fromEntries(objects));
 }
 
 /** Takes a server away at some of the operator's writes, before or after they take effect, and gives it back. */
@@ -84,6 +105,7 @@ describe('while the API is down', async () => {
   afterEach(() => cleanUp(stage));
 
   it('the operator waits, says so, and continues when it is back', async () => {
+    const since = await lastEvent(stage);
     await createMany(stage, 'before');
     await untilSettled(stage);
     await stage.stopApi();
@@ -97,9 +119,12 @@ describe('while the API is down', async () => {
     await waitFor('the condition to name the trouble', isSaid);
     await stage.restartApi();
     await untilSettled(stage);
+    // In place of the one whose token is lost with its Secret.
+    expect(await madeTwice(stage, since, { 'credential_created.v0': 1 })).toEqual([]);
   });
 
   it('the operator starts nevertheless', async () => {
+    const since = await lastEvent(stage);
     await stage.operator().kill();
     await stage.stopApi();
     await createMany(stage, 'while nobody was there');
@@ -112,6 +137,7 @@ describe('while the API is down', async () => {
     await operator.kill();
     await (await stage.startOperator()).untilReconciling();
     await untilSettled(stage);
+    expect(await madeTwice(stage, since)).toEqual([]);
   });
 });
 
@@ -138,10 +164,12 @@ describe('when the API returns 429', async () => {
       setImmediate(() => together.resolve());
       return refusal(call, 429, { 'retry-after': String(RETRY_AFTER_S) });
     };
+    const since = await lastEvent(stage);
     stage.proxy().forget();
     stage.proxy().intercept(fault);
     await createMany(stage, 'too many');
     await untilSettled(stage);
+    expect(await madeTwice(stage, since)).toEqual([]);
     const isLater = ({ target, status }: Call) => target === 'api' && status !== 429;
     const waited = stage
       .proxy()
@@ -170,8 +198,10 @@ describe('when Postgres crashes', async () => {
       await (await stage.startOperator()).untilReconciling();
       const isWrite = ({ target, method }: Call) => target === 'api' && method !== 'GET';
       const away = outages({ when, isWrite, every: 5, times: 3, take: server.crash, give: server.restart });
+      const since = await lastEvent(stage);
       await editUnder(stage, away);
       await untilSettled(stage, 60_000);
+      expect(await madeTwice(stage, since)).toEqual([]);
       await cleanUp(stage);
     },
   );
@@ -191,12 +221,14 @@ describe('when the API server is killed', skipFor(NOT_OUR_CLUSTER), () => {
     stage = await openStage({ cluster: plane, flags: ['--kube-timeout', '5s'] });
     await (await stage.startOperator()).untilReconciling();
     const { killApiServer, startApiServer } = plane;
+    const since = await lastEvent(stage);
     for (const when of isDeep ? (['before', 'after'] as const) : (['before'] as const)) {
       const isWrite = ({ target, method }: Call) => target === 'kube' && method !== 'GET';
       const away = outages({ when, isWrite, every: 7, times: 2, take: killApiServer, give: startApiServer });
       await editUnder(stage, away);
       await untilSettled(stage, 90_000, 200);
     }
+    expect(await madeTwice(stage, since)).toEqual([]);
     await cleanUp(stage);
   });
 });

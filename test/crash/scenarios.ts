@@ -1,5 +1,7 @@
 /** What users do while the operator is killed: the stories that must always end the same way. */
-import type { StoryRow } from '../../dev/fixtures/story-rows.ts';
+import { z } from 'zod';
+import { type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
+import { type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
@@ -136,6 +138,45 @@ export const withEveryKind = {
     act: deleteEachInTheApi,
   },
   deleteEach: { name: 'deletes one of every kind', given: createEach, act: deleteEach },
+} satisfies Record<string, Scenario>;
+
+async function editSecrets({ stage, each }: Cast, specOf: (one: Cast['each'][number]) => object): Promise<void> {
+  for (const one of each) {
+    const { kind, name, row, n } = one;
+    const { another } = await stage.declare(row, n);
+    await stage.apply({ kind, name, ...another, spec: { ...another.spec, ...specOf(one) } });
+  }
+}
+
+/** Those of a certificate for SSH go in any case once another has taken their place. */
+const rotatesWithoutOverlap = ({ kind }: Pick<KindRow, 'kind'>) =>
+  kind.spec instanceof z.ZodObject && 'rotation' in kind.spec.shape ? { rotation: { overlap: NO_OVERLAP } } : {};
+
+/** The kinds that hand something out, but for the one that has these stories in `undisturbedButFor`. */
+export const secretRows = storyRows.filter(({ name, kind }) => kind.delivery && name !== 'TunnelCredential');
+
+/** Undisturbed too, about the Secrets of such a kind. */
+export const withSecrets = {
+  createdWhileDown: { name: 'starts and creates one', act: createEach, whileDown: true },
+  rotate: {
+    name: 'rotates what is handed out',
+    given: (cast) => editSecrets(cast, ({ kind }) => rotatesWithoutOverlap(kindRow(kind))),
+    act: async ({ stage, each }) => {
+      for (const object of each) await stage.annotate(object, { [ANNOTATION.rotateRequestedAt]: NOW });
+    },
+  },
+  secretDeleted: {
+    name: 'makes up for a deleted Secret',
+    given: createEach,
+    act: async ({ stage, each }) => {
+      for (const { name } of each) await stage.deleteSecret(name);
+    },
+  },
+  secretRenamed: {
+    name: 'gives the Secret another name',
+    given: createEach,
+    act: (cast) => editSecrets(cast, ({ n }) => ({ secret: { name: `renamed-${n}` } })),
+  },
 } satisfies Record<string, Scenario>;
 
 /** Stories in which nothing but the crash disturbs the operator: they end exactly as without it. */

@@ -260,6 +260,11 @@ export class Stage {
     for await (const { id } of this.client.apiKeys.list()) this.#others.add(id);
   }
 
+  /** Ids of what was made for others to refer to, or to work with. */
+  get others(): readonly string[] {
+    return [...this.#others];
+  }
+
   /** What the API has of a kind, without what was made for others to refer to, or to work with. */
   async resourcesOf({ kind, isAttached = false }: StoryRow): Promise<Remote[]> {
     const all = await Array.fromAsync(kind.calls(this.client).list());

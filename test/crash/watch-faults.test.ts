@@ -1,13 +1,16 @@
 /** What can happen to the operator's watches, and what the operator must not miss or misunderstand because of it. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
+import { isDeep } from '../deep.ts';
 import { cleanUp } from './clean-up.ts';
+import { type Counts, countsSince, excess, lastEvent, sum } from './counts.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 import { FATES, failOverToThePast } from './stale-server.ts';
@@ -25,11 +28,25 @@ const policy = { kind: 'IPPolicy', name: 'policy' } as const;
 const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
 const rotation = { overlap: '50ms' };
 
+/** Besides the two that differ most: one of every kind, in the deep suite (watch-faults.deep.test.ts). */
+const others = (isDeep ? storyRows : []).map((row) => ({ row, kind: row.name, name: `one-${row.type.plural}` }));
+const withSecret = [agent, ...others.filter(({ row }) => row.kind.delivery)];
+
 let stage: Stage;
+/** What is created and deleted when nothing is the matter. */
+let create: Counts;
+let edit: Counts;
+let loseSecrets: Counts;
+const rotate: Counts = { 'credential_created.v0': 1, 'credential_deleted.v0': 1 };
+
 beforeAll(async () => {
   stage = await openStage({ flags: ['--watch-silence-timeout', '3s', '--kube-timeout', '5s'] });
   await (await stage.startOperator()).untilReconciling();
-});
+  create = await counted(createAll);
+  edit = await counted(editAll);
+  loseSecrets = await counted(deleteSecrets);
+  await cleanUp(stage);
+}, 240_000);
 
 afterEach(async () => {
   for (const { watches } of stage.proxies) {
@@ -39,40 +56,64 @@ afterEach(async () => {
   await cleanUp(stage);
 });
 
-async function createBoth(): Promise<void> {
+async function createAll(): Promise<void> {
   await stage.apply({ ...policy, spec: { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] } });
   await stage.apply({ ...agent, spec: { description: 'first', rotation } });
+  for (const { row, kind, name } of others) await stage.apply({ kind, name, ...(await stage.declare(row, 0)).another });
 }
 
-async function editBoth(description = 'edited'): Promise<void> {
+async function editAll(description = 'edited'): Promise<void> {
   await stage.apply({ ...policy, spec: { description, rules: [{ cidr: '10.0.0.0/9', action: 'deny' }] } });
   await stage.apply({ ...agent, spec: { description, acl: ['bind:a.example.com'], rotation } });
+  for (const { row, kind, name } of others) await stage.apply({ kind, name, ...(await stage.declare(row, 0)).changed });
+}
+
+async function deleteSecrets(): Promise<void> {
+  for (const { name } of withSecret) await stage.deleteSecret(name);
+}
+
+const settled = () => untilSettled(stage, isDeep ? 90_000 : 30_000);
+
+async function counted(act: () => Promise<void>): Promise<Counts> {
+  const since = await lastEvent(stage);
+  await act();
+  await settled();
+  return countsSince(stage, since);
+}
+
+/**
+ * What was created and deleted must be no more than in these together. It may be less: one new resource can make up for
+ * several things that happened while nobody was told.
+ */
+async function nothingMore(since: unknown, ...most: Counts[]): Promise<void> {
+  expect(excess(await countsSince(stage, since), sum(most))).toEqual([]);
 }
 
 const untilWatching = () => waitFor('the watches', () => stage.proxy().watches.open === WATCHES);
 
 describe('the operator learns what it must', () => {
   it('after its watches were disconnected', async () => {
-    await createBoth();
-    await untilSettled(stage);
+    await createAll();
+    await settled();
     await untilWatching();
     stage.proxy().watches.cut();
-    await editBoth();
-    await untilSettled(stage);
+    expect(await counted(editAll)).toEqual(edit);
   });
 
   it('after its watches were disconnected and refused for a while', async () => {
-    await createBoth();
-    await untilSettled(stage);
+    await createAll();
+    await settled();
     const { watches } = stage.proxy();
     const before = watches.begun;
+    const since = await lastEvent(stage);
     watches.atStart(() => 'refuse');
     watches.cut();
-    await editBoth();
-    await stage.deleteSecret(agent.name);
+    await editAll();
+    await deleteSecrets();
     await waitFor('some refusals', () => watches.begun > before + 2 * WATCHES);
     watches.atStart();
-    await untilSettled(stage);
+    await settled();
+    await nothingMore(since, edit, loseSecrets);
   });
 
   it('from a source that another object has come upon first', async () => {
@@ -105,13 +146,15 @@ describe('the operator learns what it must', () => {
   });
 
   it('although its watches have gone silent', async () => {
-    await createBoth();
-    await untilSettled(stage);
+    await createAll();
+    await settled();
     await untilWatching();
+    const since = await lastEvent(stage);
     stage.proxy().watches.silence();
-    await editBoth();
-    await stage.deleteSecret(agent.name);
-    await untilSettled(stage);
+    await editAll();
+    await deleteSecrets();
+    await settled();
+    await nothingMore(since, edit, loseSecrets);
     const metrics = await stage.operator().metrics();
     expect(metrics).toMatch(
       /tunnel_operator_watch_total\{resource="tunnelcredentials",activity="watch-silent"\} [1-9]/,
@@ -122,8 +165,9 @@ describe('the operator learns what it must', () => {
     'although the version that it had seen is %s, when an object was deleted and created again meanwhile',
     { timeout: 180_000 },
     async (fault) => {
-      await createBoth();
-      await untilSettled(stage);
+      const since = await lastEvent(stage);
+      await createAll();
+      await settled();
       const { watches } = stage.proxy();
       watches.atStart(() => 'refuse');
       watches.cut();
@@ -133,10 +177,11 @@ describe('the operator learns what it must', () => {
       const other = await stage.startOperator(1);
       await other.untilReconciling();
       await stage.removeAll();
-      await waitFor('both to be gone', async () => !(await stage.find(agent)) && !(await stage.find(policy)));
+      const isGone = async (object: typeof policy | (typeof withSecret)[number]) => !(await stage.find(object));
+      for (const object of [policy, agent, ...others]) await waitFor(`${object.name} to be gone`, () => isGone(object));
       await other.kill();
-      await createBoth();
-      await editBoth();
+      await createAll();
+      await editAll();
       expect((await stage.find(agent))?.metadata.uid).not.toBe(before);
 
       const refused = new Set<string>();
@@ -151,7 +196,10 @@ describe('the operator learns what it must', () => {
       await untilSettled(stage, 90_000);
       // Those of other kinds may still be waiting to begin again.
       await waitFor('every watch to meet it', () => refused.size === PATHS);
-      await untilSettled(stage);
+      await settled();
+      // Of the first, all was deleted once more.
+      const deleted = Object.entries(create).map(([type, times]) => [type.replace('_created', '_deleted'), times]);
+      await nothingMore(since, create, Object.fromEntries(deleted), create, edit);
     },
   );
 });
@@ -160,39 +208,43 @@ describe('a stale cache does not mislead the operator', () => {
   const customResources = (path: string) => path.includes('tunnel-operator.dev');
 
   it('when it is asked to work while the newest objects are held back', async () => {
-    await createBoth();
-    await untilSettled(stage);
+    await createAll();
+    await settled();
     await untilWatching();
+    const since = await lastEvent(stage);
     stage.proxy().watches.hold(customResources);
-    await editBoth();
+    await editAll();
     await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'held back' });
     // It is told of this, and acts on an object that it knows in an older version only.
-    await stage.deleteSecret(agent.name);
+    await deleteSecrets();
     stage.proxy().forget();
     // Before it issues a token, it reads the object again.
     const isRead = () =>
       stage.proxy().calls.some(({ method, path }) => method === 'GET' && path.endsWith(`/${agent.name}`));
     await waitFor('a look at the newest version', isRead);
     stage.proxy().watches.release();
-    await untilSettled(stage);
+    await settled();
+    await nothingMore(since, edit, rotate, loseSecrets);
   });
 
   it('when another operator has done the work that it does not know of', async () => {
-    await createBoth();
-    await untilSettled(stage);
+    await createAll();
+    await settled();
     await untilWatching();
+    const since = await lastEvent(stage);
     stage.proxy().watches.hold(customResources);
     const other = await stage.startOperator(1);
     await other.untilReconciling();
     await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'now' });
-    await editBoth();
+    await editAll();
     const handled = async () => (await stage.find(agent))?.metadata.annotations?.[ANNOTATION.rotateHandledAt] === 'now';
     await waitFor('the other one to rotate', handled);
     // The first one knows the object with the old credential, and sees a Secret with the new one, which then goes too.
-    await stage.deleteSecret(agent.name);
-    await untilSettled(stage);
+    await deleteSecrets();
+    await settled();
     stage.proxy().watches.release();
-    await untilSettled(stage);
+    await settled();
+    await nothingMore(since, edit, rotate, loseSecrets);
     await other.kill();
     stage.leave(1);
   });
@@ -232,17 +284,20 @@ describe('a stale cache does not mislead the operator', () => {
   });
 
   it('when nothing is delivered after a restart', async () => {
-    await createBoth();
-    await untilSettled(stage);
+    await createAll();
+    await settled();
     await stage.operator().kill();
-    await editBoth();
+    const since = await lastEvent(stage);
+    await editAll();
     stage.proxy().watches.hold();
     await (await stage.startOperator()).untilReconciling();
-    await untilSettled(stage);
-    await editBoth('edited again');
+    await settled();
+    expect(await countsSince(stage, since)).toEqual(edit);
+    await editAll('edited again');
     await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'again' });
     stage.proxy().watches.release();
-    await untilSettled(stage);
+    await settled();
+    expect(await countsSince(stage, since)).toEqual(sum([edit, rotate]));
   });
 
   it('of any kind, when an API server that is behind answers it after a failover', { timeout: 120_000 }, async () => {

@@ -165,6 +165,22 @@ test('a key of a user is refused wherever adoption is allowed, too, but with --a
   await stack.restart();
 });
 
+test('what is refused elsewhere works in a namespace of the list', async () => {
+  const [adopted, observed] = [await theirs(), await theirs()];
+  await stack.apply(policy('adopted', { description: 'ours' }, { [`${GROUP}/adopt`]: adopted }));
+  await stack.apply(policy('observed', { managementPolicy: 'Observe' }, { [`${GROUP}/adopt`]: observed }));
+  for (const name of ['adopted', 'observed']) await stack.reason(POLICIES, name, 'Ready', 'AccessDenied');
+  await stack.restart(undefined, { adoptNamespaces: ['elsewhere', stack.namespace] });
+  expect((await stack.ready(POLICIES, 'adopted')).status.id).toBe(adopted);
+  expect((await stack.ready(POLICIES, 'observed')).status.id).toBe(observed);
+  expect(await client.ipPolicies.get(adopted)).toMatchObject({ description: 'ours' });
+  expect(await client.ipPolicies.get(observed)).toMatchObject({ description: 'theirs' });
+  await stack.remove(POLICIES, 'adopted', 'observed');
+  await expect(client.ipPolicies.get(adopted)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  expect(await client.ipPolicies.get(observed)).toMatchObject({ description: 'theirs' });
+  await stack.restart();
+});
+
 test('objects without these annotations work as ever, also once their annotations are lost', async () => {
   await stack.apply(policy('own', { description: 'mine' }));
   const { status } = await stack.ready(POLICIES, 'own');

@@ -1,14 +1,20 @@
-/** CustomResourceDefinitions of other projects, with as much as the operator needs. */
+/** CustomResourceDefinitions of other projects, with as much of them as the operator needs. */
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
+import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
 
-/** @param schema beside what accepts everything */
-export function foreignCrd({ group, version, plural }: ResourceType, kind: string, schema: object = {}) {
-  const accepting = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+export const DNS_ENDPOINTS: ResourceType = {
+  group: 'externaldns.k8s.io',
+  version: 'v1alpha1',
+  plural: 'dnsendpoints',
+};
+
+function foreignCrd(kind: string, { group, version, plural }: ResourceType, schema: object = {}) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${plural}.${group}`,
+      // The API server asks for one in these groups, and does not look at it.
       annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements/pull/1111' },
     },
     spec: {
@@ -16,8 +22,17 @@ export function foreignCrd({ group, version, plural }: ResourceType, kind: strin
       scope: 'Namespaced',
       names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
       versions: [
-        { name: version, served: true, storage: true, schema: { openAPIV3Schema: { ...accepting, ...schema } } },
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...schema } },
+        },
       ],
     },
   };
 }
+
+/** @param schema more of its schema */
+export const dnsEndpointCrd = (schema?: object) => foreignCrd('DNSEndpoint', DNS_ENDPOINTS, schema);
+export const referenceGrantCrd = () => foreignCrd('ReferenceGrant', REFERENCE_GRANTS);

@@ -16,6 +16,9 @@ const EDGES = ours('httpsedges');
 const ROUTES = ours('httpsedgeroutes');
 const CERTIFICATES = ours('tlscertificates');
 const DOMAINS = ours('reserveddomains');
+const AUTHORITIES = ours('certificateauthorities');
+const TLS_EDGES = ours('tlsedges');
+const TLS_MODULES = ours('tlsedgemodules');
 
 const object = (kind: string, name: string, spec: object): Manifest => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -264,6 +267,46 @@ describe('a certificate', () => {
     await stack.ready(CERTIFICATES, name);
     await stack.remove(DOMAINS, name);
     await stack.remove(CERTIFICATES, name);
+    expect(await stack.remoteIds()).toEqual([]);
+  });
+
+  test('of an authority that changes in its Secret is uploaded anew, its referrer moves on, and the old one goes', async () => {
+    const name = 'devices';
+    const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
+    const secret = ({ pem }: typeof one) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name },
+      stringData: { ca: pem },
+    });
+    await stack.apply(
+      secret(one),
+      object('CertificateAuthority', name, { caPem: { secretKeyRef: { name, key: 'ca' } } }),
+      object('TLSEdge', name, {}),
+      object('TLSEdgeModules', name, {
+        tlsEdgeRef: { name },
+        mutualTls: { certificateAuthorityRefs: [{ name }] },
+      }),
+    );
+    const { status: before } = await stack.ready(AUTHORITIES, name);
+    const { status: edge } = await stack.ready(TLS_EDGES, name);
+    await stack.ready(TLS_MODULES, name);
+    const trusted = async () => {
+      const { certificate_authorities } = await client.tlsEdgeModules(String(edge.id)).mutualTls.get();
+      return certificate_authorities.map(({ id }) => id);
+    };
+    expect(await trusted()).toEqual([before.id]);
+
+    await stack.apply(secret(other));
+    const id = await eventually(async () => {
+      const { status } = await stack.ready(AUTHORITIES, name);
+      expect(status.id).not.toBe(before.id);
+      return String(status.id);
+    });
+    expect(await client.certificateAuthorities.get(id)).toMatchObject({ ca_pem: other.pem });
+    await eventually(async () => expect(await trusted()).toEqual([id]));
+    await eventually(async () => expect(await stack.remoteIds()).not.toContain(before.id));
+    for (const each of [TLS_MODULES, TLS_EDGES, AUTHORITIES]) await stack.remove(each, name);
     expect(await stack.remoteIds()).toEqual([]);
   });
 });

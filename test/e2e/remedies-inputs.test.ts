@@ -6,14 +6,14 @@ import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
 import { createNamespace, kubectl } from '../harness.ts';
-import { foreignCrd } from './foreign-crds.ts';
+import { referenceGrantCrd } from './foreign-crds.ts';
 import { type Problem, testRemedies } from './remedies.ts';
 import { eventually, type Manifest, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'remedies', operators: 0 });
 const { client, namespace } = stack;
 const there = await createNamespace('remedies-there');
-const crd = foreignCrd(REFERENCE_GRANTS, 'ReferenceGrant');
+const crd = referenceGrantCrd();
 expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMatchObject({ code: 0 });
 expect(await kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`])).toMatchObject({ code: 0 });
 afterAll(() => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']));

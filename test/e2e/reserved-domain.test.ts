@@ -3,12 +3,11 @@ import { afterAll, expect, test } from 'vitest';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { kubectl } from '../harness.ts';
-import { foreignCrd } from './foreign-crds.ts';
+import { DNS_ENDPOINTS, dnsEndpointCrd } from './foreign-crds.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'domains' });
 const DOMAINS = { group: GROUP, version: VERSION, plural: 'reserveddomains' };
-const ENDPOINTS = { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' };
 
 const domain = (name: string, spec: object) => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -24,7 +23,7 @@ const published = (name: string) =>
     expect(await condition(name, 'DNSPublished')).toMatchObject({ status: 'True', reason: 'Published' });
   });
 
-const crd = foreignCrd(ENDPOINTS, 'DNSEndpoint', {
+const crd = dnsEndpointCrd({
   'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
 });
 const remove = () => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']);
@@ -43,6 +42,27 @@ test('shows the records that it needs, and that nobody has checked them', async 
   await stack.remove(DOMAINS, 'shop');
 });
 
+test('says how far its automatic certificate is, as the job goes on', async () => {
+  const certificateManagementPolicy = { authority: 'letsencrypt', privateKeyType: 'rsa' };
+  await stack.apply(domain('auto', { domain: 'auto.example.net', certificateManagementPolicy }));
+  const { status } = await stack.ready(DOMAINS, 'auto');
+  /** Nothing else than the job's own time has the operator look. */
+  const goesOn = (to: object) =>
+    stack.sql('update reserved_domains set certificate_management_status = $1 where id = $2', [to, status.id]);
+  const job = { error_code: 'DNS_ERROR', msg: 'auto.example.net has no CNAME', started_at: null, retries_at: null };
+  const says = (type: string, expected: object) =>
+    eventually(async () => expect(await condition('auto', type)).toMatchObject(expected));
+
+  await says('CertificateReady', { status: 'False', reason: 'Pending', message: 'waiting to be started' });
+  await goesOn({ renews_at: null, provisioning_job: job });
+  await says('CertificateReady', { status: 'False', reason: 'DNSError', message: job.msg });
+  await says('DNSConfigured', { status: 'False', reason: 'DNSError', message: job.msg });
+  await goesOn({ renews_at: '2040-01-01T00:00:00.000Z', provisioning_job: null });
+  await says('CertificateReady', { status: 'True', reason: 'Issued' });
+  await says('DNSConfigured', { status: 'True', reason: 'Checked' });
+  await stack.remove(DOMAINS, 'auto');
+});
+
 test('publishes them to ExternalDNS when it is asked to, if the cluster has that', async () => {
   await remove();
   const asked = domain('www', { domain: 'www.example.net', dns: { publish: true } });
@@ -58,7 +78,7 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   const { status } = await stack.see(DOMAINS, 'www');
   const { cname_target: target } = await stack.client.reservedDomains.get(String(status.id));
   const written = await eventually(async () => {
-    const found = await stack.find(ENDPOINTS, 'www');
+    const found = await stack.find(DNS_ENDPOINTS, 'www');
     expect(found).toBeDefined();
     return found;
   }, 60_000);
@@ -70,7 +90,7 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
 
   await stack.apply(domain('www', { domain: 'www.example.net' }));
   await eventually(async () => {
-    expect(await stack.find(ENDPOINTS, 'www')).toBeUndefined();
+    expect(await stack.find(DNS_ENDPOINTS, 'www')).toBeUndefined();
     expect(await condition('www', 'DNSPublished')).toMatchObject({ status: 'False', reason: 'NotPublished' });
   });
   // Once it is gone, nobody looks for it any more.
@@ -90,7 +110,7 @@ test('leaves a DNSEndpoint alone that is not its own', async () => {
     expect(found).toMatchObject({ status: 'False', reason: 'PublishConflict' });
     expect(found?.message).toContain('DNSEndpoint taken exists and does not belong to this object');
   });
-  expect((await stack.find(ENDPOINTS, 'taken'))?.spec).toEqual({ endpoints: [] });
+  expect((await stack.find(DNS_ENDPOINTS, 'taken'))?.spec).toEqual({ endpoints: [] });
   // The remedy that the condition names is noticed.
   await stack.run('delete', 'dnsendpoint', 'taken');
   await published('taken');
@@ -100,11 +120,11 @@ test('leaves a DNSEndpoint alone that is not its own', async () => {
 test('writes its DNSEndpoint again that somebody has edited or deleted', async () => {
   await stack.apply(domain('kept', { domain: 'kept.example.net', dns: { publish: true } }));
   await published('kept');
-  const written = (await stack.find(ENDPOINTS, 'kept'))?.spec;
+  const written = (await stack.find(DNS_ENDPOINTS, 'kept'))?.spec;
   await stack.run('patch', 'dnsendpoint', 'kept', '--type=merge', '--patch={"spec":{"endpoints":[]}}');
-  await eventually(async () => expect((await stack.find(ENDPOINTS, 'kept'))?.spec).toEqual(written));
+  await eventually(async () => expect((await stack.find(DNS_ENDPOINTS, 'kept'))?.spec).toEqual(written));
   await stack.run('delete', 'dnsendpoint', 'kept');
-  await eventually(async () => expect((await stack.find(ENDPOINTS, 'kept'))?.spec).toEqual(written));
+  await eventually(async () => expect((await stack.find(DNS_ENDPOINTS, 'kept'))?.spec).toEqual(written));
 });
 
 test('takes back a DNSEndpoint that no status tells of', async () => {
@@ -116,7 +136,7 @@ test('takes back a DNSEndpoint that no status tells of', async () => {
   await stack.run('patch', 'rdom', 'kept', '--subresource=status', '--type=merge', `--patch=${wiped}`);
   await stack.run('patch', 'rdom', 'kept', '--type=merge', '--patch={"spec":{"dns":{"publish":false}}}');
   await stack.run('annotate', 'rdom', 'kept', 'tunnel-operator.dev/paused-');
-  await eventually(async () => expect(await stack.find(ENDPOINTS, 'kept')).toBeUndefined());
+  await eventually(async () => expect(await stack.find(DNS_ENDPOINTS, 'kept')).toBeUndefined());
   await stack.remove(DOMAINS, 'kept');
 });
 

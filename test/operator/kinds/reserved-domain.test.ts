@@ -46,46 +46,57 @@ test.each([
   expect(recordsOf(domain(given)).map(({ name, target }) => `${name} ${target}`)).toEqual(records);
 });
 
+const NO_CERTIFICATE = 'NotRequested: The domain has no certificate';
+const IN_USE = 'Issued: In use';
+const UNCHECKED = 'NotChecked: The service checks the DNS records only when it issues a certificate';
+const status = (renews_at: string | null, provisioning_job: ReturnType<typeof job> | null) => ({
+  certificate_management_status: { renews_at, provisioning_job },
+});
+
 test.each([
-  ['nothing asked for', {}, 'NotRequested', 'NotChecked'],
-  ['a certificate given', { certificate: CERTIFICATE }, 'Issued', 'NotChecked'],
-  ['below a service domain', { cname_target: null }, 'NotRequested', 'NotNeeded'],
+  ['nothing asked for', {}, NO_CERTIFICATE, UNCHECKED],
+  ['a certificate given', { certificate: CERTIFICATE }, IN_USE, UNCHECKED],
   [
-    'one being issued',
-    { certificate_management_status: { renews_at: null, provisioning_job: job(null) } },
-    'Pending',
-    'NotChecked',
+    'below a service domain',
+    { cname_target: null },
+    NO_CERTIFICATE,
+    'NotNeeded: The domain is below a domain of the service',
   ],
-  [
-    'records missing',
-    { certificate_management_status: { renews_at: null, provisioning_job: job('DNS_ERROR') } },
-    'DNSError',
-    'DNSError',
-  ],
+  ['one to be issued', status(null, null), 'Pending: waiting to be started', UNCHECKED],
+  ['one being issued', status(null, job(null, 'asks the authority')), 'Pending: asks the authority', UNCHECKED],
+  ['records missing', status(null, job('DNS_ERROR', 'no CNAME')), 'DNSError: no CNAME', 'DNSError: no CNAME'],
   [
     'an authority in trouble',
-    { certificate_management_status: { renews_at: null, provisioning_job: job('INTERNAL_ERROR') } },
-    'InternalError',
-    'NotChecked',
+    status(null, job('INTERNAL_ERROR', 'the authority is away')),
+    'InternalError: the authority is away',
+    UNCHECKED,
   ],
   [
     'one issued',
-    { certificate: CERTIFICATE, certificate_management_status: { renews_at: TIME, provisioning_job: null } },
-    'Issued',
-    'Checked',
+    { certificate: CERTIFICATE, ...status(TIME, null) },
+    IN_USE,
+    'Checked: The service has found the records',
   ],
   [
     'one issued whose renewal fails',
-    {
-      certificate: CERTIFICATE,
-      certificate_management_status: { renews_at: TIME, provisioning_job: job('DNS_ERROR') },
-    },
-    'Issued',
-    'DNSError',
+    { certificate: CERTIFICATE, ...status(TIME, job('DNS_ERROR', 'no CNAME any more')) },
+    'Issued: In use; renewal: no CNAME any more',
+    'DNSError: no CNAME any more',
   ],
 ])('with %s, CertificateReady and DNSConfigured say why', (_, given, ready, dns) => {
   const { CertificateReady, DNSConfigured } = conditionsOf(domain(given));
-  expect([CertificateReady.reason, DNSConfigured.reason]).toEqual([ready, dns]);
+  expect([CertificateReady, DNSConfigured].map(({ reason, message }) => `${reason}: ${message}`)).toEqual([ready, dns]);
+});
+
+test.each([
+  ['a job runs', status(null, job(null)), 10_000],
+  ['a renewal runs', { certificate: CERTIFICATE, ...status(TIME, job(null)) }, 10_000],
+  ['no job runs', { certificate: CERTIFICATE, ...status(TIME, null) }, undefined],
+  ['nothing is issued', {}, undefined],
+])('while %s, it is looked at again after the given milliseconds', (_, given, expected) => {
+  const now = new Date(TIME);
+  const at = reservedDomainKind.refreshAt?.(domain(given), now);
+  expect(at && at.getTime() - now.getTime()).toBe(expected);
 });
 
 describe('the certificate of a domain', () => {

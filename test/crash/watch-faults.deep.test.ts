@@ -1,0 +1,2 @@
+/** With one object of every kind. */
+import './watch-faults.test.ts';

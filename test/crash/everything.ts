@@ -64,8 +64,8 @@ function the(object: string): DeclaredByRow {
   return found;
 }
 
-export async function applyEverything(stage: Stage): Promise<void> {
-  for (const each of declared) await stage.apply(each);
+export async function applyEverything(stage: Stage, among: readonly DeclaredByRow[] = declared): Promise<void> {
+  for (const each of among) await stage.apply(each);
 }
 
 /** The object with other texts in its Secret, and what the API has of it then. */
@@ -95,6 +95,8 @@ async function otherClientSecret(): Promise<DeclaredByRow> {
 
 interface Change {
   readonly name: string;
+  /** What is there; all of it would make each point wait for every other object to settle. */
+  readonly among: readonly string[];
   /** The object whose text changes. */
   readonly to: () => Promise<DeclaredByRow>;
   /** What depends on it, of which every revision has this. */
@@ -105,18 +107,42 @@ interface Change {
 const CHANGES: readonly Change[] = [
   {
     name: 'moves a domain to a renewed certificate',
+    among: [
+      'ReservedDomain/store',
+      'TLSCertificate/store',
+      'EndpointConfiguration/store-https',
+      'IPPolicy/store-networks',
+    ],
     to: renewedCertificate,
     user: 'ReservedDomain/store',
     has: { column: "payload->'certificate'->>'id'", text: 'cert_' },
   },
   {
     name: 'moves mutual TLS to another authority',
+    among: [
+      'TLSEdgeModules/store-tills',
+      'CertificateAuthority/store-tills',
+      'IPPolicy/store-networks',
+      'TunnelGroupBackend/store-tills',
+      'TLSEdge/store-tills',
+      'ReservedDomain/store-tills',
+    ],
     to: otherAuthority,
     user: 'TLSEdgeModules/store-tills',
     has: { column: "payload->>'modules'", text: 'mutual_tls' },
   },
   {
     name: 'follows another client secret',
+    among: [
+      'HTTPSEdgeRouteModules/store-pages',
+      'HTTPSEdgeRoute/store-pages',
+      'TunnelGroupBackend/store-web',
+      'HTTPSEdge/store',
+      'ReservedDomain/store',
+      'TLSCertificate/store',
+      'EndpointConfiguration/store-https',
+      'IPPolicy/store-networks',
+    ],
     to: otherClientSecret,
     user: 'HTTPSEdgeRouteModules/store-pages',
     has: { column: "payload->>'modules'", text: 'oidc' },
@@ -124,9 +150,9 @@ const CHANGES: readonly Change[] = [
 ];
 
 /** They end exactly as without a crash, and meanwhile nothing is without what it had. */
-export const changesOfTexts: readonly Scenario[] = CHANGES.map(({ name, to, user, has }) => ({
+export const changesOfTexts: readonly Scenario[] = CHANGES.map(({ name, among, to, user, has }) => ({
   name,
-  given: ({ stage }) => applyEverything(stage),
+  given: ({ stage }) => applyEverything(stage, among.map(the)),
   act: async ({ stage }) => stage.apply(await to()),
   async always({ stage }, since) {
     const object = await stage.find(the(user));

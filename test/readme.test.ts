@@ -11,6 +11,7 @@ import { afterAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { type Child, startChild, waitForChild } from '../dev/processes/child-process.ts';
+import { allKinds } from '../src/operator/kinds/kinds.ts';
 import { freePort } from '../src/postgres/ports.ts';
 import { eventually, startStack } from './e2e/stack.ts';
 import { cluster, createTestDatabase } from './harness.ts';
@@ -88,7 +89,7 @@ async function start(command: string, name: string, until: RegExp, more: NodeJS.
   const child = startChild({ name, command: 'bash', args: ['-c', `exec ${command}`], logFile, ...options });
   children.push(child);
   await waitForChild(child, String(until), async () => until.test(await readFile(logFile, 'utf8')), {
-    timeoutMs: 50_000,
+    timeoutMs: 120_000,
   });
   return child;
 }
@@ -99,6 +100,9 @@ function expectSample(printed: string, sample: string): void {
   const parts = sample.split(/…|\n/).map(flat);
   for (const part of parts) expect(flat(printed)).toContain(part);
 }
+
+/** What the demo says of tokens, without ids. */
+const proofs = (text: string) => [...text.matchAll(/^Secret .* authenticates|^It may .*/gm)].map(([line]) => line);
 
 for (const { text } of blocks.filter(({ language }) => language === 'yaml')) {
   const [, file = 'manifests.yaml'] = /^# (\S+)\n/.exec(text) ?? [];
@@ -142,10 +146,17 @@ test('the commands of docs/troubleshooting.md work on what the README declares',
   for (const command of commands) expect(await run(`${command} && echo worked`)).toMatch(/^worked$/m);
 });
 
-test('the demo starts, and the commands that it prints for another terminal work', { timeout: 180_000 }, async () => {
+test('the demo shows every kind, and the commands that it prints for another terminal work', {
+  timeout: 180_000,
+}, async () => {
   const { PATH } = process.env;
   const demo = await start('npm run demo', 'demo', /It keeps running/, { PATH });
   const printed = await readFile(demo.logFile, 'utf8');
+  const missing = allKinds.filter(({ singular }) => !new RegExp(` ${singular}\\.\\S+ +True `).test(printed));
+  expect(missing.map(({ kind }) => kind)).toEqual([]);
+  const shown = sessions.find(({ command }) => command.endsWith('get tunnels -A'));
+  expect(shown?.output).toContain(`the ${allKinds.length - 2} other kinds`);
+  expect(proofs(printed)).toEqual(proofs(readme));
   const [, commands = ''] = /In another terminal:\n((?: {2}.*\n)+)/.exec(printed) ?? [];
   expect(await run(`{ ${commands}}`, { PATH })).toMatch(/tunnelcredential\S+\/shop-agent +True/);
   await demo.stop({ graceMs: 60_000 });

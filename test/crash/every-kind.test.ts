@@ -124,22 +124,3 @@ it('nothing is made twice when a backup is restored: new UIDs, no status', async
   await untilSettled(stage);
   expect({ ids: await ids(), made: await count('%_created.v0'), gone: await count('%_deleted.v0') }).toEqual(before);
 });
-
-it('everything that is deleted at once is gone, though the API is away for part of it', async () => {
-  await applyEach(({ another }) => another);
-  await untilSettled(stage);
-  let deletes = 0;
-  const away = Promise.withResolvers<void>();
-  stage.proxy().intercept((call, forward) => {
-    if (call.target === 'api' && call.method === 'DELETE' && ++deletes === 5) {
-      away.resolve(stage.stopApi());
-    }
-    return forward();
-  });
-  await stage.removeAll();
-  await away.promise;
-  expect((await Promise.all(cast.map((one) => stage.find(one)))).filter(Boolean).length).toBeGreaterThan(0);
-  await stage.restartApi();
-  await untilSettled(stage);
-  for (const row of stage.kinds) expect(await stage.resourcesOf(row)).toEqual([]);
-});

@@ -51,6 +51,9 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   const secrets = (await items(SECRETS)).filter(({ type }) => Object.values<unknown>(SECRET_TYPE).includes(type));
   const rules = await Array.fromAsync(client.ipPolicyRules.list());
 
+  const ids = new Map(
+    objects.map((object) => [`${object.kind}/${object.metadata.name}`, readIdentity(object).externalId]),
+  );
   const problems: string[] = [];
   const outline: Outline = {};
   const claimed = new Set<string>();
@@ -67,7 +70,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     checkObject(object, say);
     const described = { ...sketch(object) };
     checkRemote(
-      remoteOf(declared),
+      remoteOf(declared, (object) => ids.get(object)),
       remotes.find(({ kind, remote }) => kind === declared.kind && remote.id === id)?.remote,
       say,
     );
@@ -157,8 +160,8 @@ function checkObject(object: KubeObject, say: Say): void {
 }
 
 /** What the API must have of a declared object: as its row says, or as follows from the spec. */
-function remoteOf(declared: Declared): Readonly<Record<string, unknown>> {
-  if ('remote' in declared) return declared.remote;
+function remoteOf(declared: Declared, idOf: (object: string) => string | undefined): Readonly<Record<string, unknown>> {
+  if ('remote' in declared) return { ...declared.remote, ...declared.tied?.(idOf) };
   const description = declared.spec.description ?? null;
   return declared.kind === 'IPPolicy' ? { description } : { description, acl: declared.spec.acl ?? [] };
 }

@@ -1,6 +1,7 @@
 /** Run with `--reporter=verbose` to see how many points there were. */
 import { describe, expect, it, type TestContext } from 'vitest';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
+import { changesOfTexts } from './everything.ts';
 import { chains, check } from './kill-points.ts';
 import { departures, editsOfModules, successions, takeovers } from './modules.ts';
 import { disturbedToo, type Scenario, secretRows, undisturbedButFor, withEveryKind, withSecrets } from './scenarios.ts';
@@ -35,7 +36,7 @@ describe('the operator survives being killed at every call, before and after it 
   it.for(ofSecrets)('with the Secret of an $kind, while it $name', (scenario, context) =>
     checkAll(scenario, context, true),
   );
-  it.for([...editsOfModules, ...takeovers, ...successions])('while it $name', (scenario, context) =>
+  it.for([...editsOfModules, ...takeovers, ...successions, ...changesOfTexts])('while it $name', (scenario, context) =>
     checkAll(scenario, context, true),
   );
   // Who is refused first, and so how often, is not the same every time; nor which deletion is seen first.

@@ -2,11 +2,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { randomFrom } from '../../dev/fixtures/random.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { cluster } from '../harness.ts';
 import { lacksControllerManager, skipFor } from '../skip.ts';
+import { expectTied } from './everything.ts';
 import {
   CREDENTIALS,
   eventually,
@@ -61,10 +62,10 @@ describe('the examples', () => {
 
   test('kubectl get tunnels shows the example of every kind, whether it is ready and why', async () => {
     const shown = masked((await stack.run('get', 'tunnels')).stdout);
-    const missing = kindRows.filter(({ kind: { singular } }) => {
+    const missing = allKinds.filter(({ singular }) => {
       return !new RegExp(`^${singular}\\.tunnel-operator\\.dev/\\S+ {2}True {2}.* Available <age>$`, 'm').test(shown);
     });
-    expect(missing.map(({ name }) => name)).toEqual([]);
+    expect(missing.map(({ kind }) => kind)).toEqual([]);
   });
 
   test.each(allKinds)('kubectl get -o wide shows $kind in every column', async ({ plural }) => {
@@ -202,32 +203,37 @@ function conditionsOf(prefix: string): string {
 `;
 }
 
+const SEED = Number(process.env.EXAMPLES_SEED ?? Math.floor(Math.random() * 2 ** 30));
+
 describe('everything together', async () => {
   const place = await startStack({ prefix: 'everything' });
   const documents = await example('everything.yaml');
 
-  const orders: [string, (documents: Manifest[]) => Manifest[]][] = [
-    ['at once', (all) => all],
-    ['in the opposite order', (all) => all.toReversed()],
-    ['in some order', (all) => all.toSorted((a, b) => reversed(a).localeCompare(reversed(b)))],
-  ];
-  test.each(orders)(
-    'becomes ready when it is applied %s, and leaves nothing behind when it is deleted',
-    async (_, of) => {
-      for (const each of of(documents)) await place.apply(each);
-      const waited = await place.run('wait', 'tunnels', '--all', '--for=condition=Ready', '--timeout=60s');
-      expect(waited).toMatchObject({ code: 0 });
-      expect(await place.run('delete', 'tunnels', '--all', '--timeout=60s')).toMatchObject({ code: 0 });
-      expect(await place.remoteIds()).toEqual([]);
-    },
-  );
+  async function becomesReadyAndGoes(): Promise<void> {
+    const waited = await place.run('wait', 'tunnels', '--all', '--for=condition=Ready', '--timeout=60s');
+    expect(waited).toMatchObject({ code: 0 });
+    await expectTied(place);
+    expect(await place.run('delete', 'tunnels', '--all', '--timeout=60s')).toMatchObject({ code: 0 });
+    expect(await place.remoteIds()).toEqual([]);
+  }
+
+  test('becomes ready when it is applied at once, and leaves nothing behind when it is deleted', async () => {
+    await place.apply(...documents);
+    await becomesReadyAndGoes();
+  });
+
+  test(`becomes ready among all the examples, one by one in any order (seed ${SEED})`, {
+    timeout: 180_000,
+  }, async () => {
+    const all = (await Promise.all(files.map(example))).flat();
+    for (const each of randomFrom(SEED).shuffled(all)) await place.apply(each);
+    await becomesReadyAndGoes();
+  });
 
   test('has every kind, tied to others by name', () => {
     const declared = documents.filter(({ apiVersion }) => apiVersion === API_VERSION);
-    expect(kindRows.map(({ name }) => name).filter((name) => !declared.some(({ kind }) => kind === name))).toEqual([]);
+    const missing = allKinds.filter(({ kind }) => !declared.some((each) => each.kind === kind));
+    expect(missing.map(({ kind }) => kind)).toEqual([]);
     expect(JSON.stringify(declared)).not.toMatch(/Refs?":\[?\{"id"/);
   });
 });
-
-/** Sorts names as if they were drawn. */
-const reversed = ({ kind, metadata }: Manifest) => [...`${kind}${metadata.name}`].toReversed().join('');

@@ -1,9 +1,7 @@
-/** Interference with the same objects: people, finalizers, a namespace being deleted, an API that rejects. */
+/** Interference with the same objects: people, finalizers, an API that rejects. */
 import { describe, expect, test } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
-import { cluster } from '../harness.ts';
-import { LOSES_ITS_ROLE, lacksControllerManager, skipFor } from '../skip.ts';
 import { blockPolicies } from './blockade.ts';
 import {
   CREDENTIALS,
@@ -17,7 +15,6 @@ import {
   startStack,
 } from './stack.ts';
 
-const deletesNamespace = skipFor(lacksControllerManager(await cluster()) ?? LOSES_ITS_ROLE);
 const stack = await startStack({ prefix: 'others' });
 const { client, namespace, kube } = stack;
 
@@ -276,14 +273,4 @@ describe('an API that', () => {
     expect((await stack.ready(POLICIES, 'reachable')).status).toMatchObject({ observedGeneration: 2 });
     await stack.ready(POLICIES, 'unreachable');
   });
-});
-
-// The last one: it takes the namespace of this file.
-test('a namespace can be deleted with everything in it, in whatever order', deletesNamespace, async () => {
-  await stack.apply(policy('left'), credential('left'), credential('moved', { secret: { name: 'elsewhere' } }));
-  await stack.ready(POLICIES, 'left');
-  await stack.ready(CREDENTIALS, 'left');
-  await stack.ready(CREDENTIALS, 'moved');
-  expect(await stack.run('delete', 'namespace', namespace, '--timeout=50s')).toMatchObject({ code: 0 });
-  expect(await stack.remoteIds()).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { apiKey } from '../../resources/api-key.ts';
 import { showSecond } from '../../resources/formats/text.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest, unauthenticated } from '../errors/errors.ts';
+import { invalidByRule, unauthenticated } from '../errors/errors.ts';
 import { API_KEY_PREFIX } from '../secrets/tokens.ts';
 import { tokenHooks } from './one-time-token.ts';
 
@@ -33,7 +33,7 @@ async function refuseOutliving({ tx, caller }: WriteContext, end: End): Promise<
   const [own] = await tx.query({ name: 'api_keys.end', text, values: [caller.keyId] });
   if (!own) throw unauthenticated('The API key is unknown.');
   if (own.expires_at === null || timeOf(end) <= timeOf(String(own.expires_at))) return;
-  throw invalidRequest({
+  throw invalidByRule({
     '/expires_at': `must be at most ${showSecond(own.expires_at)}, when the API key in use expires`,
   });
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
-import { invalidRequest, notFound } from '../errors/errors.ts';
+import { invalidByRule, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { RequestAborted } from './body.ts';
@@ -142,7 +142,10 @@ function addRoute(
   app.route<PathParams>({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { documentedPath: operation.path, known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY) } },
+    config: {
+      documentedPath: operation.path,
+      known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY), readOnly },
+    },
     ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: inTurn,
@@ -160,7 +163,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 function checkVersion(version: string | undefined): void {
   if (version !== undefined && version !== SERVICE_VERSION) {
-    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
+    throw invalidByRule({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
   }
 }
 

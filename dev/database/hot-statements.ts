@@ -71,7 +71,13 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'idempotency: close a scope': await one((db) => scopes.closeScope(db, CALLER.id, PLACE.scope)),
     'idempotency: sweep empty scopes': emptyScopes,
     'idempotency: keep the other scopes': keptScopes,
-    'events: prune': pruning({ after: '', before: new Date(), batch: 1000, types: ['x'] }),
+    'events: prune': pruning({
+      after: '',
+      before: new Date(),
+      undeliveredBefore: new Date(),
+      batch: 1000,
+      types: ['x'],
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
-import { invalidRequest } from './errors/errors.ts';
+import { invalidByRule, invalidRequest } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
@@ -155,7 +155,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
   app.addHook('onRequest', async (request, reply) => {
-    const hosts = hasOneHost(request.raw) ? undefined : invalidRequest({ Host: 'must be given only once' });
+    const hosts = hasOneHost(request.raw) ? undefined : invalidByRule({ Host: 'must be given only once' });
     const isRouted = !request.is404 && !methods.lacks(pathOf(request), request.method);
     if (isRouted && !hosts) return;
     await rateLimiter.countUnrouted(request, reply, credentialsOf(request.headers.authorization));
@@ -220,7 +220,7 @@ const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
-    if (!HOST.test(host)) throw invalidRequest({ Host: 'must be a host name or address, optionally with a port' });
+    if (!HOST.test(host)) throw invalidByRule({ Host: 'must be a host name or address, optionally with a port' });
     return `http://${host}`;
   };
 }

@@ -12,7 +12,6 @@ import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { connectionCaps, descriptorLimit } from './http/descriptors.ts';
-import type { Metrics } from './http/metrics.ts';
 import { buildMetricsServer } from './http/metrics-server.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
@@ -125,7 +124,7 @@ export async function startApi(
     if (given?.repaired)
       logger?.warn(given.repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
     await listen(app, { host, port }, 'PORT');
-    const metricsUrl = await serveMetrics(app.metrics, config, undo);
+    const metricsUrl = await serveMetrics(app, config, undo);
     const { madeUp: bootstrapKey } = given ?? (await makeKey());
     const listening = addressOf(app.server.address());
     return {
@@ -215,12 +214,12 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
 
 /** Starts the server of METRICS_PORT, if that is set. */
 async function serveMetrics(
-  metrics: Metrics,
+  { metrics, log }: Pick<FastifyInstance, 'metrics' | 'log'>,
   { metricsPort: port, host }: ApiConfig,
   undo: (() => Promise<unknown>)[],
 ): Promise<string | undefined> {
   if (port === undefined) return undefined;
-  const server = buildMetricsServer(metrics);
+  const server = buildMetricsServer(metrics, log);
   undo.push(() => server.close());
   await listen(server, { host, port }, 'METRICS_PORT');
   return `${addressOf(server.server.address())}/metrics`;

@@ -201,7 +201,7 @@ export const apiSettings = {
   eventRetentionMs: {
     env: 'EVENT_RETENTION',
     flag: '--event-retention <duration>',
-    description: 'how long events are kept after their delivery',
+    description: 'how long events are kept after their delivery; three times as long if they were never delivered',
     default: '720h',
     schema: duration('1h', '87600h'),
   },

@@ -53,7 +53,7 @@ export const credential = resource({
 export const authenticate = z
   .strictObject({
     token: text().max(512),
-    bind: bindTarget.optional().meta({ description: 'What the agent asks to bind.', examples: ['app.example.com'] }),
+    bind: bindTarget.nullish().meta({ description: 'What the agent asks to bind.', examples: ['app.example.com'] }),
   })
   .meta({ id: 'CredentialAuthenticate' });
 

@@ -51,7 +51,10 @@ export async function setReferences(tx: Executor, from: ReferenceSource, pointer
   const known = new Set(found.map(({ id }) => id));
   const missing = pointers.filter(({ id }) => !known.has(id));
   if (missing.length === 0) return;
-  throw invalidRequest(Object.fromEntries(missing.map(({ id, at, to }) => [at, missingTarget(id, to)])));
+  throw invalidRequest(
+    Object.fromEntries(missing.map(({ id, at, to }) => [at, missingTarget(id, to)])),
+    Object.fromEntries(missing.map(({ at }) => [at, 'does not exist'])),
+  );
 }
 
 /** The families that the pointers refer to. */

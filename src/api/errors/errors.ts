@@ -72,6 +72,9 @@ export function invalidRequest(problems: Details, fixed: Details = {}): ApiError
   return new ApiError('INVALID_REQUEST', `${name}: ${reason}${rest}`, problems, {}, fixed);
 }
 
+/** The same for reasons that hold nothing of the request. */
+export const invalidByRule = (problems: Details): ApiError => invalidRequest(problems, problems);
+
 export const unauthenticated = (message: string) =>
   new ApiError('UNAUTHENTICATED', message, {}, { 'www-authenticate': 'Bearer' });
 

@@ -3,12 +3,17 @@ import { apiKey } from '../../resources/api-key.ts';
 import { showSecond } from '../../resources/formats/text.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest, unauthenticated } from '../errors/errors.ts';
+import { invalidByRule, unauthenticated } from '../errors/errors.ts';
 import { API_KEY_PREFIX } from '../secrets/tokens.ts';
 import { tokenHooks } from './one-time-token.ts';
 
 export const apiKeys = mount(apiKey, {
   ...tokenHooks(apiKey, API_KEY_PREFIX),
+  // In one order, since two keys may change each other at once. The caller's is the one that refuseOutliving asks for.
+  async lockFirst({ tx, caller }, id) {
+    const text = 'select 1 from api_keys where id = any($1) order by id for update';
+    await tx.query({ name: 'api_keys.lock_two', text, values: [[id, caller.keyId]] });
+  },
   beforeCreate: (context, { expires_at }) => refuseOutliving(context, expires_at),
   async beforeUpdate(context, before, after) {
     if (timeOf(after.expires_at) > timeOf(before.expires_at)) await refuseOutliving(context, after.expires_at);
@@ -21,14 +26,14 @@ const timeOf = (end: End) => (end === null ? Number.POSITIVE_INFINITY : Date.par
 
 /**
  * Whoever finds a key with an end must not be able to keep access beyond it. What counts is the end that the caller's key
- * has now, which may have been brought forward since the request was authenticated.
+ * has now, which may have been brought forward since the request was authenticated; it stays until this write has ended.
  */
 async function refuseOutliving({ tx, caller }: WriteContext, end: End): Promise<void> {
-  const text = 'select expires_at from api_keys where id = $1';
+  const text = 'select expires_at from api_keys where id = $1 for share';
   const [own] = await tx.query({ name: 'api_keys.end', text, values: [caller.keyId] });
   if (!own) throw unauthenticated('The API key is unknown.');
   if (own.expires_at === null || timeOf(end) <= timeOf(String(own.expires_at))) return;
-  throw invalidRequest({
+  throw invalidByRule({
     '/expires_at': `must be at most ${showSecond(own.expires_at)}, when the API key in use expires`,
   });
 }

@@ -41,7 +41,7 @@ async function decideBind(db: Executor, { token, bind }: z.output<typeof authent
   const [found] = await db.query({ name: 'credentials.authenticate', text: FIND, values: [tokenHash(token)] });
   if (!found) return { allowed: false, credential_id: null, owner_id: null, matched_rule: null };
   const { id, owner_id, acl } = row.parse(found);
-  const target = bind === undefined ? undefined : parseTarget(bind);
+  const target = bind == null ? undefined : parseTarget(bind);
   const decision =
     target && 'value' in target ? decide(acl, target.value) : { allowed: target === undefined, matchedRule: null };
   return { allowed: decision.allowed, credential_id: id, owner_id, matched_rule: decision.matchedRule };

@@ -79,6 +79,8 @@ async function listen(
 
 const reserved = z.array(z.object({ id: z.string(), domain: z.string() }));
 
+const UNCOVERED = 'is not covered by a reserved domain';
+
 /** The most specific reserved domain for each. Throws INVALID_REQUEST naming every hostport without one. */
 async function coveringDomains(tx: Executor, hostports: readonly string[], platform: Platform): Promise<string[]> {
   const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
@@ -89,10 +91,14 @@ async function coveringDomains(tx: Executor, hostports: readonly string[], platf
   const covering = names.map((candidates) => candidates.map((name) => byDomain.get(name)).find(Boolean));
   const problems = covering.flatMap((id, index) => {
     if (id !== undefined) return [];
-    const reason = `is not covered by a reserved domain; ${remedyFor(names[index] ?? [], platform)}`;
-    return [[`/hostports/${index}`, reason] as const];
+    return [[`/hostports/${index}`, remedyFor(names[index] ?? [], platform)] as const];
   });
-  if (problems.length > 0) throw invalidRequest(Object.fromEntries(problems));
+  if (problems.length > 0) {
+    throw invalidRequest(
+      Object.fromEntries(problems.map(([at, remedy]) => [at, `${UNCOVERED}; ${remedy}`])),
+      Object.fromEntries(problems.map(([at]) => [at, UNCOVERED])),
+    );
+  }
   return covering.flatMap((id) => id ?? []);
 }
 

@@ -5,20 +5,23 @@
 import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../resources/ip-policy-rule.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 
 export const ipPolicyRules = mount(ipPolicyRule, {
   lockFirst: async ({ tx }, id) => void (await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] })),
   async beforeCreate({ tx }, { ip_policy: { id } }) {
     if (!(await touch(tx, id))) {
-      throw invalidRequest({ '/ip_policy_id': `IP policy ${id} does not exist` });
+      throw invalidRequest(
+        { '/ip_policy_id': `IP policy ${id} does not exist` },
+        { '/ip_policy_id': 'does not exist' },
+      );
     }
     const [counted] = await tx.query({
       text: 'select count(*) as rules from ip_policy_rules where ip_policy_id = $1',
       values: [id],
     });
     if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
-      throw invalidRequest({
+      throw invalidByRule({
         '/ip_policy_id': `this policy already has the maximum of ${MAX_RULES_PER_POLICY} rules`,
       });
     }

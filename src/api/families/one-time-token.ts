@@ -25,7 +25,7 @@ export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
     },
     explain(broken: Violation, { owner_id }: Row) {
       return broken.kind === 'missing'
-        ? invalidRequest({ '/owner_id': `owner ${owner_id} does not exist` })
+        ? invalidRequest({ '/owner_id': `owner ${owner_id} does not exist` }, { '/owner_id': 'does not exist' })
         : undefined;
     },
   };

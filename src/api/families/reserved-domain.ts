@@ -6,7 +6,7 @@ import { accessOf, idParameter } from '../crud/family.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { update } from '../crud/operations.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Row } from '../store/repository.ts';
@@ -47,7 +47,7 @@ function refuseBothCertificates(after: Row, before: Row | undefined): void {
       ? { '/certificate_management_policy': 'cannot be combined with a certificate_id; detach that or set it to null' }
       : {}),
   };
-  if (Object.keys(problems).length > 0) throw invalidRequest(problems);
+  if (Object.keys(problems).length > 0) throw invalidByRule(problems);
 }
 
 function targetsOf({ serviceDomains }: Platform, { id, domain }: Row) {
@@ -64,7 +64,7 @@ function statusOf({ acmeAuthority }: Platform, after: Row, before: Row | undefin
   }
   if (policy.authority !== acmeAuthority) {
     const problem = `must be "${acmeAuthority}", the only authority available`;
-    throw invalidRequest({ '/certificate_management_policy/authority': problem });
+    throw invalidByRule({ '/certificate_management_policy/authority': problem });
   }
   return NOT_STARTED;
 }
@@ -74,8 +74,9 @@ async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: s
   const text = `select type from ${endpointConfiguration.table} where id = $1`;
   const [found] = await tx.query({ name: 'endpoint_configurations.type', text, values: [id] });
   if (found?.type === scheme) return;
-  const problem = `must be of type ${scheme}; ${id} is of type ${found?.type}`;
-  throw invalidRequest({ [`/${scheme}_endpoint_configuration_id`]: problem });
+  const at = `/${scheme}_endpoint_configuration_id`;
+  const rule = `must be of type ${scheme}`;
+  throw invalidRequest({ [at]: `${rule}; ${id} is of type ${found?.type}` }, { [at]: rule });
 }
 
 /** `DELETE /reserved_domains/{id}/<what>`: the same as setting the field to null; nothing to detach is no error. */

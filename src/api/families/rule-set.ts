@@ -9,6 +9,7 @@ import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../cr
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { refuseUnlessShown } from '../http/sent-back.ts';
+import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 import { ruleChanges } from './rule-changes.ts';
 
@@ -45,6 +46,19 @@ function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: rea
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
 }
 
+/** What a rule has besides texts of any length, as JSON. */
+const SHORT_MEMBERS = 400;
+
+const SIZE = `
+  select coalesce(sum(${SHORT_MEMBERS} + octet_length(to_json(concat(description, metadata))::text)), 0) as bytes
+    from ip_policy_rules where ip_policy_id = $1`;
+
+/** How large the rule set of a policy is about, as JSON: up to 26 MB, since it is not paged. */
+async function sizeOf(db: Executor, policyId: string): Promise<number> {
+  const [found] = await db.query({ name: 'ip_policy_rules.size', text: SIZE, values: [policyId] });
+  return Number(found?.bytes);
+}
+
 export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
   operation({
     ...common,
@@ -59,6 +73,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
       const { id } = params;
       const policy = policies.require(await policies.rows.get(db, id), id, call);
       if (isUnchanged(ifNoneMatch, policy.revision)) return { status: 304, revision: policy.revision };
+      call.reserve(await sizeOf(db, id));
       return answer(rules, policy, await rules.rows.where(db, 'ip_policy_id', id), base);
     },
   });

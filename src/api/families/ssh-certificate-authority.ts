@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { DEFAULT_CURVE, DEFAULT_KEY_TYPE, sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import type { Api } from '../http/operation.ts';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
 
@@ -19,7 +19,7 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
   async prepare({ private_key_type, elliptic_curve }, id, { secrets }) {
     const type = private_key_type ?? DEFAULT_KEY_TYPE;
     if (type !== 'ecdsa' && elliptic_curve != null) {
-      throw invalidRequest({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
+      throw invalidByRule({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
     }
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
     // Before the key is made: without an encryption key, nothing is made in vain.
@@ -40,6 +40,9 @@ const sealed = z.object({ private_key: z.string() });
 export async function signingKey({ db, secrets }: Api, id: string): Promise<KeyObject> {
   const text = `select ${PRIVATE_KEY} from ${table} where id = $1`;
   const [row] = await db.query({ name: `${table}.signing_key`, text, values: [id] });
-  if (!row) throw invalidRequest({ '/ssh_certificate_authority_id': `SSH certificate authority ${id} does not exist` });
+  if (!row) {
+    const at = '/ssh_certificate_authority_id';
+    throw invalidRequest({ [at]: `SSH certificate authority ${id} does not exist` }, { [at]: 'does not exist' });
+  }
   return createPrivateKey(secrets.open(sealed.parse(row).private_key, locationOf(id)));
 }

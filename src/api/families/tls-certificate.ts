@@ -3,7 +3,7 @@ import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { fits, readChain, readPrivateKey } from '../certificates/chain.ts';
 import { fieldsOf } from '../certificates/x509.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 
 /** The column of the private key, as PKCS #8 in PEM. */
 const PRIVATE_KEY = 'private_key';
@@ -22,7 +22,7 @@ export const tlsCertificates = mount(tlsCertificate, {
     }
     const [leaf, { key: privateKey, type }] = [chain.value, key.value];
     if (!(await fits(leaf, key.value))) {
-      throw invalidRequest({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
+      throw invalidByRule({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
     }
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     return {

@@ -1,8 +1,10 @@
 /** One line per request, of chosen members only: a header or a body can hold a secret. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
 import type { ApiError, Details } from '../errors/errors.ts';
 import { ABORTED } from './body.ts';
 import type { Size } from './body-size.ts';
+import { pointerTo } from './json-pointer.ts';
 
 type Reasons = Pick<ApiError, 'details' | 'fixed'>;
 
@@ -10,6 +12,8 @@ type Reasons = Pick<ApiError, 'details' | 'fixed'>;
 interface KnownNames {
   body: Size;
   query: Size;
+  /** Members of the body that responses show. */
+  readOnly: ReadOnlyMembers;
 }
 
 declare module 'fastify' {
@@ -65,13 +69,14 @@ function withoutValues({ details, fixed }: Reasons, known: KnownNames | undefine
 function ownName(name: string, known: KnownNames | undefined): string {
   if (name.startsWith('?')) return known?.query.named.has(name.slice(1)) ? name : `?${THEIRS}`;
   if (!name.startsWith('/')) return name;
-  let own = '';
+  const path: PropertyKey[] = [];
   let size = known?.body;
   for (const segment of name.slice(1).split('/')) {
     const inList = size?.elements !== undefined && /^\d{1,4}$/.test(segment);
     size = size?.named.get(segment) ?? (inList ? size?.each : undefined);
-    if (size === undefined) return `${own}/${THEIRS}`;
-    own += `/${segment}`;
+    const isShown = known && readOnlyAt(known.readOnly, [...path, segment]) !== undefined;
+    if (size === undefined && !isShown) return pointerTo([...path, THEIRS]);
+    path.push(inList ? Number(segment) : segment);
   }
-  return own;
+  return pointerTo(path);
 }

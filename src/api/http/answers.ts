@@ -78,8 +78,13 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
     try {
       // Nothing has happened that a refusal would conceal; probes and metrics matter most when there is no room.
       const isRefusable = request.method === 'GET' && reply.statusCode === 200 && !PROBES.has(request.documentedPath);
-      if (isRefusable) request.charge.add(sizeOf(answer));
-      else request.charge.hold(sizeOf(answer));
+      if (isRefusable) {
+        // What was reserved for it; now its size is known.
+        request.charge.release();
+        request.charge.add(sizeOf(answer));
+      } else {
+        request.charge.hold(sizeOf(answer));
+      }
     } catch (error) {
       for (const name of ['etag', 'content-encoding', 'cache-control']) reply.removeHeader(name);
       return done(error instanceof Error ? error : new Error(String(error)));

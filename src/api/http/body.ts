@@ -1,6 +1,6 @@
 /** Reads a request body, and charges every byte that it holds to the caller while it holds it. */
 import type { FastifyRequest } from 'fastify';
-import { ApiError, invalidRequest } from '../errors/errors.ts';
+import { ApiError, invalidByRule } from '../errors/errors.ts';
 import type { Charge } from './bytes-in-flight.ts';
 
 /** As nginx logs it; no client ever sees it. */
@@ -62,4 +62,4 @@ export function readBody(
 
 const tooLarge = () => new ApiError('PAYLOAD_TOO_LARGE', 'The request body is too large.');
 
-const lengthDiffers = () => invalidRequest({ 'Content-Length': 'differs from the length of the body' });
+const lengthDiffers = () => invalidByRule({ 'Content-Length': 'differs from the length of the body' });

@@ -1,8 +1,8 @@
 /** Bounds the connections, so that strangers who open many leave descriptors for everyone else. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { overloaded } from '../errors/errors.ts';
 import type { ConnectionCaps } from './descriptors.ts';
@@ -93,15 +93,19 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
     for (const socket of expired(surplus)) socket.destroy();
   }, firstByteMs / 10).unref();
   server.once('close', () => clearInterval(timer));
-  // Without a listener, a connection that could not be accepted (EMFILE) would end the process.
-  server.on('error', (error) => {
-    if (server.listening) log.error({ err: error }, 'could not accept a connection');
-  });
+  logAcceptErrors(server, log);
 
   return {
     isSurplus: (socket) => surplus.has(socket),
     usage: () => ({ open: servedInAll, refused: refusedInAll }),
   };
+}
+
+/** Without a listener, a connection that could not be accepted (EMFILE) would end the process. */
+export function logAcceptErrors(server: Server, log: Pick<FastifyBaseLogger, 'error'>): void {
+  server.on('error', (error) => {
+    if (server.listening) log.error({ err: error }, 'could not accept a connection');
+  });
 }
 
 /** Applies to the routes of this instance, not to probes and metrics, which matter most when there is no room. */

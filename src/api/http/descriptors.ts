@@ -14,7 +14,7 @@ export function descriptorLimit(): number {
   return data?.userLimits.open_files.soft ?? USUAL;
 }
 
-/** For Node itself (some 30), the log, and the files that are read now and then. */
+/** For Node itself (some 30), the connections of METRICS_PORT, the log, and the files that are read now and then. */
 const RESERVE = 64;
 
 /** Most connections that are accepted only to be told that there are too many. */

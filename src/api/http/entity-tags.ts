@@ -1,5 +1,5 @@
 /** Entity tags (RFC 9110, sections 8.8.3 and 13.1): the revision of a resource, quoted. */
-import { ApiError, invalidRequest } from '../errors/errors.ts';
+import { ApiError, invalidByRule } from '../errors/errors.ts';
 
 export type Tags = '*' | readonly string[];
 
@@ -25,7 +25,7 @@ export function parseTags(header: string, value: string | undefined): Tags | und
 }
 
 const malformed = (header: string) =>
-  invalidRequest({ [header]: 'must be "*" or entity tags in double quotes, as in the ETag header' });
+  invalidByRule({ [header]: 'must be "*" or entity tags in double quotes, as in the ETag header' });
 
 /** Throws PRECONDITION_FAILED when the resource is not at a revision that the caller accepts (strong comparison). */
 export function checkIfMatch(tags: Tags | undefined, revision: number): void {

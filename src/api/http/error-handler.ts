@@ -7,6 +7,7 @@ import {
   ApiError,
   errorBody,
   internalError,
+  invalidByRule,
   invalidRequest,
   notFound,
   Overload,
@@ -86,9 +87,9 @@ function fromFastify(error: FastifyError): ApiError | undefined {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return unsupportedMediaType();
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return invalidRequest({ 'Content-Length': 'differs from the length of the body' });
+      return invalidByRule({ 'Content-Length': 'differs from the length of the body' });
     case 'FST_ERR_BAD_URL':
-      return invalidRequest({ path: 'has a malformed percent escape' });
+      return invalidByRule({ path: 'has a malformed percent escape' });
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return notFound('This path does not exist.');
     default:
@@ -173,8 +174,8 @@ function clientError(code: string | undefined): ApiError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return unavailable('The request did not arrive in time; try again.');
     case 'HPE_HEADER_OVERFLOW':
-      return invalidRequest({ headers: 'are too large' });
+      return invalidByRule({ headers: 'are too large' });
     default:
-      return invalidRequest({ request: 'is not valid HTTP/1.1' });
+      return invalidByRule({ request: 'is not valid HTTP/1.1' });
   }
 }

@@ -8,7 +8,7 @@ import {
   idempotencyScopeName,
   idempotencySequence,
 } from '../../resources/definition/idempotency.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import type { Call } from './operation.ts';
 import { IN_OUR_WORDS } from './validation.ts';
 
@@ -33,4 +33,4 @@ function parse<T extends z.ZodType>(name: string, schema: T, value: string | und
   throw invalidRequest({ [name]: result.error.issues[0]?.message ?? 'is malformed' });
 }
 
-const missing = (name: string, what: string) => invalidRequest({ [name]: `is required with ${what}` });
+const missing = (name: string, what: string) => invalidByRule({ [name]: `is required with ${what}` });

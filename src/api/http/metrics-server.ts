@@ -1,13 +1,21 @@
 /** `/metrics` on a port of its own, for networks that keep it from the callers of the API. */
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { collectMethods } from './allowed-methods.ts';
+import { logAcceptErrors } from './connections.ts';
 import { answerClientError, answerUnrouted } from './error-handler.ts';
 import type { Metrics } from './metrics.ts';
+import { refusalLog } from './refusal-log.ts';
 
 /** Whoever may reach it is trusted to ask as often as they like, but not to hold connections that do nothing. */
 const TIMEOUT_MS = 10_000;
 
-export function buildMetricsServer({ contentType, bytes }: Metrics): FastifyInstance {
+/** Enough for every scraper; they come out of the reserve of descriptors.ts. */
+const MOST_CONNECTIONS = 16;
+
+export function buildMetricsServer(
+  { contentType, bytes }: Metrics,
+  log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
+): FastifyInstance {
   const app: FastifyInstance = Fastify({
     requestTimeout: TIMEOUT_MS,
     connectionTimeout: TIMEOUT_MS,
@@ -16,6 +24,17 @@ export function buildMetricsServer({ contentType, bytes }: Metrics): FastifyInst
     return503OnClosing: false,
     forceCloseConnections: true,
   });
+  const { server } = app;
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on(
+    'drop',
+    refusalLog(
+      log,
+      { connections: MOST_CONNECTIONS },
+      { first: 'refusing connections for metrics: there are too many', later: 'refused connections for metrics' },
+    ),
+  );
+  logAcceptErrors(server, log);
   app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
   app.decorateRequest('reasons', null);
   app.get('/metrics', async (_, reply) => reply.type(contentType).send(await bytes()));

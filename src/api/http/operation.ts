@@ -33,6 +33,8 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   idempotencyPlace: IdempotencyPlace | undefined;
   /** What `uri` members start with: scheme, host and perhaps a path, without a slash at the end. */
   base: string;
+  /** Counts what a large answer will hold, before it is read. @throws RATE_LIMITED, UNAVAILABLE */
+  reserve: (bytes: number) => void;
   /** Method and path of the request, without the query. */
   method: string;
   path: string;

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
-import { invalidRequest, notFound } from '../errors/errors.ts';
+import { invalidByRule, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { RequestAborted } from './body.ts';
@@ -88,7 +88,7 @@ function addRoute(
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
-  function read(request: FastifyRequest<PathParams>): Call {
+  function read(request: FastifyRequest<PathParams>, reply: FastifyReply): Call {
     if (request.caller === null) throw new Error('a route without authentication');
     const { params } = request;
     checkParams(parameters, params);
@@ -102,13 +102,17 @@ function addRoute(
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
       ...(operation.creates ? parseIdempotency((name) => header(request, name)) : NO_IDEMPOTENCY),
       base: baseOf(request),
+      reserve(size) {
+        if (reply.isOver) throw new RequestAborted();
+        request.charge?.add(size);
+      },
       method: operation.method,
       path: pathOf(request),
     };
   }
 
   async function answer(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
-    const result = await operation.handle(read(request), api);
+    const result = await operation.handle(read(request, reply), api);
     // A request that took too long has been answered already.
     return reply.sent ? undefined : send(reply, success.status, result);
   }
@@ -138,7 +142,10 @@ function addRoute(
   app.route<PathParams>({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { documentedPath: operation.path, known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY) } },
+    config: {
+      documentedPath: operation.path,
+      known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY), readOnly },
+    },
     ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: inTurn,
@@ -156,7 +163,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 function checkVersion(version: string | undefined): void {
   if (version !== undefined && version !== SERVICE_VERSION) {
-    throw invalidRequest({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
+    throw invalidByRule({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
   }
 }
 

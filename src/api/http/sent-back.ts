@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
 import { timeOf } from '../../resources/formats/text.ts';
-import { type Details, invalidRequest } from '../errors/errors.ts';
+import { type Details, invalidByRule } from '../errors/errors.ts';
 import { pointerTo } from './json-pointer.ts';
 
 export interface SentBack {
@@ -66,7 +66,7 @@ export function differing(sentBack: readonly SentBack[], isStored: (one: SentBac
 /** Throws INVALID_REQUEST naming what does not have the value that it must have. */
 export function refuseUnless(sentBack: readonly SentBack[], isStored: (one: SentBack) => boolean): void {
   const problems = differing(sentBack, isStored);
-  if (Object.keys(problems).length > 0) throw invalidRequest(problems);
+  if (Object.keys(problems).length > 0) throw invalidByRule(problems);
 }
 
 /**

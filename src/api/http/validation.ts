@@ -1,7 +1,7 @@
 /** From zod's issues to `details`: each problem under the pointer, parameter or header that has it. */
 import type { z } from 'zod';
 import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
-import { type Details, invalidRequest } from '../errors/errors.ts';
+import { type Details, invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { excessOf, type Size } from './body-size.ts';
 import { pointerTo } from './json-pointer.ts';
 import { differing, isNone, memberOf, type SentBack, takeOut } from './sent-back.ts';
@@ -45,7 +45,7 @@ export function parseBody<T extends z.ZodType>(
   const excess = excessOf(given, size);
   if (excess) {
     const reason = readOnlyAt(readOnly, excess.path)?.reason ?? excess.reason;
-    throw invalidRequest({ [nameOf(excess.path, 'body')]: reason });
+    throw invalidByRule({ [nameOf(excess.path, 'body')]: reason });
   }
   const { own, standIns } = withStandIns(given, readOnly);
   const first = schema.safeParse(own, IN_OUR_WORDS);
@@ -63,14 +63,14 @@ export function parseBody<T extends z.ZodType>(
 function withoutParams(body: unknown, params: Readonly<Record<string, string>>): object {
   const own = body === undefined ? {} : body;
   if (own === null || typeof own !== 'object' || Array.isArray(own)) {
-    throw invalidRequest({ body: `must be a JSON object, not ${kindOf(own)}` });
+    throw invalidByRule({ body: `must be a JSON object, not ${kindOf(own)}` });
   }
   const repeated = Object.entries(params).filter(([name]) => Object.hasOwn(own, name));
   if (repeated.length === 0) return own;
   const members = new Map<string, unknown>(Object.entries(own));
   for (const [name, value] of repeated) {
     const sent = members.get(name);
-    if (sent !== value && !isNone(sent)) throw invalidRequest({ [`/${name}`]: `must equal the "${name}" in the path` });
+    if (sent !== value && !isNone(sent)) throw invalidByRule({ [`/${name}`]: `must equal the "${name}" in the path` });
     members.delete(name);
   }
   return Object.fromEntries(members);

@@ -1,6 +1,6 @@
 /**
- * Deletes events that have been kept for long enough: since their delivery or, if nobody subscribes to their type, since
- * they occurred. An event that somebody subscribes to stays until it is delivered.
+ * Deletes events that have been kept for long enough: since their delivery or, if their type is to be delivered nowhere,
+ * since they occurred. One that waits for its delivery is kept longer, but not for ever.
  */
 import { z } from 'zod';
 import { firstIdAt } from '../../resources/definition/id.ts';
@@ -10,6 +10,9 @@ import type { Statement } from './statement.ts';
 
 /** How many events a statement looks at: few enough that nobody waits for it. */
 const BATCH = 1000;
+
+/** How much longer an event is kept that waits for its delivery: a destination that is down for weeks loses nothing. */
+const UNDELIVERED_FACTOR = 3;
 
 export interface Retention {
   keptMs: number;
@@ -28,6 +31,7 @@ const page = z.object({ last: z.string().nullable(), deleted: z.number() });
 export async function pruneEvents(db: Database, retention: Retention): Promise<number> {
   const { keptMs, now = Date.now(), batch = BATCH, signal } = retention;
   const before = new Date(now - keptMs);
+  const undeliveredBefore = new Date(now - keptMs * UNDELIVERED_FACTOR);
   let deleted = 0;
   let after: string | null = '';
   while (after !== null && !signal?.aborted) {
@@ -36,7 +40,7 @@ export async function pruneEvents(db: Database, retention: Retention): Promise<n
       if (!(await tryLockUntilCommit(tx, LOCKS.eventRetention))) return [];
       const [subscribed] = await tx.query(SUBSCRIBED);
       const types = z.array(z.string()).parse(subscribed?.types);
-      return tx.query(pruning({ after: from, before, batch, types }));
+      return tx.query(pruning({ after: from, before, undeliveredBefore, batch, types }));
     });
     if (!done) break;
     const found = page.parse(done);
@@ -47,7 +51,7 @@ export async function pruneEvents(db: Database, retention: Retention): Promise<n
 }
 
 const SUBSCRIBED: Statement = {
-  text: 'select array(select distinct unnest(sources) from event_subscriptions) as types',
+  text: "select array(select distinct unnest(sources) from event_subscriptions where destination_ids <> '{}') as types",
   values: [],
 };
 
@@ -55,21 +59,23 @@ interface Batch {
   /** The last id that was looked at; empty at first. */
   after: string;
   before: Date;
+  /** The same for events that wait for their delivery. */
+  undeliveredBefore: Date;
   batch: number;
-  /** Those that somebody subscribes to. */
+  /** Those that are delivered somewhere. */
   types: readonly string[];
 }
 
 /** Looks at one batch of events, whether or not they can go, so that those that stay never add up in a statement. */
-export function pruning({ after, before, batch, types }: Batch): Statement {
-  const values = [after, firstIdAt('ev', before), batch, before.toISOString(), types];
+export function pruning({ after, before, undeliveredBefore, batch, types }: Batch): Statement {
+  const values = [after, firstIdAt('ev', before), batch, before.toISOString(), types, undeliveredBefore.toISOString()];
   const text = `
     with batch as (
       select id from events where id > $1 and id < $2 order by id limit $3),
     gone as (
       delete from events e
        where e.id = any(array(select id from batch)) and coalesce(e.delivered_at, e.occurred_at) < $4
-         and (e.delivered_at is not null or e.type <> all($5))
+         and (e.delivered_at is not null or e.type <> all($5) or e.occurred_at < $6)
        returning 1)
     select (select max(id) from batch) as last, (select count(*) from gone) as deleted`;
   return { name: 'events.prune', text, values };

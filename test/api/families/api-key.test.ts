@@ -102,6 +102,40 @@ test('the end that counts is the one of the moment of the change', async () => {
   refused(await reply);
 });
 
+describe('a change of the caller’s key that is not committed yet', () => {
+  const bodyOf = { POST: { expires_at: AFTER }, PATCH: { expires_at: AFTER, description: 'late' } } as const;
+  const targets = {
+    POST: async () => '/api_keys',
+    PATCH: async (caller: Caller) => `/api_keys/${(await keyOf(caller, { expires_at: BEFORE })).id}`,
+  };
+  const held = async () => heldTransaction(api.databaseUrl);
+
+  test.each(['POST', 'PATCH'] as const)('counts for a %s, as a new end', async (method) => {
+    const caller = await ending(admin.id, AFTER);
+    const path = await targets[method](caller);
+    const other = await held();
+    await other.query('update api_keys set expires_at = $2 where id = $1', [caller.keyId, END]);
+    const reply = caller.send(method, path, { body: bodyOf[method] });
+    await untilWaiting(api, 1);
+    await other.commit();
+    refused(await reply);
+  });
+
+  test.each(['POST', 'PATCH'] as const)('counts for a %s, as its deletion', async (method) => {
+    const caller = await ending(admin.id, AFTER);
+    const path = await targets[method](caller);
+    const other = await held();
+    await other.query('delete from api_keys where id = $1', [caller.keyId]);
+    const before = await api.rows('select id, expires_at from api_keys order by id');
+    const reply = caller.send(method, path, { body: bodyOf[method] });
+    await untilWaiting(api, 1);
+    await other.commit();
+    expect((await reply).status).toBe(401);
+    const left = before.filter(({ id }) => id !== caller.keyId);
+    expect(await api.rows('select id, expires_at from api_keys order by id')).toEqual(left);
+  });
+});
+
 test('a key is there for its owner and admins only', async () => {
   const [bot, other] = [await api.newBot(), await api.newBot()];
   const { id } = await keyOf(bot, {});

@@ -26,6 +26,14 @@ describe('POST /credentials/authenticate', () => {
     });
   });
 
+  test('takes null as no bind target, but not ""', async () => {
+    const { id, token } = await issue(['bind:example.com']);
+    const decision = { allowed: true, credential_id: id, owner_id: admin.id, matched_rule: null };
+    expect(await ask({ token, bind: null })).toEqual(decision);
+    // An agent that names nothing must not be allowed for that.
+    expect((await admin.post('/credentials/authenticate', { token, bind: '' })).error.details).toHaveProperty('/bind');
+  });
+
   test.each([
     [['bind:example.com'], 'example.com', 'bind:example.com'],
     [['bind:example.com'], 'EXAMPLE.com', 'bind:example.com'],

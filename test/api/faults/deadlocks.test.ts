@@ -144,3 +144,21 @@ describe('what is in a resource', () => {
     for (const status of statuses(replies)) expect([200, 204, 404]).toContain(status);
   });
 });
+
+test('API keys change and delete each other and themselves, and make others', async () => {
+  const one = z.object({ id: z.string(), token: z.string() });
+  const end = (n: number) => new Date(Date.UTC(2900, 0, 1 + n)).toISOString();
+  const expires_at = end(1000);
+  const made = await times(4, async () => (await admin.post('/api_keys', { expires_at })).as(one));
+  const callers = made.map(({ token }) => api.withKey(admin.id, token));
+  const replies = await times(240, async (n) => {
+    const [caller, target] = [callers[n % 4] ?? admin, made[Math.floor(n / 4) % 4]?.id];
+    if (n % 8 === 0)
+      return caller.post('/api_keys', { expires_at: end(0) }, n % 16 ? { 'idempotency-key': `${n}` } : {});
+    if (n === 200) return admin.delete(`/api_keys/${target}`);
+    return caller.patch(`/api_keys/${target}`, { expires_at: end(n) });
+  });
+  for (const status of statuses(replies)) expect([200, 201, 204, 400, 401, 404]).toContain(status);
+  expect(statuses(replies)).toContain(200);
+  expect(statuses(replies)).toContain(201);
+});

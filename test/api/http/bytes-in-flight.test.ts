@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { createBytesInFlight } from '../../../src/api/http/bytes-in-flight.ts';
+import { newId } from '../../../src/resources/definition/id.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { type Caller, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
@@ -164,6 +165,59 @@ test('answers that nobody reads are held up to the limit; then reads are refused
   await vi.waitFor(async () => expect((await bot.get(path)).status).toBe(429), { timeout: 30_000 });
   expect(await inFlight()).toBeLessThan(LIMIT + MIB);
   expect((await api.admin.get(path)).as(httpResponseBackend.view).body).toBe(body);
+});
+
+describe('the rules of a policy, whose texts are far longer as JSON', () => {
+  const READ = 'ip_policy_rules.by_ip_policy_id';
+  const make = async (rules: number) => {
+    const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const ids = Array.from({ length: rules }, () => newId('ipr'));
+    await api.rows(
+      `insert into ip_policy_rules (id, ip_policy_id, cidr, action, metadata, created_at, updated_at)
+       select id, $1, '10.0.' || n || '.0/24', 'allow', repeat(chr(1), 4096), now(), now()
+         from unnest($2::text[]) with ordinality as made (id, n)`,
+      [id, ids],
+    );
+    return `/ip_policies/${id}/rules`;
+  };
+
+  test('are not read while the caller holds too much for them', async () => {
+    const bot = await api.newBot();
+    const path = await make(200);
+    await stalled(bot, 4 * MIB);
+    await untilInFlight(4 * MIB - KIB);
+    const query = vi.spyOn(api.db, 'query');
+    const read = () => query.mock.calls.filter(([{ name }]) => name === READ).length;
+    const refused = await bot.get(path);
+    expect([refused.status, read()]).toEqual([429, 0]);
+    const shown = await api.admin.get(path);
+    expect([shown.status, read()]).toEqual([200, 1]);
+    expect(shown.text.length).toBeGreaterThan(4 * MIB);
+    query.mockRestore();
+  });
+
+  test('count once while they are unread, and are not read for a client that is gone before', async () => {
+    const bot = await api.newBot();
+    const path = await make(200);
+    const get = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${bot.key}\r\n\r\n`;
+    await send(get);
+    await vi.waitFor(async () => expect(await inFlight()).toBeGreaterThan(4 * MIB), { timeout: 20_000 });
+    expect(await inFlight()).toBeLessThan(8 * MIB);
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policy_rules in access exclusive mode');
+    const query = vi.spyOn(api.db, 'query');
+    const gone = await send(get);
+    await untilWaiting(api, 1);
+    const aborted = () => api.logs.filter((line) => line.includes('"aborted":true')).length;
+    const before = aborted();
+    gone.destroy();
+    await vi.waitFor(() => expect(aborted()).toBe(before + 1), { timeout: 20_000 });
+    await held.rollback();
+    await Promise.all(query.mock.results.map(({ value }) => value));
+    await new Promise((turn) => setImmediate(turn));
+    expect(query.mock.calls.map(([{ name }]) => name)).not.toContain(READ);
+    query.mockRestore();
+  });
 });
 
 test('metrics that strangers do not read are made once for all of them, and shut nobody out', async () => {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { connectionCaps, descriptorLimit } from '../../../src/api/http/descriptors.ts';
+import { freePort } from '../../../src/postgres/ports.ts';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
 import { type ApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
 
@@ -70,6 +71,24 @@ describe('400 idle connections to a process that may open 300 files', () => {
     },
     60_000,
   );
+
+  test('on METRICS_PORT leave room for the API, and go by themselves', async () => {
+    const port = await freePort();
+    const api = await startApiChild({ METRICS_PORT: String(port) }, 300);
+    const scraped = { ...api, port };
+    const idle = await openIdle(scraped, 400);
+    const dropped = async () => (await refusals(api)).filter(({ msg }) => msg.includes('metrics'));
+    await waitFor('refused connections in the log', async () => (await dropped()).length > 0);
+    // More at once than one connection to the database serves, so that it needs descriptors.
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask(api, '/ip_policies')));
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(idle.filter((peer) => peer.end() === undefined).length).toBeLessThanOrEqual(16);
+    for (const peer of idle) await peer.untilEnded();
+    expect(await ask(scraped, '/metrics')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await dropped()).toHaveLength(1);
+    expect((await api.log()).filter(({ level }) => level >= 50)).toEqual([]);
+    expect(api.child.exit()).toBeUndefined();
+  }, 90_000);
 
   test.runIf(process.platform === 'linux')(
     'of a proxy are those of many clients',

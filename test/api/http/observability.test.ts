@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { newId } from '../../../src/resources/definition/id.ts';
+import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
+import { heldTransaction, type Method, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin, anonymous } = api;
@@ -78,6 +80,46 @@ describe('a request', () => {
     expect(logged('invalid-10')).toMatchObject([{ reasons: { '/labels/…': expect.any(String) } }]);
     expect(logged('invalid-11')).toMatchObject([{ reasons: { '?…': 'unknown query parameter' } }]);
     expect(api.logs.join('\n')).not.toContain(sent);
+  });
+
+  test('that is refused by a rule of its family is logged with the rule', async () => {
+    const { id } = (await admin.post('/reserved_domains', { domain: 'logged.example.com' })).as(reservedDomain.view);
+    const [policy, owner] = [newId('ipp'), newId('bot')];
+    const refused: [Method, string, object, Record<string, string>][] = [
+      [
+        'PATCH',
+        `/reserved_domains/${id}`,
+        { region: 'us', domain: 'x.example.com', uri: 'x' },
+        { '/region': 'cannot be changed', '/domain': 'cannot be changed', '/uri': 'is set by the service' },
+      ],
+      [
+        'POST',
+        '/ip_policy_rules',
+        { cidr: '10.0.0.0/8', action: 'deny', ip_policy_id: policy },
+        { '/ip_policy_id': 'does not exist' },
+      ],
+      ['POST', '/api_keys', { owner_id: owner }, { '/owner_id': 'does not exist' }],
+      [
+        'POST',
+        '/edges/https',
+        { hostports: ['other.test:443'] },
+        { '/hostports/0': 'is not covered by a reserved domain' },
+      ],
+      ['PATCH', `/reserved_domains/${id}`, { certificate_id: newId('cert') }, { '/certificate_id': 'does not exist' }],
+      [
+        'POST',
+        '/ssh_certificate_authorities',
+        { private_key_type: 'ed25519', elliptic_curve: 'nistp256' },
+        { '/elliptic_curve': 'applies only to private_key_type ecdsa, not to ed25519' },
+      ],
+    ];
+    for (const [index, [method, path, body, reasons]] of refused.entries()) {
+      const headers = { 'x-request-id': `rule-${index}` };
+      expect((await admin.send(method, path, { body, headers })).status, path).toBe(400);
+      expect(logged(`rule-${index}`)).toMatchObject([{ reasons }]);
+    }
+    const log = api.logs.join('\n');
+    for (const sent of [policy, owner, 'x.example.com', 'other.test']) expect(log).not.toContain(sent);
   });
 
   test('of a probe is logged at debug', async () => {

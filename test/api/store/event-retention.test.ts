@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { pruneEvents } from '../../../src/api/store/event-retention.ts';
 import { LOCKS } from '../../../src/api/store/locks.ts';
 import { firstIdAt, newId } from '../../../src/resources/definition/id.ts';
+import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { heldTransaction, startTestApi } from '../harness.ts';
 
 const api = await startTestApi();
@@ -24,7 +25,11 @@ async function event(hours: number, { type = 'user_created.v0', delivered = unde
   return id;
 }
 const left = async () => (await api.rows('select id from events order by id')).map(({ id }) => id);
-const subscribe = (type: string) => admin.post('/event_subscriptions', { sources: [{ type }] });
+
+const target = { webhook: { url: 'https://hooks.tunnels.test' } };
+const destination = (await admin.post('/event_destinations', { format: 'json', target })).as(eventDestination.view).id;
+const subscribe = (type: string, destination_ids = [destination]) =>
+  admin.post('/event_subscriptions', { sources: [{ type }], destination_ids });
 
 beforeEach(async () => {
   await api.rows('delete from event_subscriptions');
@@ -65,6 +70,24 @@ describe('events', () => {
     expect(await left()).toEqual([wanted, ...others]);
     await api.rows('update events set delivered_at = $1', [new Date(now - 11 * HOUR).toISOString()]);
     expect(await pruneEvents(db, { keptMs, now: now + HOUR })).toBe(1);
+  });
+
+  test('of types whose subscriptions have no destination are kept for the time from when they occurred', async () => {
+    await subscribe('user_created.v0', []);
+    await api.rows('delete from events');
+    await event(11);
+    const kept = await event(9);
+    expect(await pruneEvents(db, { keptMs, now })).toBe(1);
+    expect(await left()).toEqual([kept]);
+  });
+
+  test('that are never delivered are kept for three times as long', async () => {
+    await subscribe('user_created.v0');
+    await api.rows('delete from events');
+    await event(31);
+    const kept = await event(29);
+    expect(await pruneEvents(db, { keptMs, now })).toBe(1);
+    expect(await left()).toEqual([kept]);
   });
 
   test('that stay do not hide those behind them, however many there are', async () => {

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { startHousekeeping } from '../../src/api/housekeeping.ts';
+import { firstIdAt } from '../../src/resources/definition/id.ts';
+import { startTestApi } from './harness.ts';
+
+const { app, db, rows, logs } = await startTestApi();
+
+const HOUR = 3_600_000;
+const TEN_MINUTES = 600_000;
+
+async function oldEvent(): Promise<void> {
+  const at = new Date(Date.now() - 2 * HOUR);
+  const text = `insert into events (id, type, occurred_at, actor, resource_id, payload) values ($1, 'user_created.v0', $2, 'x', 'x', '{}')`;
+  await rows(text, [firstIdAt('ev', at), at.toISOString()]);
+}
+async function oldEvents(): Promise<number> {
+  const [row] = await rows('select count(*) as count from events where occurred_at < $1', [
+    new Date(Date.now() - HOUR).toISOString(),
+  ]);
+  return Number(row?.count);
+}
+
+let ending: AbortController;
+beforeEach(() => {
+  ending = new AbortController();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  ending.abort();
+  vi.useRealTimers();
+});
+const start = () => startHousekeeping(db, { eventRetentionMs: HOUR, logger: app.log, signal: ending.signal });
+
+test('old events are deleted at start and every ten minutes, until the end', async () => {
+  await oldEvent();
+  const done = start();
+  await done();
+  expect(await oldEvents()).toBe(0);
+  for (let round = 0; round < 2; round++) {
+    await oldEvent();
+    vi.advanceTimersByTime(TEN_MINUTES - 1);
+    await done();
+    expect(await oldEvents()).toBe(1);
+    vi.advanceTimersByTime(1);
+    await done();
+    expect(await oldEvents()).toBe(0);
+  }
+  ending.abort();
+  await oldEvent();
+  vi.advanceTimersByTime(TEN_MINUTES);
+  await done();
+  expect(await oldEvents()).toBe(1);
+});
+
+test('a round that fails is logged, and the next one deletes what it left', async () => {
+  await rows('alter table events rename to events_away');
+  const done = start();
+  await done();
+  expect(logs.filter((line) => line.includes('could not delete old events'))).toHaveLength(1);
+  await rows('alter table events_away rename to events');
+  await oldEvent();
+  vi.advanceTimersByTime(TEN_MINUTES);
+  await done();
+  expect(await oldEvents()).toBe(0);
+});

@@ -77,7 +77,10 @@ export const apiSettings = {
     secret: true,
     schema: z
       .string()
-      .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 printable ASCII characters')
+      .regex(
+        /^[\x21-\x7e]{20,256}$/,
+        'must be 20 to 256 printable ASCII characters: no spaces, and no line break at the end',
+      )
       .optional(),
   },
   encryptionKey: {

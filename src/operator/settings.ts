@@ -18,7 +18,9 @@ export const operatorSettings = {
   apiKey: {
     env: 'TUNNEL_API_KEY',
     description: 'API key of the operator; BotUsers and credentials of other owners need an admin key',
-    schema: z.string().min(1, 'must not be empty'),
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters: no spaces, and no line break at the end'),
     secret: true,
   },
   acceptNewOwner: {

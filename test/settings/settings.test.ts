@@ -146,6 +146,17 @@ describe('the command line', () => {
   const operator = ['operator', '--api-url', 'http://127.0.0.1:1'];
   const key = { TUNNEL_API_KEY: 'some-key' };
 
+  test.each([['operator'], ['export'], ['plan', '-f', '-']])(
+    'names an API key that no request can carry, without its value: %s',
+    async (...command) => {
+      const said = await refusal([...command, '--api-url', 'http://127.0.0.1:1'], { TUNNEL_API_KEY: 'hidden\n' });
+      expect(said).toMatch(
+        /TUNNEL_API_KEY must be printable ASCII characters: no spaces, and no line break at the end/,
+      );
+      expect(said).not.toContain('hidden');
+    },
+  );
+
   test('names a kubeconfig that is not there', async () => {
     const said = await refusal([...operator, '--kubeconfig', join(folder, 'nowhere')], key);
     expect(said).toMatch(/--kubeconfig or KUBECONFIG is ".*nowhere", which cannot be loaded: ENOENT/);

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { codeOf } from '../errors.ts';
 import { type Location, run } from './binaries.ts';
 import { isRunning } from './is-running.ts';
 
@@ -103,8 +104,6 @@ async function makeWay(dataDir: string): Promise<void> {
     throw new Error(`${dataDir} ${reason}; ${remedy}`, { cause: error });
   });
 }
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** First and fourth line of the lock file (src/include/utils/pidfile.h). */
 async function postmaster(dataDir: string): Promise<Postmaster | undefined> {

@@ -12,7 +12,7 @@ export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
-  'log.ts': [],
+  'log.ts': ['errors.ts'],
   'signals.ts': [],
   retry: [],
   settings: ['errors.ts'],

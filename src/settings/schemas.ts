@@ -42,4 +42,12 @@ export const someNames = z
   .regex(new RegExp(`^${NAMES}$`), 'must be names separated by commas')
   .transform(splitNames);
 
-export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+/** Without a password: nothing here would send it, and errors and logs show URLs. */
+export const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), 'must have no user and no password');
+
+/** What paths are appended to. */
+export const httpBaseUrl = httpUrl
+  .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
+  .transform((url) => url.replace(/\/+$/, ''));

@@ -1,7 +1,7 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { duration, httpBaseUrl, wholeNumber } from '../settings/schemas.ts';
+import { apiBaseUrl, duration, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { BYTES_IN_FLIGHT } from './http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from './http/connections.ts';
@@ -65,7 +65,7 @@ export const apiSettings = {
     env: 'BASE_URL',
     flag: '--base-url <url>',
     description: 'base URL of links in responses; default: http:// and the Host header of the request',
-    schema: httpBaseUrl.optional(),
+    schema: apiBaseUrl.optional(),
   },
   bootstrapApiKey: {
     env: 'BOOTSTRAP_API_KEY',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
-import { duration, httpBaseUrl, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
+import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { LabelSelector } from './kube/label-selector.ts';
 
@@ -13,7 +13,7 @@ export const operatorSettings = {
     env: 'TUNNEL_API_URL',
     flag: '--api-url <url>',
     description: 'URL of the management API',
-    schema: httpBaseUrl,
+    schema: apiBaseUrl,
   },
   apiKey: {
     env: 'TUNNEL_API_KEY',

@@ -42,12 +42,15 @@ export const someNames = z
   .regex(new RegExp(`^${NAMES}$`), 'must be names separated by commas')
   .transform(splitNames);
 
-/** Without a password: nothing here would send it, and errors and logs show URLs. */
-export const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), 'must have no user and no password');
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** What paths are appended to. */
 export const httpBaseUrl = httpUrl
   .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
   .transform((url) => url.replace(/\/+$/, ''));
+
+/** Of the management API, which takes no password: it would not be sent, but shown in errors and links. */
+export const apiBaseUrl = httpBaseUrl.refine(
+  (url) => !/^[^/]*\/\/[^/]*@/.test(url),
+  'must have no user and no password',
+);

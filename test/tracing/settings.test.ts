@@ -46,6 +46,7 @@ test.each<[string, Record<string, string>, string | undefined]>([
     },
     'http://c/v1/traces',
   ],
+  ['with the password of the receiver', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:p@c' }, 'http://u:p@c/v1/traces'],
   ['nowhere for an empty variable', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, undefined],
 ])('traces go %s', (_, env, url) => {
   expect(tracesUrl(read(env))).toBe(url);

@@ -4,28 +4,29 @@
  */
 
 export const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
-export const FOR_ALL = ['log.ts', 'postgres', 'retry', 'settings', 'tracing'];
+export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 'tracing'];
 
 /**
  * The rooms from the bottom up. Each may import the rooms in its list. A folder that is not listed belongs to the room
  * above it; files directly in `src` are rooms of their own.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  'log.ts': [],
+  'errors.ts': [],
+  'log.ts': ['errors.ts'],
   'signals.ts': [],
   retry: [],
-  settings: [],
-  postgres: ['retry'],
+  settings: ['errors.ts'],
+  postgres: ['errors.ts', 'retry'],
   tracing: ['settings'],
 
   'resources/formats': [],
   'resources/definition': ['resources/formats'],
   resources: ['resources/definition', 'resources/formats'],
 
-  client: [...FAMILIES, 'retry'],
+  client: [...FAMILIES, 'errors.ts', 'retry'],
 
   'api/errors': FAMILIES,
-  'api/store': [...FAMILIES, 'tracing'],
+  'api/store': [...FAMILIES, 'errors.ts', 'tracing'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
   'api/http': [...FAMILIES, 'tracing', 'api/errors', 'api/store', 'api/secrets'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],
@@ -57,7 +58,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'operator/contract': [],
-  'operator/kube': ['retry', 'tracing'],
+  'operator/kube': ['errors.ts', 'retry', 'tracing'],
   'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
   'operator/controller': ['retry', 'tracing', 'operator/kube', 'operator/managed'],
   'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
@@ -66,6 +67,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/plan': [
     ...FAMILIES,
     'client',
+    'errors.ts',
     'settings',
     'operator/contract',
     'operator/kube',
@@ -87,7 +89,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
 
-  'main.ts': ['log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
+  'main.ts': ['errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
 };
 
 /** What the command line itself imports: it loads only the program that it runs. */
@@ -104,6 +106,7 @@ export const LOADED_BY_MAIN = [
 
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
+  'errors.ts': 'What errors of Node, the system or a library say.',
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
   'signals.ts': 'How a process ends that is told to.',
   retry: 'Backoff: how long to wait before the next attempt.',

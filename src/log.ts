@@ -1,5 +1,9 @@
 /** The logger of both programs: JSON lines, or readable ones on a terminal, with secrets blanked out. */
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { write, writeSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Logger, pino } from 'pino';
+import type { prettyFactory as PrettyFactory } from 'pino-pretty';
+import { codeOf } from './errors.ts';
 
 export interface LogOptions {
   level: string;
@@ -36,33 +40,72 @@ function withoutSecrets(line: string): string {
 export function createLogger({ level, format, more }: LogOptions): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
   const options = { level, hooks: { streamWrite: withoutSecrets }, ...(more && { mixin: more }) };
-  if (!isPretty) return pino(options, stdout());
-  return pino({
-    ...options,
-    transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },
-  });
+  const out = standardOutput();
+  if (!isPretty) return pino(options, out);
+  const readable = prettyFactory()({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss' });
+  return pino(options, { write: (line) => out.write(readable(line)) });
 }
+
+/** Loaded only where it is used. */
+function prettyFactory(): typeof PrettyFactory {
+  const pretty: { prettyFactory: typeof PrettyFactory } = createRequire(import.meta.url)('pino-pretty');
+  return pretty.prettyFactory;
+}
+
+const STDOUT = 1;
+const NOTHING = Buffer.alloc(0);
 
 /** How long a line may wait for others, in milliseconds: to write costs more than a line. */
 const GATHERED_FOR_MS = 10;
 
-/** Never waits for the reader, except at exit. */
-function stdout(): DestinationStream {
-  const out = pino.destination({ dest: 1, sync: false });
+/** How long to leave a reader alone that takes no more, in milliseconds. */
+const BUSY_MS = 100;
+
+/**
+ * Never waits for the reader, except at exit. What cannot be written, since the disk is full or the terminal has gone, is
+ * lost, and the program goes on. pino's own destination ends it then, or waits for ever at exit.
+ */
+function standardOutput(): { write(line: string): void } {
   let lines = '';
-  const flush = () => {
-    out.write(lines);
+  /** Of what was taken from them before. */
+  let rest = NOTHING;
+  let isWriting = false;
+
+  function flush(): void {
+    rest = Buffer.from(lines);
     lines = '';
-  };
+    writeRest();
+  }
+
+  function writeRest(): void {
+    isWriting = true;
+    write(STDOUT, rest, (error, written) => {
+      isWriting = false;
+      if (isBusy(error)) return void setTimeout(writeRest, BUSY_MS);
+      rest = error ? NOTHING : rest.subarray(written);
+      if (rest.length > 0) writeRest();
+      else if (lines !== '') flush();
+    });
+  }
+
   process.on('exit', () => {
-    if (lines === '') return;
-    flush();
-    out.flushSync();
+    // What is being written is no longer ours.
+    for (let left = Buffer.concat([isWriting ? NOTHING : rest, Buffer.from(lines)]); left.length > 0; ) {
+      try {
+        left = left.subarray(writeSync(STDOUT, left));
+      } catch (error) {
+        if (!isBusy(error)) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_MS);
+      }
+    }
   });
+
   return {
     write(line) {
-      if (lines === '') setTimeout(flush, GATHERED_FOR_MS);
+      if (lines === '' && rest.length === 0) setTimeout(flush, GATHERED_FOR_MS);
       lines += line;
     },
   };
 }
+
+const isBusy = (error: unknown) => ['EAGAIN', 'EBUSY'].includes(codeOf(error) ?? '');

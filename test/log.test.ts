@@ -1,16 +1,30 @@
-import { spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { waitFor } from '../dev/processes/wait.ts';
+import { freePort } from '../src/postgres/ports.ts';
+import { createTestDatabase } from './harness.ts';
 
-/** What a program that logs this way prints; the logger writes to its standard output. */
-function logged(statements: string, format: 'json' | 'pretty' = 'json', quiet = true): string {
+const SECRETS = {
+  BOOTSTRAP_API_KEY: 'tnl_ak_given_0123456789012345678901234',
+  ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+};
+
+function run(statements: string, format: string, redirected = '') {
   const log = new URL('../src/log.ts', import.meta.url).href;
   const program = `
     import { createLogger } from ${JSON.stringify(log)};
     const log = createLogger({ level: 'info', format: '${format}' });
     ${statements}`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-    encoding: 'utf8',
-  });
+  const words = ['-c', `exec "$@" ${redirected}`, 'sh', process.execPath, '--input-type=module', '--eval', program];
+  return spawnSync('/bin/sh', words, { encoding: 'utf8', timeout: 30_000 });
+}
+
+/** What a program that logs this way prints; the logger writes to its standard output. */
+function logged(statements: string, format = 'json', quiet = true): string {
+  const { stdout, stderr } = run(statements, format);
   if (quiet) expect(stderr).toBe('');
   return stdout;
 }
@@ -65,4 +79,42 @@ describe('the log', () => {
     expect(lines.pop()).toBe('');
     expect(lines.map((line) => JSON.parse(line).n)).toEqual(Array.from({ length: 5000 }, (__, n) => n));
   });
+
+  test.runIf(existsSync('/dev/full')).each(['json', 'pretty'])(
+    'may fail: a program goes on without its %s lines, and ends as it says',
+    (format) => {
+      const program = `
+      for (let n = 0; n < 3; n++) {
+        log.info('a line');
+        await new Promise((done) => setTimeout(done, 50));
+      }
+      log.info('the last line');
+      process.exit(3);`;
+      const { status, signal, stderr } = run(program, format, '>/dev/full');
+      expect({ status, signal, stderr }).toEqual({ status: 3, signal: null, stderr: '' });
+    },
+  );
 });
+
+test.runIf(existsSync('/dev/full'))(
+  'the API goes on while its log cannot be written, and stops when told to',
+  async () => {
+    const port = await freePort();
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url)), 'api'], {
+      env: { PATH: process.env.PATH, DATABASE_URL: await createTestDatabase(), PORT: String(port), ...SECRETS },
+      stdio: ['ignore', full, 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    closeSync(full);
+    const ready = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await waitFor('the API', ready);
+    expect(await ready()).toBe(true);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  },
+);

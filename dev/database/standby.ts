@@ -6,8 +6,8 @@ import { appendFile, chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { z } from 'zod';
+import { codeOf } from '../../src/errors.ts';
 import { type Location, run } from '../../src/postgres/binaries.ts';
-import { codeOf } from '../../src/settings/cannot-start.ts';
 import { waitFor } from '../processes/wait.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 

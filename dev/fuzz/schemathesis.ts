@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { withLock } from '../../src/postgres/lock.ts';
 import { cacheRoot } from '../control-plane/binaries.ts';
-import { withLock } from '../control-plane/lock.ts';
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 /** The least version that schemathesis supports. */

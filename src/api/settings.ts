@@ -1,7 +1,7 @@
 /** Settings of the API: one table, from which the command line's help and the validation come. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { duration, httpUrl, wholeNumber } from '../settings/schemas.ts';
+import { apiBaseUrl, duration, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { BYTES_IN_FLIGHT } from './http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from './http/connections.ts';
@@ -22,10 +22,6 @@ export const postgresUrl = z.string().superRefine((text, context) => {
     context.addIssue(error.message);
   }
 });
-
-const baseUrl = httpUrl
-  .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
-  .transform((url) => url.replace(/\/+$/, ''));
 
 const networks = z
   .string()
@@ -69,7 +65,7 @@ export const apiSettings = {
     env: 'BASE_URL',
     flag: '--base-url <url>',
     description: 'base URL of links in responses; default: http:// and the Host header of the request',
-    schema: baseUrl.optional(),
+    schema: apiBaseUrl.optional(),
   },
   bootstrapApiKey: {
     env: 'BOOTSTRAP_API_KEY',
@@ -77,7 +73,10 @@ export const apiSettings = {
     secret: true,
     schema: z
       .string()
-      .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 printable ASCII characters')
+      .regex(
+        /^[\x21-\x7e]{20,256}$/,
+        'must be 20 to 256 printable ASCII characters: no spaces, and no line break at the end',
+      )
       .optional(),
   },
   encryptionKey: {

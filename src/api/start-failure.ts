@@ -1,8 +1,9 @@
 /** Why the API, or a command on its database, could not start: in one line if a setting is to blame. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { codeOf, messageOf } from '../errors.ts';
 import { backoff } from '../retry/backoff.ts';
-import { CannotStart, codeOf } from '../settings/cannot-start.ts';
+import { CannotStart } from '../settings/cannot-start.ts';
 import { withoutSecrets } from './store/connection-url.ts';
 import { transientCondition } from './store/database-errors.ts';
 
@@ -54,8 +55,8 @@ export function cannotKeepData(error: unknown, dataDir: string): unknown {
 /** Undefined for what is no answer of a server or the system, and so a fault of ours. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  // Every server was tried, which its message tells, or every address of a name, of which it tells nothing.
-  if (error instanceof AggregateError) return error.message || reasonOf(error.errors[0]);
+  // Every server was tried, or every address of a name.
+  if (error instanceof AggregateError) return messageOf(error);
   // An answer of the server, or an error of the system. The driver itself gives no code.
   if (error instanceof pg.DatabaseError || codeOf(error) !== undefined || isFromDriver(error)) return error.message;
   const reason = reasonOf(error.cause);

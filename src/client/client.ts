@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions) {
     /** Waits for the calls in flight. */
     close: () => transport.close(),
 
-    /** Aborts the calls in flight: they fail with ApiUnreachableError. */
+    /** Aborts the calls in flight: they fail with ApiUnreachableError, or with what their last attempt failed with. */
     destroy: () => transport.destroy(),
   };
 }

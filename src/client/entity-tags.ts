@@ -1,7 +1,7 @@
 /** What answers said beside their bodies, by the value that a caller got. */
 import type { z } from 'zod';
 import { strangeAnswer } from './errors.ts';
-import type { ApiResponse } from './transport.ts';
+import type { ApiResponse } from './response.ts';
 
 const etags = new WeakMap<object, string>();
 const replays = new WeakSet<object>();

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import type { Create, Resource, Update, View } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
+import { strangeAnswer } from './errors.ts';
 import { segment } from './path-segment.ts';
-import type { ApiResponse, Transport } from './transport.ts';
+import type { ApiResponse } from './response.ts';
+import type { Transport } from './transport.ts';
 
 export interface Page<T> {
   items: T[];
@@ -26,6 +28,8 @@ export interface FamilyClient<R extends Resource> {
 
 const unknowns = z.array(z.unknown());
 const nextPage = z.string().nullable();
+/** Of a relative address, too, only the query matters. */
+const ANYWHERE = 'http://localhost';
 
 export function familyClient<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${segment(id)}`;
@@ -43,8 +47,15 @@ export function familyClient<R extends Resource>(transport: Transport, resource:
     const list = read(envelope, answer);
     // The ETag of the list is not that of its items.
     const items = unknowns.parse(list[resource.collection]).map((body) => view({ ...answer, body, etag: undefined }));
-    const next = nextPage.parse(list.next_page_uri);
-    return { items, next: next === null ? undefined : (new URL(next).searchParams.get('before_id') ?? undefined) };
+    const uri = nextPage.parse(list.next_page_uri);
+    if (uri === null) return { items, next: undefined };
+    const next = URL.parse(uri, ANYWHERE)?.searchParams.get('before_id');
+    if (!next || next === beforeId) {
+      const { status } = answer;
+      const detail = "the body's next_page_uri: does not lead to another page";
+      throw strangeAnswer({ answer: `${status} with JSON of another form`, detail, status });
+    }
+    return { items, next };
   }
 
   return {

@@ -1,17 +1,11 @@
 /** HTTP under the typed client: keep-alive, timeouts, retries where they are safe, errors as typed values. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher, errors } from 'undici';
-import { errorBody } from '../resources/definition/errors.ts';
-import {
-  IDEMPOTENCY_KEY_HEADER,
-  IDEMPOTENCY_REPLAYED_HEADER,
-  IDEMPOTENCY_SCOPE_HEADER,
-  IDEMPOTENCY_SEQUENCE_HEADER,
-  type IdempotencyPlace,
-} from '../resources/definition/idempotency.ts';
+import { Agent, errors } from 'undici';
+import { messageOf } from '../errors.ts';
 import { backoff } from '../retry/backoff.ts';
-import { parseRetryAfter } from '../retry/retry-after.ts';
-import { ApiError, ApiUnreachableError, isNotFound, strangeAnswer } from './errors.ts';
+import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
+import { type ApiRequest, checkOptions, isChange, type WireRequest, wireRequest } from './request.ts';
+import { type ApiResponse, readResponse } from './response.ts';
 
 export interface TransportOptions {
   /** Where the API is, e.g. `http://127.0.0.1:8080`; a path is kept as a prefix. */
@@ -26,7 +20,7 @@ export interface TransportOptions {
   /** Most connections to the API. Default 16. */
   connections?: number;
   userAgent?: string;
-  /** Told of every attempt, for metrics. `status` is undefined when there was no answer. */
+  /** Told of every attempt, for metrics. `status` is undefined when there was no answer, or none that is the API's. */
   onAttempt?: (attempt: { method: string; status: number | undefined; seconds: number }) => void;
   /** Begins the trace of an attempt. */
   trace?: (request: { method: string; url: URL }) => AttemptTrace;
@@ -41,76 +35,82 @@ export interface AttemptTrace {
   end(answer: { status: number | undefined; requestId: string | undefined; error: string | undefined }): void;
 }
 
-export interface ApiRequest {
-  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-  path: string;
-  query?: Record<string, string | number | undefined>;
-  body?: unknown;
-  idempotencyKey?: string | undefined;
-  idempotencyPlace?: IdempotencyPlace | undefined;
-  ifMatch?: string | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-export interface ApiResponse {
-  status: number;
-  body: unknown;
-  etag: string | undefined;
-  /** Whether it is the answer to an earlier create under the same idempotency key. */
-  replayed: boolean;
-  /** When it was sent, by the clock of the API. */
-  date: Date | undefined;
-}
-
 export interface Transport {
-  /** Performs the call. @throws ApiError, ApiUnreachableError; undici's InvalidArgumentError for what no request can carry */
+  /**
+   * Performs the call.
+   * @throws ApiError, ApiUnreachableError; the reason of an aborted signal; TypeError for what no request can carry, which
+   *   is not sent
+   */
   send(call: ApiRequest): Promise<ApiResponse>;
   /** Waits for the calls in flight. */
   close(): Promise<void>;
-  /** Aborts the calls in flight. */
+  /** Aborts the calls in flight, and ends waits for another attempt with what the last one failed with. */
   destroy(): Promise<void>;
 }
 
 const BACKOFF = { firstMs: 200, longestMs: 5_000 };
 
+/** Far more than any answer of the API. */
+const LONGEST_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** @throws TypeError for an option that cannot work */
 export function createTransport(options: TransportOptions): Transport {
+  checkOptions(options);
   const { timeoutMs = 30_000, retries = 2, longestWaitMs = 30_000, connections = 16 } = options;
-  const base = options.baseUrl.replace(/\/+$/, '');
-  const agent = new Agent({ connections, keepAliveTimeout: 30_000, connect: { timeout: 10_000 } });
+  const agent = new Agent({
+    connections,
+    keepAliveTimeout: 30_000,
+    connect: { timeout: 10_000 },
+    maxResponseSize: LONGEST_ANSWER_BYTES,
+  });
+  const destroyed = new AbortController();
+  /** Why connections were not made: nothing was sent on them. */
+  const unconnected = new WeakSet<Error>();
+  agent.on('connectionError', (_, __, error) => unconnected.add(error));
   const admit = options.admit ?? ((attempt) => attempt());
 
-  async function attempt(call: ApiRequest): Promise<ApiResponse> {
+  async function attempt(call: ApiRequest, { url, method, headers, body }: WireRequest): Promise<ApiResponse> {
     const started = performance.now();
     let status: number | undefined;
     let requestId: string | undefined;
     let failure: unknown;
-    let trace: AttemptTrace | undefined;
+    const trace = options.trace?.({ method, url });
+    const deadline = AbortSignal.timeout(timeoutMs);
     try {
-      const url = urlOf(base, call);
-      trace = options.trace?.({ method: call.method, url });
-      const response = await agent.request(requestOptions(url, options, call, timeoutMs, trace?.headers));
+      const response = await agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method,
+        headers: { ...trace?.headers, ...headers },
+        signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
+        ...(body === undefined ? {} : { body }),
+      });
       status = response.statusCode;
       requestId = response.headers['x-request-id']?.toString();
-      const raw = await response.body.text();
-      return readResponse(call, response, raw);
+      return readResponse(call, response, await response.body.text());
     } catch (error) {
       failure = error;
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
-      // An argument that no request can carry, such as a header with a line break: nothing was sent.
-      if (call.signal?.aborted || error instanceof errors.InvalidArgumentError) throw error;
-      const mayTakeEffect = isChange(call) && !isUnsent(error);
-      throw new ApiUnreachableError(`${call.method} ${call.path}: ${describe(error)}`, { cause: error, mayTakeEffect });
+      call.signal?.throwIfAborted();
+      throw new ApiUnreachableError(`${method} ${call.path}: ${describe(error)}`, {
+        cause: withoutAnswer(error),
+        mayTakeEffect: isChange(call) && !(error instanceof Error && unconnected.has(error)),
+      });
     } finally {
-      options.onAttempt?.({ method: call.method, status, seconds: (performance.now() - started) / 1000 });
+      // What began well and then broke off, or was not the API's, was no answer.
+      const isAnswer = failure === undefined || (status !== undefined && status >= 400);
+      const seconds = (performance.now() - started) / 1000;
+      options.onAttempt?.({ method, status: isAnswer ? status : undefined, seconds });
       trace?.end({ status, requestId, error: failure instanceof Error ? failure.name : undefined });
     }
   }
 
   async function send(call: ApiRequest): Promise<ApiResponse> {
+    const request = wireRequest(options, call);
     let outcomeKnown = true;
     for (let tried = 0; ; tried++) {
       try {
-        return await admit(() => attempt(call));
+        return await admit(() => attempt(call, request));
       } catch (error) {
         // An earlier attempt has deleted it, or somebody else has: it is gone.
         if (!outcomeKnown && call.method === 'DELETE' && isNotFound(error)) return GONE;
@@ -119,84 +119,23 @@ export function createTransport(options: TransportOptions): Transport {
         outcomeKnown &&= isRefusal(error);
         // Never sooner than the API asked for.
         const wait = (error.retryAfterMs ?? 0) + backoff(tried + 1, BACKOFF);
-        await delay(wait, undefined, { signal: call.signal });
+        const given = call.signal ? [call.signal] : [];
+        await delay(wait, undefined, { signal: AbortSignal.any([destroyed.signal, ...given]) }).catch(() => {
+          call.signal?.throwIfAborted();
+          throw error;
+        });
       }
     }
   }
 
-  return { send, close: () => agent.close(), destroy: () => agent.destroy() };
-}
-
-function urlOf(base: string, call: ApiRequest): URL {
-  const url = new URL(base + call.path);
-  for (const [name, value] of Object.entries(call.query ?? {})) {
-    if (value !== undefined) url.searchParams.set(name, String(value));
-  }
-  return url;
-}
-
-function requestOptions(
-  url: URL,
-  options: TransportOptions,
-  call: ApiRequest,
-  timeoutMs: number,
-  traceHeaders: AttemptTrace['headers'] = {},
-) {
-  const headers: Record<string, string> = {
-    ...traceHeaders,
-    authorization: `Bearer ${options.apiKey}`,
-    'service-version': '2',
-    'user-agent': options.userAgent ?? 'tunnel-operator-client',
-  };
-  if (call.idempotencyKey !== undefined) headers[IDEMPOTENCY_KEY_HEADER] = call.idempotencyKey;
-  if (call.idempotencyPlace !== undefined) {
-    headers[IDEMPOTENCY_SCOPE_HEADER] = call.idempotencyPlace.scope;
-    headers[IDEMPOTENCY_SEQUENCE_HEADER] = String(call.idempotencyPlace.sequence);
-  }
-  if (call.ifMatch !== undefined) headers['if-match'] = call.ifMatch;
-  if (call.body !== undefined) headers['content-type'] = 'application/json';
-  const deadline = AbortSignal.timeout(timeoutMs);
   return {
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method: call.method,
-    headers,
-    signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
-    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    send,
+    close: () => agent.close(),
+    destroy: () => {
+      destroyed.abort();
+      return agent.destroy();
+    },
   };
-}
-
-function readResponse(call: ApiRequest, response: Dispatcher.ResponseData, raw: string): ApiResponse {
-  const { method, path } = call;
-  const { statusCode: status, headers } = response;
-  const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
-  const body = parseJson(raw);
-  const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
-  if (status < 300 && isAsDocumented) {
-    const etag = headers.etag?.toString();
-    const replayed = IDEMPOTENCY_REPLAYED_HEADER in headers;
-    return { status, body, etag, replayed, date: parseDate(headers.date?.toString()) };
-  }
-  const error = errorBody.safeParse(body);
-  if (status >= 400 && error.success) throw new ApiError(error.data, retryAfterMs);
-  const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
-  const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
-  const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
-  throw strangeAnswer({ answer, detail, status, retryAfterMs, mayTakeEffect: isChange(call) });
-}
-
-function parseDate(header: string | undefined): Date | undefined {
-  const date = new Date(header ?? '');
-  return Number.isNaN(date.getTime()) ? undefined : date;
-}
-
-/** Undefined for what is not JSON. The error would quote the text, which may hold a token. */
-function parseJson(raw: string): unknown {
-  try {
-    return JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -206,15 +145,6 @@ function parseJson(raw: string): unknown {
 function isSafeToRepeat(call: ApiRequest, error: ApiError | ApiUnreachableError): boolean {
   if (isRefusal(error)) return true;
   return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
-}
-
-/** A create under an idempotency key, sent again, is told what the first one made. */
-const isChange = ({ method }: ApiRequest) => method === 'PATCH' || method === 'PUT' || method === 'DELETE';
-
-/** Whether there was no connection to send it on. */
-function isUnsent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
 /** Whether the API refused the request before it began. */
@@ -229,5 +159,8 @@ function isTransient(error: unknown): error is ApiError | ApiUnreachableError {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return 'no answer in time';
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : messageOf(error);
 }
+
+/** The parser's error has what it could not read, which may hold a token. */
+const withoutAnswer = (error: unknown) => (error instanceof errors.HTTPParserError ? undefined : error);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
-import { duration, httpUrl, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
+import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { LabelSelector } from './kube/label-selector.ts';
 
@@ -13,12 +13,14 @@ export const operatorSettings = {
     env: 'TUNNEL_API_URL',
     flag: '--api-url <url>',
     description: 'URL of the management API',
-    schema: httpUrl,
+    schema: apiBaseUrl,
   },
   apiKey: {
     env: 'TUNNEL_API_KEY',
     description: 'API key of the operator; BotUsers and credentials of other owners need an admin key',
-    schema: z.string().min(1, 'must not be empty'),
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters: no spaces, and no line break at the end'),
     secret: true,
   },
   acceptNewOwner: {

@@ -1,7 +1,7 @@
 /** Where the PostgreSQL binaries and data are, and as whom to run them: never as root, which PostgreSQL refuses. */
 import { execFile, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { chmod, chown, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, cp, lchown, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -41,7 +41,7 @@ export async function locate(dataDir: string, log: (message: string) => void): P
 /** Runs a program to its end and returns what it printed. Throws with its error output. */
 export async function run(file: string, args: string[], identity?: Identity): Promise<string> {
   // The working directory may be one that the other user cannot enter, which pg_ctl takes badly.
-  const options = { ...identity, cwd: '/', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 24 };
+  const options = { ...identity, cwd: '/', env: environment(), maxBuffer: 1 << 24 };
   try {
     const { stdout } = await promisify(execFile)(file, args, options);
     return stdout;
@@ -49,6 +49,13 @@ export async function run(file: string, args: string[], identity?: Identity): Pr
     const { stderr } = z.object({ stderr: z.string().catch('') }).parse(error);
     throw new Error(`${basename(file)} failed: ${stderr.trim() || String(error)}`, { cause: error });
   }
+}
+
+/** The server keeps it as long as it runs, and any user of it may read it: nothing of ours, which holds secrets. */
+function environment(): NodeJS.ProcessEnv {
+  const { PATH, TZ, TMPDIR, LD_LIBRARY_PATH } = process.env;
+  const given = Object.entries({ PATH, TZ, TMPDIR, LD_LIBRARY_PATH }).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(given), LC_ALL: 'C' };
 }
 
 function findBinaries(): { bin: string; version: string } {
@@ -82,12 +89,13 @@ async function copyBinaries(bin: string, version: string, identity: Identity): P
   const copy = join(OF_ROOT, `postgresql-${version}`);
   const copied = join(copy, 'bin');
   if (canReach(copied, identity)) return copied;
-  await mkdir(OF_ROOT, { recursive: true });
+  await makeFolderOfRoot();
   // Renamed when it is complete: several processes may make one, or run what is there.
   const fresh = await mkdtemp(`${copy}-`);
   try {
-    await chmod(fresh, 0o755);
     await cp(join(bin, '..'), fresh, { recursive: true, verbatimSymlinks: true });
+    // Whatever the umask is, and was when they were installed.
+    await run('chmod', ['-R', 'a+rX', fresh]);
     await rename(fresh, copy);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
@@ -103,7 +111,15 @@ async function reachableDataDir(dataDir: string, identity: Identity, log: (messa
   if (reach.status === 0) return dataDir;
   const elsewhere = join(OF_ROOT, hash('sha256', dataDir).slice(0, 12), 'postgres');
   log(`the user that PostgreSQL runs as cannot enter ${parent}; keeping the data in ${elsewhere}`);
+  await makeFolderOfRoot();
   await mkdir(dirname(elsewhere), { recursive: true });
-  await chown(dirname(elsewhere), identity.uid, identity.gid);
+  // Root's, and to be passed through: in a folder of the server's user, links of its could lead root anywhere.
+  await lchown(dirname(elsewhere), 0, 0);
+  await chmod(dirname(elsewhere), 0o711);
   return elsewhere;
+}
+
+async function makeFolderOfRoot(): Promise<void> {
+  await mkdir(OF_ROOT, { recursive: true });
+  await chmod(OF_ROOT, 0o755);
 }

@@ -5,9 +5,10 @@
  * process on the first SIGTERM, in the middle of requests under way.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { lchown, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { codeOf } from '../errors.ts';
 import { type Location, run } from './binaries.ts';
 import { isRunning } from './is-running.ts';
 
@@ -74,7 +75,7 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
     await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600 });
     try {
       await mkdir(fresh, { recursive: true });
-      if (identity) for (const path of [fresh, passwordFile]) await chown(path, identity.uid, identity.gid);
+      if (identity) for (const path of [fresh, passwordFile]) await lchown(path, identity.uid, identity.gid);
       const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
       // Without a password, another user of this machine could run commands as the server's user.
       const auth = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
@@ -82,7 +83,6 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
       const sync = settings.fsync === 'off' ? ['--no-sync'] : [];
       await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth, ...sets, ...sync], identity);
       await rename(passwordFile, join(fresh, PASSWORD_FILE));
-      await chmod(join(fresh, PASSWORD_FILE), 0o600);
       // Fails if somebody has put something there meanwhile.
       await rename(fresh, dataDir);
     } finally {
@@ -103,8 +103,6 @@ async function makeWay(dataDir: string): Promise<void> {
     throw new Error(`${dataDir} ${reason}; ${remedy}`, { cause: error });
   });
 }
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** First and fourth line of the lock file (src/include/utils/pidfile.h). */
 async function postmaster(dataDir: string): Promise<Postmaster | undefined> {

@@ -2,12 +2,16 @@
  * A real PostgreSQL from npm for machines that have none: initialised once under a data directory, started on a free
  * loopback port, started again when it dies, found again when the process that started it was killed.
  */
+import { constants } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { codeOf } from '../errors.ts';
 import { locate } from './binaries.ts';
-import { openCluster } from './cluster.ts';
-import { isRunning } from './is-running.ts';
+import { type Cluster, openCluster } from './cluster.ts';
+import { isStillRunning, startOf } from './is-running.ts';
+import { withLock } from './lock.ts';
 import { freePort } from './ports.ts';
 import { supervise } from './supervision.ts';
 
@@ -30,56 +34,111 @@ export interface EmbeddedPostgres {
 const DATABASE = 'tunnel_operator';
 const OWNER_FILE = 'tunnel-operator.owner';
 
+/** What a server says that is starting or stopping: it takes no connections yet, or no more. */
+const CANNOT_CONNECT_NOW = '57P03';
+const ON_ITS_WAY = new Set([CANNOT_CONNECT_NOW, 'ECONNREFUSED', 'ECONNRESET']);
+
+const STARTS_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+
 /** Starts PostgreSQL on `dataDir`, or joins the one that already runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { log = () => undefined, warn = () => undefined } = options;
   const location = await locate(resolve(options.dataDir), log);
-  const cluster = await openCluster(location, { log });
   const { dataDir } = location;
-  let port = (await cluster.postmaster())?.port;
-  let owned = (await takeOwnership(dataDir)) || port === undefined;
-  let supervised = async () => {};
-  const stop = async () => {
-    await supervised();
+  const alone = oneAtATime(dataDir, log);
+  let owned = false;
+
+  async function start(cluster: Cluster, port: number): Promise<void> {
+    await claim(dataDir);
+    owned = true;
+    await cluster.start(port);
+  }
+
+  async function end(cluster: Cluster): Promise<void> {
     if (!owned) return;
     // One that has died, and could not be started again, has nothing to stop.
     if (await cluster.postmaster()) await cluster.stop();
-    await rm(join(dataDir, OWNER_FILE), { force: true });
-  };
-  try {
-    if (port === undefined) {
-      port = await freePort();
-      await cluster.start(port);
-      log(`PostgreSQL is listening on 127.0.0.1:${port}`);
-    } else {
-      log(`using the PostgreSQL that is already running on 127.0.0.1:${port}`);
-    }
-    await ensureDatabase(cluster.url(port, 'postgres'));
-    const lasting = port;
-    supervised = supervise({
-      isFine: async () => (await cluster.postmaster()) !== undefined || !(await takeOwnership(dataDir)),
-      restart: async () => {
-        owned = true;
-        // The same port: it is in the connection strings.
-        await cluster.start(lasting);
-      },
-      log: (message, error) => warn(error, message),
-    });
-    return { url: cluster.url(port, DATABASE), dataDir, stop };
-  } catch (error) {
-    // It may be up, or on its way. Where it never was, there is nothing to stop.
-    await stop().catch(() => undefined);
-    throw error;
+    await rm(ownerFile(dataDir), { force: true });
+    owned = false;
   }
+
+  /** Returns the port once the server answers on it. */
+  async function startOrJoin(cluster: Cluster): Promise<number> {
+    let said = 'using the PostgreSQL that is already running';
+    for (const deadline = Date.now() + STARTS_WITHIN_MS; ; await delay(LOOK_EVERY_MS)) {
+      let port = (await cluster.postmaster())?.port;
+      if (port === undefined) {
+        port = await freePort();
+        await start(cluster, port);
+        said = 'PostgreSQL is listening';
+      } else if (!(await hasOtherOwner(dataDir))) {
+        await claim(dataDir);
+        owned = true;
+      }
+      try {
+        await ensureDatabase(withoutTls(cluster.url(port, 'postgres')));
+        log(`${said} on 127.0.0.1:${port}`);
+        return port;
+      } catch (error) {
+        if (!ON_ITS_WAY.has(codeOf(error) ?? '') || Date.now() > deadline) throw error;
+      }
+    }
+  }
+
+  const { cluster, port } = await alone(async () => {
+    const opened = await openCluster(location, { log });
+    try {
+      return { cluster: opened, port: await startOrJoin(opened) };
+    } catch (error) {
+      // It may be up, or on its way. Where it never was, there is nothing to stop.
+      await end(opened).catch(() => undefined);
+      throw error;
+    }
+  });
+  const dismiss = supervise({
+    isFine: async () => (await cluster.postmaster()) !== undefined || hasOtherOwner(dataDir),
+    restart: () =>
+      alone(async () => {
+        // Another process that has joined may have been faster. The same port: it is in the connection strings.
+        if (!(await cluster.postmaster())) await start(cluster, port);
+      }),
+    log: (message, error) => warn(error, message),
+  });
+  const stop = async () => {
+    await dismiss();
+    if (owned) await alone(() => end(cluster));
+  };
+  return { url: withoutTls(cluster.url(port, DATABASE)), dataDir, stop };
 }
 
-/** Whether this process must stop the server: no other living process started it. */
-async function takeOwnership(dataDir: string): Promise<boolean> {
-  const file = join(dataDir, OWNER_FILE);
-  const owner = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
-  if (Number.isInteger(owner) && owner !== process.pid && isRunning(owner)) return false;
-  await writeFile(file, `${process.pid}\n`);
-  return true;
+/** Whatever PGSSLMODE says, which is for other servers. */
+const withoutTls = (url: string) => `${url}?sslmode=disable`;
+
+/** What one process does to a data directory, another that starts or stops meanwhile would undo. */
+function oneAtATime(dataDir: string, log: (message: string) => void) {
+  return <T>(action: () => Promise<T>): Promise<T> => {
+    const told = new Set<number>();
+    const onWait = (pid: number) => {
+      if (!told.has(pid)) log(`process ${pid} is starting or stopping PostgreSQL in ${dataDir}; waiting for it`);
+      told.add(pid);
+    };
+    return withLock(`${dataDir}.lock`, action, { onWait, intervalMs: LOOK_EVERY_MS });
+  };
+}
+
+const ownerFile = (dataDir: string) => join(dataDir, OWNER_FILE);
+
+/** Whether another living process must stop the server. */
+async function hasOtherOwner(dataDir: string): Promise<boolean> {
+  const [pid, started] = (await readFile(ownerFile(dataDir), 'utf8').catch(() => '')).trim().split(' ');
+  return Number(pid) > 0 && Number(pid) !== process.pid && isStillRunning(Number(pid), started);
+}
+
+async function claim(dataDir: string): Promise<void> {
+  // The folder may be another user's, and its links lead anywhere.
+  const flag = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  await writeFile(ownerFile(dataDir), `${process.pid} ${startOf(process.pid) ?? ''}\n`, { flag });
 }
 
 async function ensureDatabase(url: string): Promise<void> {

@@ -1,5 +1,25 @@
 import { readFileSync } from 'node:fs';
 
+/**
+ * When a process started, in a unit of the system; undefined where it does not tell. Numbers of processes are used again,
+ * in a container even by the next process that starts.
+ */
+export function startOf(pid: number): string | undefined {
+  try {
+    // Field 22 of proc(5). The second one is the name, in parentheses, which may have any character in it.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a process runs that started then; whether one of its number runs where nobody knows when. */
+export function isStillRunning(pid: number, started: string | undefined): boolean {
+  return isRunning(pid) && (started === undefined || [started, undefined].includes(startOf(pid)));
+}
+
 /** Whether a process runs; one that has ended and waits for its parent to notice (a zombie) does not. */
 export function isRunning(pid: number): boolean {
   try {

@@ -1,12 +1,8 @@
 /** Starts that fail for a reason which the user can change: one line that names the setting, and no stack trace. */
+import { codeOf } from '../errors.ts';
 
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
-}
-
-/** @returns the text of the error that Node or the system gave, such as EADDRINUSE */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 interface Address {

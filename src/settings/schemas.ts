@@ -43,3 +43,14 @@ export const someNames = z
   .transform(splitNames);
 
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** What paths are appended to. */
+export const httpBaseUrl = httpUrl
+  .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
+  .transform((url) => url.replace(/\/+$/, ''));
+
+/** Of the management API, which takes no password: it would not be sent, but shown in errors and links. */
+export const apiBaseUrl = httpBaseUrl.refine(
+  (url) => !/^[^/]*\/\/[^/]*@/.test(url),
+  'must have no user and no password',
+);

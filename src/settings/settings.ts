@@ -15,7 +15,11 @@ export interface Setting {
   readonly default?: string;
   /** From text. */
   readonly schema: z.ZodType;
+  /** Whether others make it irrelevant: then it counts as unset, whatever it says. */
+  readonly isMoot?: (environment: Environment) => boolean;
 }
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Settings = Readonly<Record<string, Setting>>;
 
@@ -35,7 +39,7 @@ export class BadSettings extends Error {
 export function readSettings<T extends Settings>(
   table: T,
   flags: Readonly<Record<string, unknown>>,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Values<T> {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
@@ -64,8 +68,9 @@ function flagOf(setting: Setting): string | undefined {
 function find(
   setting: Setting,
   flags: Readonly<Record<string, unknown>>,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): { value: unknown; source: string } {
+  if (setting.isMoot?.(environment)) return { value: setting.default, source: setting.env };
   const flag = flagOf(setting);
   const given = setting.flag === undefined ? undefined : flags[flagName(setting.flag)];
   if (given !== undefined && flag !== undefined) return { value: given, source: flag };
@@ -78,5 +83,8 @@ function explain(setting: Setting, value: unknown, source: string, error: z.ZodE
     return `${flag ? `${flag} or ${setting.env}` : setting.env} is missing: ${setting.description}`;
   }
   const reasons = [...new Set(error.issues.map((issue) => issue.message))].join(', ');
-  return `${source}${setting.secret ? '' : ` is ${JSON.stringify(value)}, but`} ${reasons}`;
+  return `${source}${setting.secret ? '' : ` is ${shown(value)}, but`} ${reasons}`;
 }
+
+/** A URL without the password that it may hold by mistake. */
+const shown = (value: unknown) => JSON.stringify(value).replace(/\/\/[^/?#]*@/, '//…@');

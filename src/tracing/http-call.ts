@@ -7,9 +7,10 @@ export interface HttpCall {
 }
 
 export interface HttpAnswer {
-  /** Undefined when there was none; then `error` says why. */
+  /** Undefined when there was none. */
   status: number | undefined;
   requestId?: string | undefined;
+  /** Why there was none, or why what followed the status was of no use. */
   error?: string | undefined;
 }
 
@@ -38,8 +39,8 @@ export function traceHttpCall(tracing: Tracing, { method, url }: HttpCall): Http
         'http.response.status_code': status,
         'http.response.header.x-request-id': requestId === undefined ? undefined : [requestId],
       });
-      if (status === undefined) span.fail(error ?? 'unknown');
-      else if (status >= 400) span.fail(String(status));
+      if (status !== undefined && status >= 400) span.fail(String(status));
+      else if (status === undefined || error !== undefined) span.fail(error ?? 'unknown');
       span.end();
     },
   };

@@ -1,7 +1,7 @@
 /** OpenTelemetry's own variables, as far as they are for traces; others of its exporter are read by that itself. */
 import { z } from 'zod';
-import { httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
-import type { Settings, Values } from '../settings/settings.ts';
+import { httpBaseUrl, httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
+import type { Environment, Settings, Values } from '../settings/settings.ts';
 
 const SAMPLERS = [
   'always_on',
@@ -20,11 +20,19 @@ const ratio = z
 
 const forTheExporter = z.string().optional();
 
-export const tracingSettings = {
+const protocol = z.enum(['http/protobuf'], { error: 'must be http/protobuf, the only protocol here' });
+
+const isTrue = (text: string | undefined) => text?.toLowerCase() === 'true';
+
+/** Whatever else is set, and however wrong it is. */
+const isOff = ({ OTEL_SDK_DISABLED: disabled, OTEL_TRACES_EXPORTER: exporter }: Environment) =>
+  isTrue(disabled) || exporter === 'none';
+
+export const tracingSettings = unlessOff({
   otlpEndpoint: {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     description: 'where traces are sent to, over OTLP/HTTP, as http://collector:4318; if unset, there are none',
-    schema: httpUrl.optional(),
+    schema: httpBaseUrl.optional(),
   },
   otlpTracesEndpoint: {
     env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -40,8 +48,13 @@ export const tracingSettings = {
   otlpProtocol: {
     env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     description: 'http/protobuf',
-    default: 'http/protobuf',
-    schema: z.enum(['http/protobuf'], { error: 'must be http/protobuf, the only protocol here' }),
+    schema: protocol.optional(),
+    isMoot: (environment) => Boolean(environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL),
+  },
+  otlpTracesProtocol: {
+    env: 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+    description: 'the same; wins over the other',
+    schema: protocol.optional(),
   },
   tracesExporter: {
     env: 'OTEL_TRACES_EXPORTER',
@@ -81,15 +94,22 @@ export const tracingSettings = {
     env: 'OTEL_SDK_DISABLED',
     description: 'true for no traces, whatever else is set',
     default: 'false',
-    schema: onOff,
+    schema: z.string().toLowerCase().pipe(onOff),
   },
-} as const satisfies Settings;
+});
 
 export type TracingConfig = Values<typeof tracingSettings>;
 
 /** Where traces go; undefined where there are none. */
-export function tracesUrl(config: TracingConfig): string | undefined {
-  const { otlpEndpoint: base, otlpTracesEndpoint: whole, tracesExporter, tracingDisabled } = config;
-  if (tracingDisabled || tracesExporter === 'none') return undefined;
-  return whole ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
+export function tracesUrl({ otlpEndpoint: base, otlpTracesEndpoint: whole }: TracingConfig): string | undefined {
+  return whole ?? (base === undefined ? undefined : `${base}/v1/traces`);
+}
+
+function unlessOff<T extends Settings>(table: T): T {
+  const entries = Object.entries(table).map(([name, setting]) => {
+    const isMoot = (environment: Environment) => isOff(environment) || setting.isMoot?.(environment) === true;
+    return [name, { ...setting, isMoot }];
+  });
+  // The entries of a record lose which key has which setting.
+  return Object.fromEntries(entries) as T;
 }

@@ -154,7 +154,7 @@ const page = (ids: string[], next: string | null): Answer => ({
   body: {
     ip_policies: ids.map(policy),
     uri: 'https://a.example/ip_policies',
-    next_page_uri: next && `https://a.example/ip_policies?before_id=${next}`,
+    next_page_uri: next && (next.startsWith('/') ? next : `https://a.example/ip_policies?before_id=${next}`),
   },
 });
 
@@ -168,6 +168,19 @@ test('a list is read page by page, and its ETag is not that of its items', async
   expect(items.map(({ id }) => id)).toEqual([a, b, c]);
   expect(items.map(etagOf)).toEqual([undefined, undefined, undefined]);
   expect(server.sent.map(({ url }) => url)).toEqual(['/ip_policies', `/ip_policies?before_id=${b}`]);
+});
+
+test('the address of the next page may be relative; one that leads nowhere ends no list', async () => {
+  const id = newId('ipp');
+  const server = await record(page([id], `/ip_policies?before_id=${id}`), page([], '/ip_policies'), page([], id));
+  const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
+  atEnd(() => client.close());
+  const list = () => Array.fromAsync(client.ipPolicies.list());
+  const said = "the body's next_page_uri: does not lead to another page";
+  await expect(list()).rejects.toThrow(said);
+  await expect(list()).rejects.toThrow(said);
+  const sent = ['/ip_policies', `/ip_policies?before_id=${id}`];
+  expect(server.sent.map(({ url }) => url)).toEqual([...sent, ...sent]);
 });
 
 test.each([

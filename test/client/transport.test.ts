@@ -1,6 +1,11 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
-import { type ApiRequest, createTransport, type TransportOptions } from '../../src/client/transport.ts';
+import type { ApiRequest } from '../../src/client/request.ts';
+import { createTransport, type TransportOptions } from '../../src/client/transport.ts';
 import { type Answer, atEnd, errorOf, record } from './recorder.ts';
 
 const OK: Answer = { status: 200, body: { a: 1 } };
@@ -41,6 +46,8 @@ describe('an answer', () => {
     ['a redirect', 'GET', { status: 300, body: {} }, '300 with application/json'],
     ['an error of ours with a wrong status', 'GET', { ...MISSING, status: 302 }, '302 with application/json'],
     ['an error of another form', 'GET', { status: 400, body: { error: 'x' } }, '400 with application/json'],
+    ['an error of ours under another status', 'GET', { ...MISSING, status: 503 }, '503 with application/json'],
+    ['an error of a code that has another status', 'GET', errorOf('NOT_FOUND', 503), '503 with application/json'],
   ])('of the wrong form is nobody’s: %s', async (_, method, answer, said) => {
     const { send } = await transport([answer], { retries: 0 });
     await expect(send({ method, path: '/a' })).rejects.toMatchObject({
@@ -57,17 +64,16 @@ describe('an answer', () => {
   });
 
   test.each([
-    [400, false],
-    [404, false],
-    [429, true],
-    [499, false],
-    [500, true],
-    [503, true],
-  ])('of an error with %i is that error; asking again may help: %s', async (status, transient) => {
-    const { send } = await transport([errorOf('CONFLICT', status, { 'retry-after': '2' })], { retries: 0 });
+    ['INVALID_REQUEST', 400, false],
+    ['NOT_FOUND', 404, false],
+    ['RATE_LIMITED', 429, true],
+    ['INTERNAL_ERROR', 500, true],
+    ['UNAVAILABLE', 503, true],
+  ])('of %s with %i is that error; asking again may help: %s', async (code, status, transient) => {
+    const { send } = await transport([errorOf(code, status, { 'retry-after': '2' })], { retries: 0 });
     const error = await send(get).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
-      code: 'CONFLICT',
+      code,
       status,
       message: 'why',
       details: { '/a': 'b' },
@@ -125,11 +131,19 @@ describe.concurrent('what is tried again', () => {
     expect(server.sent).toHaveLength(1);
   });
 
+  const LATER = errorOf('UNAVAILABLE', 503, { 'retry-after': '20' });
+
   test('nothing once the caller has given up, also between two attempts', async () => {
-    const wait = errorOf('UNAVAILABLE', 503, { 'retry-after': '20' });
     const giveUp = new AbortController();
-    const { server, send } = await transport([wait, OK], { onAttempt: () => giveUp.abort() });
-    await expect(send({ ...get, signal: giveUp.signal })).rejects.toMatchObject({ name: 'AbortError' });
+    const reason = new Error('enough');
+    const { server, send } = await transport([LATER, OK], { onAttempt: () => giveUp.abort(reason) });
+    await expect(send({ ...get, signal: giveUp.signal })).rejects.toBe(reason);
+    expect(server.sent).toHaveLength(1);
+  });
+
+  test('nothing once the client is destroyed, also between two attempts', async () => {
+    const { server, send, destroy } = await transport([LATER, OK], { onAttempt: () => void destroy() });
+    await expect(send(get)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(server.sent).toHaveLength(1);
   });
 });
@@ -207,8 +221,92 @@ describe('without an answer', () => {
   });
 });
 
-test('what no request can carry is not sent', async () => {
+test.each<[string, Partial<ApiRequest>, string | RegExp]>([
+  ['a header with a line break', { idempotencyKey: 'a\nb' }, 'GET /a: idempotency-key must be text that a header can'],
+  ['a body that is not JSON', { body: { a: 1n } }, /BigInt/],
+])('what no request can carry is not sent: %s', async (_, call, said) => {
   const { server, send } = await transport([OK]);
-  await expect(send({ ...get, idempotencyKey: 'a\nb' })).rejects.toMatchObject({ code: 'UND_ERR_INVALID_ARG' });
+  await expect(send({ ...get, ...call })).rejects.toThrow(expect.objectContaining({ name: 'TypeError' }));
+  await expect(send({ ...get, ...call })).rejects.toThrow(said);
   expect(server.sent).toEqual([]);
+});
+
+test.each<[Partial<TransportOptions>, string]>([
+  [{ apiKey: 'secret\n' }, 'apiKey: must be text that a header can carry'],
+  [{ userAgent: 'a\nb' }, 'userAgent: must be text that a header can carry'],
+  [{ baseUrl: 'api:80' }, 'baseUrl: must be an http or https URL'],
+  [{ baseUrl: 'http://api?a=b' }, 'baseUrl: must have no query and no fragment'],
+  [{ baseUrl: 'http://user:secret@api' }, 'baseUrl: must have no user and no password'],
+  [{ timeoutMs: Number.NaN }, 'timeoutMs: '],
+  [{ longestWaitMs: -1 }, 'longestWaitMs: '],
+  [{ retries: 1.5 }, 'retries: '],
+])('an option that cannot work is refused at once: %o', (options, said) => {
+  const make = () => createTransport({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k', ...options });
+  expect(make).toThrow(said);
+  expect(make).not.toThrow('secret');
+});
+
+/** A server of these bytes, which then closes the connection unless it is to hang. */
+async function answering(bytes: string, { hanging = false } = {}): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).once('data', () => (hanging ? socket.write(bytes) : socket.end(bytes)));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  atEnd(async () => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const HEADERS = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+const BROKEN = `${HEADERS}content-length: 100\r\n\r\n{"a":`;
+const HTML = 'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 3\r\n\r\n<p>';
+
+test.each<[string, string, boolean]>([
+  ['breaks off', BROKEN, false],
+  ['hangs', BROKEN, true],
+  ['is not the API’s', HTML, false],
+])('an answer that %s does not count as one, and its trace has failed', async (_, bytes, hanging) => {
+  const told: unknown[] = [];
+  const made = createTransport({
+    baseUrl: await answering(bytes, { hanging }),
+    apiKey: 'k',
+    retries: 0,
+    timeoutMs: 200,
+    onAttempt: ({ status }) => void told.push(status),
+    trace: () => ({ headers: {}, end: ({ error }) => void told.push(error) }),
+  });
+  atEnd(() => made.destroy());
+  const error = await made.send(get).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiUnreachableError);
+  expect(told).toEqual([undefined, expect.stringMatching(/Error$/)]);
+});
+
+test('an answer without end is given up', async () => {
+  const part = `${(65 * 1024 * 1024).toString(16)}\r\n${'a'.repeat(65 * 1024 * 1024)}`;
+  const baseUrl = await answering(`${HEADERS}transfer-encoding: chunked\r\n\r\n${part}`, { hanging: true });
+  const made = createTransport({ baseUrl, apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  await expect(made.send(get)).rejects.toThrow('GET /a: Response content exceeded max size');
+});
+
+test('what cannot be read as HTTP is not quoted', async () => {
+  const made = createTransport({ baseUrl: await answering('a-token, and no HTTP'), apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  const error = await made.send(get).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiUnreachableError);
+  expect(inspect(error)).not.toContain('a-token');
+});
+
+test('a change for which no connection could be secured takes no effect later', async () => {
+  const { pem, keyPem } = await makeCertificate({ subject: 'CN=127.0.0.1' });
+  const server = createTlsServer({ cert: pem, key: keyPem }).on('tlsClientError', () => {});
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  atEnd(async () => void server.close());
+  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const made = createTransport({ baseUrl, apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  const change = made.send({ method: 'PATCH', path: '/a', body: {} });
+  await expect(change).rejects.toMatchObject({
+    cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
+    mayTakeEffect: false,
+  });
 });

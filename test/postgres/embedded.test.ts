@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,16 +28,19 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   return rows;
 }
 
-/** Another process that starts the server and is then killed, without a chance to stop it. */
-async function startAndDie(): Promise<void> {
+/** Another process that starts the server, with what it does then. */
+function starting(folder: string, then: string, env: NodeJS.ProcessEnv = process.env) {
   const module = new URL('../../src/postgres/embedded.ts', import.meta.url).href;
   const script = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
-    await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
-    process.kill(process.pid, 'SIGKILL');`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+    const server = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(folder)} });
+    ${then}`;
+  return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'], env });
+}
+
+/** Another process that starts the server and is then killed, without a chance to stop it. */
+async function startAndDie(): Promise<void> {
+  const child = starting(dataDir, "process.kill(process.pid, 'SIGKILL');");
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 }
 
@@ -81,6 +85,31 @@ describe('the embedded PostgreSQL', () => {
     await owner.stop();
   });
 
+  test('is owned by whoever finds it, when the number of the process that started it is used again', async () => {
+    await startAndDie();
+    await writeFile(join(dataDir, 'tunnel-operator.owner'), `${process.ppid} 1\n`);
+    const server = await startEmbeddedPostgres({ dataDir });
+    await server.stop();
+    await expect(query(server.url, 'select 1')).rejects.toThrow();
+  });
+
+  test.runIf(existsSync('/proc/self/environ'))(
+    'is told nothing that this process knows, and takes nothing from its environment',
+    async () => {
+      const env = { ...process.env, ENCRYPTION_KEY: 'hidden', PGSSLMODE: 'require' };
+      const child = starting(dataDir, 'process.stdout.write(server.url); process.stdin.resume();', env);
+      const [url] = await once(child.stdout, 'data');
+      const [{ pid }] = z
+        .tuple([z.object({ pid: z.string() })])
+        .parse(await query(String(url), "select split_part(pg_read_file('postmaster.pid'), E'\\n', 1) as pid"));
+      expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('hidden');
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      const server = await startEmbeddedPostgres({ dataDir });
+      await server.stop();
+    },
+  );
+
   test('recovers from a lock file of a process that is something else by now', async () => {
     const first = await startEmbeddedPostgres({ dataDir });
     const lock = await readFile(join(dataDir, 'postmaster.pid'), 'utf8');
@@ -90,6 +119,26 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.url, 'select 1 as ok')).toEqual([{ ok: 1 }]);
     await second.stop();
   });
+});
+
+test('of several that start it at once, one starts it and the others join, also while it stops', async () => {
+  const folder = join(root, 'at-once', 'postgres');
+  const stopWhenTold = `
+    console.log(server.url);
+    process.stdin.resume().once('end', () => server.stop().then(() => process.exit()));`;
+  for (let round = 1; round <= 3; round++) {
+    const children = Array.from({ length: 3 }, () => starting(folder, stopWhenTold));
+    atEnd(async () => children.forEach((child) => void child.kill('SIGKILL')));
+    const urls = await Promise.all(children.map(async (child) => String((await once(child.stdout, 'data'))[0])));
+    expect(new Set(urls).size).toBe(1);
+    const [url = ''] = urls;
+    expect(await query(url.trim(), 'select 1 as ok')).toEqual([{ ok: 1 }]);
+    for (const child of children) child.stdin.end();
+    const late = startEmbeddedPostgres({ dataDir: folder });
+    for (const child of children) if (child.exitCode === null) await once(child, 'exit');
+    await (await late).stop();
+    expect(children.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+  }
 });
 
 test.each(['postgres', ''])('takes nothing from a folder that holds something else (%j)', async (below) => {

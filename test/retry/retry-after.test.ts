@@ -10,6 +10,8 @@ test.each([
   ['a date to come', 'Sat, 21 Nov 2026 10:00:30 GMT', 30_000],
   ['a date that has passed', 'Sat, 21 Nov 2026 09:00:00 GMT', 0],
   ['neither', 'soon', undefined],
+  ['no whole number', '1.5', undefined],
+  ['less than nothing', '-1', undefined],
 ])('Retry-After that is %s', (_, value, expected) => {
   expect(parseRetryAfter(value, NOW)).toBe(expected);
 });

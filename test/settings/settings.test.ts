@@ -88,6 +88,22 @@ describe('numbers and durations', () => {
     expect(() => read(operatorSettings, flag, value)).toThrow(new RegExp(`^${message}$`));
   });
 
+  test.each([
+    ['http://api?a=b', 'must have no query and no fragment'],
+    ['http://api/#a', 'must have no query and no fragment'],
+    ['http://user:hidden@api/', 'must have no user and no password'],
+    ['http://hidden@api', 'must have no user and no password'],
+    ['http://user:hid@den@api', 'must have no user and no password'],
+  ])('of the operator: not --api-url %s', (value, reason) => {
+    const said = () => read(operatorSettings, '--api-url', value);
+    expect(said).toThrow(reason);
+    expect(said).not.toThrow(/hid|den/);
+  });
+
+  test('of the operator: --api-url may have a path', () => {
+    expect(read(operatorSettings, '--api-url', 'https://api/a@b/')).toBe('https://api/a@b');
+  });
+
   test('of the operator: --accept-new-owner takes the id of a user or bot', () => {
     const id = 'bot_01k9zq3v5hf8svx2r4c6y7n0wd';
     expect(read(operatorSettings, '--accept-new-owner', id)).toBe(id);
@@ -145,6 +161,17 @@ describe('the command line', () => {
 
   const operator = ['operator', '--api-url', 'http://127.0.0.1:1'];
   const key = { TUNNEL_API_KEY: 'some-key' };
+
+  test.each([['operator'], ['export'], ['plan', '-f', '-']])(
+    'names an API key that no request can carry, without its value: %s',
+    async (...command) => {
+      const said = await refusal([...command, '--api-url', 'http://127.0.0.1:1'], { TUNNEL_API_KEY: 'hidden\n' });
+      expect(said).toMatch(
+        /TUNNEL_API_KEY must be printable ASCII characters: no spaces, and no line break at the end/,
+      );
+      expect(said).not.toContain('hidden');
+    },
+  );
 
   test('names a kubeconfig that is not there', async () => {
     const said = await refusal([...operator, '--kubeconfig', join(folder, 'nowhere')], key);

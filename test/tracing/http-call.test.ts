@@ -39,6 +39,11 @@ test('a call names its server and its path, but neither its user nor its query',
 test.each<[string, HttpAnswer, object]>([
   ['is refused', { status: 404 }, { 'http.response.status_code': 404, 'error.type': '404' }],
   ['has no answer', { status: undefined, error: 'ECONNREFUSED' }, { 'error.type': 'ECONNREFUSED' }],
+  [
+    'breaks off',
+    { status: 200, error: 'SocketError' },
+    { 'http.response.status_code': 200, 'error.type': 'SocketError' },
+  ],
   ['ends who knows how', { status: undefined }, { 'error.type': 'unknown' }],
 ])('a call that %s has failed', async (_, answer, attributes) => {
   expect((await spanOf('http://api:8080/', answer)).span).toMatchObject({

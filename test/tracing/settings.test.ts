@@ -15,6 +15,38 @@ test.each<[string, Record<string, string>, string | undefined]>([
   ],
   ['nowhere when disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'true' }, undefined],
   ['nowhere by name', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }, undefined],
+  [
+    'nowhere when disabled, however that is written',
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'TRUE' },
+    undefined,
+  ],
+  ...[{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }].map(
+    (off): [string, Record<string, string>, undefined] => [
+      `nowhere by ${Object.keys(off)}, also if all else is wrong`,
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector:4317',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc',
+        OTEL_TRACES_SAMPLER: 'some',
+        OTEL_TRACES_SAMPLER_ARG: 'x',
+        OTEL_BSP_SCHEDULE_DELAY: '-1',
+        OTEL_TRACES_EXPORTER: 'zipkin',
+        ...off,
+      },
+      undefined,
+    ],
+  ),
+  [
+    'by the protocol for traces, which wins',
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
+    },
+    'http://c/v1/traces',
+  ],
+  ['with the password of the receiver', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:p@c' }, 'http://u:p@c/v1/traces'],
   ['nowhere for an empty variable', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, undefined],
 ])('traces go %s', (_, env, url) => {
   expect(tracesUrl(read(env))).toBe(url);
@@ -23,6 +55,9 @@ test.each<[string, Record<string, string>, string | undefined]>([
 test.each([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', /must be an http or https URL/],
   ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', /must be http\/protobuf, the only protocol here/],
+  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc', /must be http\/protobuf, the only protocol here/],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://c?a=b', /must have no query and no fragment/],
+  ['OTEL_SDK_DISABLED', 'yes', /must be true or false/],
   ['OTEL_TRACES_SAMPLER', 'some', /OTEL_TRACES_SAMPLER/],
   ['OTEL_TRACES_SAMPLER_ARG', '1.5', /must be a number from 0 to 1/],
   ['OTEL_TRACES_SAMPLER_ARG', '-1', /must be a number from 0 to 1/],

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
+import { messageOf } from '../../errors.ts';
 import { readConnectionUrl, type Server, type Wanted } from './connection-url.ts';
 
 /** Asked of each new connection. */
@@ -148,7 +149,7 @@ class NotWanted extends Error {
 function noServer(order: readonly Server[], errors: readonly unknown[], wanted: Wanted): AggregateError {
   const reasons = order.map(({ name }, index) => {
     const error = errors[index];
-    return `${name}: ${error instanceof Error ? error.message : String(error)}`;
+    return `${name}: ${messageOf(error)}`;
   });
   const what = wanted === 'any' ? 'answers' : `is ${wanted}`;
   return new AggregateError(errors, `no server ${what} (${reasons.join('; ')})`);

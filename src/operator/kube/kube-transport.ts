@@ -7,6 +7,7 @@
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
+import { messageOf } from '../../errors.ts';
 import { traceHttpCall } from '../../tracing/http-call.ts';
 import { errorType, type Tracing } from '../../tracing/tracing.ts';
 import { KubeCredentials } from './kube-credentials.ts';
@@ -104,14 +105,13 @@ export class KubeTransport {
     } catch (cause) {
       failure = cause;
       if (options.signal?.aborted) throw cause;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new KubeUnreachableError(`${method} ${path}: ${why}`, { cause });
+      throw new KubeUnreachableError(`${method} ${path}: ${messageOf(cause)}`, { cause });
     } finally {
       const { host } = this.#server;
       this.#options.metrics?.requests.inc({ method, code, host });
       this.#options.metrics?.requestTime.observe({ verb: method, host }, (performance.now() - started) / 1000);
       const status = code === UNANSWERED ? undefined : Number(code);
-      trace?.end({ status, error: errorType(failure) });
+      trace?.end({ status, error: failure === undefined ? undefined : errorType(failure) });
     }
   }
 }

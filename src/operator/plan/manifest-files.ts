@@ -12,7 +12,8 @@ import {
   type SchemaOptions,
 } from 'yaml';
 import { z } from 'zod';
-import { CannotStart, codeOf } from '../../settings/cannot-start.ts';
+import { codeOf } from '../../errors.ts';
+import { CannotStart } from '../../settings/cannot-start.ts';
 
 const document = z.looseObject({
   apiVersion: z.string(),

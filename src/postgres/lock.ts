@@ -1,12 +1,13 @@
 /**
- * A lock file between processes: one of them builds, the others wait for it. Not `proper-lockfile`, which can let two
+ * A lock file between processes: one of them builds, or starts a server, and the others wait for it. Not `proper-lockfile`, which can let two
  * in after a holder has died: docs/decisions/0008-own-lock-of-the-binaries.md.
  */
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning } from '../../src/postgres/is-running.ts';
+import { codeOf } from '../errors.ts';
+import { isStillRunning, startOf } from './is-running.ts';
 
 /** A holder touches its lock this often … */
 const HEARTBEAT_MS = 5_000;
@@ -18,6 +19,8 @@ const STALE_MS = 60_000;
 interface Holder {
   readonly token: string;
   readonly pid: number;
+  /** As `startOf` says. */
+  readonly started: string | undefined;
   readonly host: string;
 }
 
@@ -32,7 +35,7 @@ export interface LockOptions {
  * breaks the lock of a dead one.
  */
 export async function withLock<T>(path: string, action: () => Promise<T>, options: LockOptions = {}): Promise<T> {
-  const own: Holder = { token: randomUUID(), pid: process.pid, host: hostname() };
+  const own: Holder = { token: randomUUID(), pid: process.pid, started: startOf(process.pid), host: hostname() };
   while (!(await tryLock(path, own))) {
     const holder = await readHolder(path);
     if (holder !== undefined && (await isDead(path, holder))) await breakLock(path, holder);
@@ -58,7 +61,7 @@ async function tryLock(path: string, own: Holder): Promise<boolean> {
     await link(draft, path);
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   } finally {
     await rm(draft, { force: true });
@@ -68,18 +71,18 @@ async function tryLock(path: string, own: Holder): Promise<boolean> {
 /** Undefined when the lock has just been released. */
 async function readHolder(path: string): Promise<Holder | undefined> {
   try {
-    const { token, pid, host } = JSON.parse(await readFile(path, 'utf8'));
-    return { token: String(token), pid: Number(pid), host: String(host) };
+    const { token, pid, started, host } = JSON.parse(await readFile(path, 'utf8'));
+    return { token: String(token), pid: Number(pid), started: started && String(started), host: String(host) };
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     // Of a machine that lost its power: nobody's, so that its age decides.
-    if (error instanceof SyntaxError) return { token: '', pid: 0, host: '' };
+    if (error instanceof SyntaxError) return { token: '', pid: 0, started: undefined, host: '' };
     throw error;
   }
 }
 
 async function isDead(path: string, holder: Holder): Promise<boolean> {
-  if (holder.host === hostname() && !isRunning(holder.pid)) return true;
+  if (holder.host === hostname() && !isStillRunning(holder.pid, holder.started)) return true;
   return isStale(path);
 }
 
@@ -97,7 +100,7 @@ async function breakLock(path: string, dead: Holder): Promise<void> {
   try {
     await mkdir(breaking);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
     // Left by a process that died in the middle of the few lines below.
     if (await isStale(breaking)) await rm(breaking, { recursive: true, force: true });
     return;
@@ -107,8 +110,4 @@ async function breakLock(path: string, dead: Holder): Promise<void> {
   } finally {
     await rm(breaking, { recursive: true, force: true });
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

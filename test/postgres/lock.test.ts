@@ -4,7 +4,8 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withLock } from '../../../dev/control-plane/lock.ts';
+import { startOf } from '../../src/postgres/is-running.ts';
+import { withLock } from '../../src/postgres/lock.ts';
 
 let directory = '';
 let path = '';
@@ -56,6 +57,11 @@ describe('a lock between processes', () => {
     await writeFile(path, holder(deadPid()));
     expect(await withLock(path, async () => 'done')).toBe('done');
     expect(await readdir(directory)).toEqual([]);
+  });
+
+  it.runIf(startOf(process.pid))('breaks the lock of a process whose number another one has by now', async () => {
+    await writeFile(path, JSON.stringify({ token: 'other', pid: process.pid, started: '1', host: hostname() }));
+    expect(await withLock(path, async () => 'done')).toBe('done');
   });
 
   it('lets one in at a time, too, when all find a dead holder', async () => {

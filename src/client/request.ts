@@ -1,0 +1,83 @@
+/** A call as it goes over the wire. What no request can carry is refused here, before anything is sent. */
+import { z } from 'zod';
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_SCOPE_HEADER,
+  IDEMPOTENCY_SEQUENCE_HEADER,
+  type IdempotencyPlace,
+} from '../resources/definition/idempotency.ts';
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  idempotencyKey?: string | undefined;
+  idempotencyPlace?: IdempotencyPlace | undefined;
+  ifMatch?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** As of RFC 9110, section 5.5, and as undici takes it. */
+const headerText = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be text that a header can carry');
+
+const timerMs = (least: number) => z.int().min(least).max(0x7fff_ffff).optional();
+
+const optionsSchema = z.object({
+  baseUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
+    .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'must have no user and no password'),
+  apiKey: headerText.min(1),
+  userAgent: headerText.optional(),
+  timeoutMs: timerMs(1),
+  longestWaitMs: timerMs(0),
+  retries: z.int().min(0).optional(),
+  connections: z.int().min(1).optional(),
+});
+
+/** @throws TypeError naming the option, without its value */
+export function checkOptions(options: z.input<typeof optionsSchema>): void {
+  const { error } = optionsSchema.safeParse(options);
+  const [issue] = error?.issues ?? [];
+  if (issue) throw new TypeError(`${issue.path.join('.')}: ${issue.message}`);
+}
+
+export interface WireRequest {
+  url: URL;
+  method: ApiRequest['method'];
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+}
+
+/** @throws TypeError for a header or a body that no request can carry */
+export function wireRequest(
+  { baseUrl, apiKey, userAgent = 'tunnel-operator-client' }: { baseUrl: string; apiKey: string; userAgent?: string },
+  call: ApiRequest,
+): WireRequest {
+  const url = new URL(baseUrl.replace(/\/+$/, '') + call.path);
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  const { idempotencyKey, idempotencyPlace: place, ifMatch, method } = call;
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${apiKey}`,
+    'service-version': '2',
+    'user-agent': userAgent,
+    ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
+    ...(place && {
+      [IDEMPOTENCY_SCOPE_HEADER]: place.scope,
+      [IDEMPOTENCY_SEQUENCE_HEADER]: String(place.sequence),
+    }),
+    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  for (const [name, value] of Object.entries(headers)) {
+    const { error } = headerText.safeParse(value);
+    if (error) throw new TypeError(`${method} ${call.path}: ${name} ${error.issues[0]?.message}`);
+  }
+  return { url, method, headers, body: call.body === undefined ? undefined : JSON.stringify(call.body) };
+}
+
+/** Whether it changes a resource. A create under an idempotency key, sent again, is told what the first one made. */
+export const isChange = ({ method }: ApiRequest) => method === 'PATCH' || method === 'PUT' || method === 'DELETE';

@@ -1,0 +1,54 @@
+/** What an answer says: a body of the API, an error of its catalogue, or neither. */
+import type { Dispatcher } from 'undici';
+import { ERROR_STATUS, errorBody } from '../resources/definition/errors.ts';
+import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/definition/idempotency.ts';
+import { parseRetryAfter } from '../retry/retry-after.ts';
+import { ApiError, strangeAnswer } from './errors.ts';
+import { type ApiRequest, isChange } from './request.ts';
+
+export interface ApiResponse {
+  status: number;
+  body: unknown;
+  etag: string | undefined;
+  /** Whether it is the answer to an earlier create under the same idempotency key. */
+  replayed: boolean;
+  /** When it was sent, by the clock of the API. */
+  date: Date | undefined;
+}
+
+/** @throws ApiError, ApiUnreachableError */
+export function readResponse(call: ApiRequest, response: Dispatcher.ResponseData, raw: string): ApiResponse {
+  const { method, path } = call;
+  const { statusCode: status, headers } = response;
+  const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
+  const body = parseJson(raw);
+  const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
+  if (status < 300 && isAsDocumented) {
+    const etag = headers.etag?.toString();
+    const replayed = IDEMPOTENCY_REPLAYED_HEADER in headers;
+    return { status, body, etag, replayed, date: parseDate(headers.date?.toString()) };
+  }
+  const { data: error } = errorBody.safeParse(body);
+  // With another status it has come through something that changed it: a 503 must not say that a resource is gone.
+  if (error?.status_code === status && ERROR_STATUS[error.error_code] === status) {
+    throw new ApiError(error, retryAfterMs);
+  }
+  const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
+  const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
+  const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
+  throw strangeAnswer({ answer, detail, status, retryAfterMs, mayTakeEffect: isChange(call) });
+}
+
+function parseDate(header: string | undefined): Date | undefined {
+  const date = new Date(header ?? '');
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+/** Undefined for what is not JSON. The error would quote the text, which may hold a token. */
+function parseJson(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+}

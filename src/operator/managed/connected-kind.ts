@@ -7,7 +7,7 @@ import type { Companion } from './companion.ts';
 import { type Delivery, type External, type Finding, mayExist, type Remote } from './external.ts';
 import { claimOf } from './identity.ts';
 import { inputsOf, isSource, Reference } from './inputs/input.ts';
-import { type Inputs, type Resolved, resourceIdOf } from './inputs/inputs.ts';
+import { type Inputs, type Resolved, resourceIdOf, type UsedReference } from './inputs/inputs.ts';
 import { targetOf } from './inputs/reference-index.ts';
 import type { AnyKind } from './kind.ts';
 import { earliest } from './schedule.ts';
@@ -142,6 +142,11 @@ export class ConnectedKind {
   comparableSpec(object: KubeObject): ManagedSpec | undefined {
     const spec = this.specIfValid(object);
     return spec && this.inputs.fromCaches(this.name, object, spec, readStatus(object).sources ?? []);
+  }
+
+  /** What the object's references stand for by now; undefined where one of them stands for nothing. */
+  referencesOf(object: KubeObject): UsedReference[] | undefined {
+    return this.inputs.referencesOf(this.name, object, this.specIfValid(object));
   }
 
   /** The owner that the spec names, by id or by reference; undefined if it names none. */

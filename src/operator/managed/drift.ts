@@ -10,7 +10,8 @@ import type { UsedInputs, UsedReference, UsedSource } from './inputs/inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'ownerOf' | 'expired'> {
+export interface ComparableKind
+  extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'ownerOf' | 'expired' | 'referencesOf'> {
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -28,7 +29,7 @@ export function differs(
   if (isDeleting(object) || isPaused(object)) return false;
   // What was in sync had all that it needs, so that something has changed since.
   if (!spec) return wasInSync(readStatus(object), object);
-  if (isElsewhere(kind, spec, object)) return true;
+  if (isElsewhere(kind, spec, object) || hasMovedOn(kind, object)) return true;
   if (spec.managementPolicy === 'Observe') return observedDiffers(kind, spec, object, remotes);
   const { externalId } = readIdentity(object);
   if (externalId === undefined) return false;
@@ -47,6 +48,16 @@ export function idsCompared(object: KubeObject): string[] {
 function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject): boolean {
   const status = readStatus(object);
   return kind.isAttached && wasInSync(status, object) && kind.ownerOf(spec) !== status.id;
+}
+
+/**
+ * Whether what the object refers to is another by now than its status says: perhaps it follows already, but was ended
+ * before it could say so, and what it referred to before is kept for as long as the status names it.
+ */
+function hasMovedOn(kind: ComparableKind, object: KubeObject): boolean {
+  const references = kind.referencesOf(object);
+  const used = references && { sources: [], references };
+  return wasInSync(readStatus(object), object) && hasNewInputs(object, used);
 }
 
 /** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */

@@ -24,6 +24,7 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
   let lists = 0;
   const kind: ResyncKind = {
     name: 'IPPolicy',
+    referencesOf: () => [],
     comparableSpec: readPolicies,
     isAttached: false,
     ownerOf: () => '',

@@ -12,6 +12,7 @@ const OVER: Finding = { status: 'False', reason: 'Expired', message: 'x expired'
 const kind: ComparableKind = {
   isAttached: false,
   ownerOf: () => 'x',
+  referencesOf: () => [],
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
   // One of size 0 is over.
   expired: (remote) => ('size' in remote && remote.size === 0 ? OVER : undefined),
@@ -115,6 +116,20 @@ test.each<[string, string, ManagedSpec, boolean, boolean]>([
   const synced = condition('Synced', 'True', { message: observedSynced([]).message });
   const of = object(inSync({ conditions: isInSync ? [condition('Ready', 'True'), synced] : [] }), { externalId: 'x' });
   expect(differs(settings, spec, of, remotes(1))).toBe(expected);
+});
+
+test.each<[string, string | undefined, boolean, boolean]>([
+  ['one that uses what it refers to does not', 'new', true, false],
+  ['one that may follow already, and names another, does', 'newer', true, true],
+  ['one whose reference is not resolved does not: that is for its own reconcile', undefined, true, false],
+  ['one that is not in sync does not, as it is tried again anyway', 'newer', false, false],
+])('whether a referrer needs a closer look: %s', (_, now, isInSync, expected) => {
+  const referrer = { ...kind, referencesOf: () => (now === undefined ? undefined : [{ field: 'spec.a', id: now }]) };
+  const references = [{ field: 'spec.a', id: 'new' }];
+  const of = object(inSync({ shape: 'round', size: 1, references, ...(!isInSync && { conditions: [] }) }), {
+    externalId: 'x',
+  });
+  expect(differs(referrer, manage, of, remotes(1))).toBe(expected);
 });
 
 const source = (field: string, digest: string) => ({

@@ -143,6 +143,18 @@ export class Inputs {
     return replaceInputs(spec, (input) => values.get(input));
   }
 
+  /** What the references of a spec stand for by now; undefined where one of them stands for nothing. */
+  referencesOf<Spec>(kind: string, object: KubeObject, spec: Spec): UsedReference[] | undefined {
+    try {
+      return inputsOf(spec)
+        .filter(isReference)
+        .map((each) => ({ field: each.path, id: this.#idOf(kind, object, each) }));
+    } catch (error) {
+      if (error instanceof Blocked) return undefined;
+      throw error;
+    }
+  }
+
   /** The objects, as `Kind namespace/name`, that refer to this one and may do so. */
   referrersOf(kind: string, object: KubeObject): string[] {
     return this.#referrersOf(kind, object).map(said);

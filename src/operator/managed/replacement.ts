@@ -26,7 +26,7 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   if (changed) return (await findAgain(managed, spec)) ?? supersede(managed, spec, remote, changed);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
-  const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
+  const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
   if (delivery && held === 'lost' && generation > 0) return supersede(managed, spec, remote, lost(delivery));
   return { remote, isHeld: held === 'held' };

@@ -47,9 +47,10 @@ export class SecretAccess {
     this.#cache.watch.observe(await this.#kube.patch(SECRETS, name, body, namespace));
   }
 
+  /** @throws KubeError (conflict) when the Secret has changed since it was read */
   async delete(secret: KubeObject): Promise<void> {
-    const { name, namespace, uid } = secret.metadata;
-    await this.#kube.delete(SECRETS, name, namespace, { uid });
+    const { name, namespace, uid, resourceVersion } = secret.metadata;
+    await this.#kube.delete(SECRETS, name, namespace, { uid, resourceVersion });
     this.#cache.watch.observeDelete(secret);
   }
 }

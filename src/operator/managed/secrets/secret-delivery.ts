@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Delivery, Remote } from '../external.ts';
+import type { Delivery, Recipient, Remote } from '../external.ts';
 import { readIdentity } from '../identity.ts';
 import type { DeclaredDelivery } from '../kind.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
@@ -55,7 +55,8 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     }
   }
 
-  async deliver(object: KubeObject, spec: SecretSpec, remote: R): Promise<'held' | 'lost'> {
+  async deliver(recipient: Recipient, spec: SecretSpec, remote: R): Promise<'held' | 'lost'> {
+    const { object } = recipient;
     const { id } = remote;
     const name = secretNameOf(object, spec);
     const shown = valueIn(this.handout, remote);
@@ -71,6 +72,8 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     const stored = () => [existing, ...former].map((secret) => storedValue(this.handout, secret, id)).find(Boolean);
     const value = shown ?? stored();
     if (value === undefined) return 'lost';
+    // Only now: whoever lets go of one of these Secrets after this has changed it since it was read.
+    await recipient.mustBeNewest();
     await this.#write(object, spec, { id, value }, existing);
     for (const secret of former) await this.#secrets.delete(secret);
     return 'held';

@@ -308,7 +308,7 @@ describe('a superseded token is revoked', () => {
     expect(await idsOf('observed')).toEqual([second.id]);
   });
 
-  test('when the object is deleted under Observe', async () => {
+  test('when the object is deleted under Observe, which leaves the newest to be adopted', async () => {
     const first = await made('left', { rotation: { overlap: '1h' } });
     const second = await rotated('left', first.id);
     await stack.apply(credential('left', { description: 'left', managementPolicy: 'Observe' }));
@@ -316,6 +316,12 @@ describe('a superseded token is revoked', () => {
     expect(await stack.accepts(first.token)).toBe(true);
     await stack.remove(CREDENTIALS, 'left');
     expect(await idsOf('left')).toEqual([second.id]);
+    const secret = await stack.kube.get(SECRETS, 'left', stack.namespace);
+    expect(secret.metadata.ownerReferences ?? []).toEqual([]);
+    await stack.apply(credential('left', { description: 'left' }, { [`${OURS}/adopt`]: second.id }));
+    expect((await stack.ready(CREDENTIALS, 'left')).status.id).toBe(second.id);
+    expect(await tokenOf('left')).toBe(second.token);
+    expect(await stack.accepts(second.token)).toBe(true);
   });
 
   test('when its Secret belongs to somebody else by then', async () => {

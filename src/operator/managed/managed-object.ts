@@ -50,6 +50,8 @@ const REFUSED_RETRY_MS = 60_000;
 
 /** The object versions whose specs took something from elsewhere, and all of that was there. */
 const resolved = new WeakSet<KubeObject>();
+/** The object versions that were compared with everything that was created for them, if that was asked for. */
+const compared = new WeakSet<KubeObject>();
 
 export class ManagedObject {
   object: KubeObject;
@@ -65,6 +67,7 @@ export class ManagedObject {
   /** When to try again what does not fail the reconcile. */
   retryAt: Date | undefined;
   readonly #access: ObjectAccess;
+  #isCompared: boolean;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
 
@@ -74,6 +77,13 @@ export class ManagedObject {
     this.claims = access.claims;
     this.metrics = access.metrics;
     this.#access = access;
+    this.#isCompared = compared.has(object);
+  }
+
+  /** From now on, also when the reconcile fails, the request for a reconcile counts as handled. */
+  noteCompared(): void {
+    this.#isCompared = true;
+    compared.add(this.object);
   }
 
   /**
@@ -112,7 +122,8 @@ export class ManagedObject {
     const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
     const current = readStatus(this.object);
     const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
-    const lastHandledReconcileAt = annotation(this.object, ANNOTATION.reconcileRequestedAt);
+    const requested = annotation(this.object, ANNOTATION.reconcileRequestedAt);
+    const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
     const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
     if (sameStatus(status, current)) return;
     const removed = Object.keys(current).filter((key) => status[key] === undefined);

@@ -14,6 +14,11 @@ import { doubtAbout, isReconcileRequested, shownIdentity } from './spec.ts';
 
 /** Restores an identity that was lost or edited; who asks for a reconcile also has it compared with what the API knows. */
 export async function ensureIdentity(managed: ManagedObject): Promise<void> {
+  await compareIdentity(managed);
+  managed.noteCompared();
+}
+
+async function compareIdentity(managed: ManagedObject): Promise<void> {
   const { object, kind } = managed;
   const doubt = doubtAbout(object);
   if (doubt === 'none' && !isReconcileRequested(object)) return;

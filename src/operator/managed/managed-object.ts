@@ -14,7 +14,9 @@ import { type Finding, type Remote, type Renewal, StaleObject } from './external
 import { type Identity, identityAnnotations } from './identity.ts';
 import type { UsedInputs } from './inputs/inputs.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
+import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
+import { earliest } from './schedule.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
 import type { Waiting } from './waiting.ts';
 
@@ -33,6 +35,7 @@ export interface ObjectAccess {
   mayHandOutUserRights: boolean;
   /** One for all kinds. */
   waiting: Waiting;
+  losses: Losses;
   /** Of kinds that have companions. */
   companions?: KnownCompanions | undefined;
 }
@@ -64,10 +67,9 @@ export class ManagedObject {
   replaces: string | undefined;
   /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
   reissued: Renewal['cause'] | 'gone' | undefined;
-  /** When to try again what does not fail the reconcile. */
-  retryAt: Date | undefined;
   readonly #access: ObjectAccess;
   #isCompared: boolean;
+  #retryAt: Date | undefined;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
 
@@ -146,6 +148,11 @@ export class ManagedObject {
     return this.#access.waiting;
   }
 
+  /** How often what was handed out was lost. */
+  get losses(): Losses {
+    return this.#access.losses;
+  }
+
   get mayHandOutUserRights(): boolean {
     return this.#access.mayHandOutUserRights;
   }
@@ -196,7 +203,17 @@ export class ManagedObject {
   }
 
   retryRefused(): void {
-    this.retryAt = new Date(Date.now() + REFUSED_RETRY_MS);
+    this.retry(new Date(Date.now() + REFUSED_RETRY_MS));
+  }
+
+  /** Has the object reconciled again by then, although the reconcile does not fail. */
+  retry(at: Date): void {
+    this.#retryAt = earliest(this.#retryAt, at);
+  }
+
+  /** When to try again what does not fail the reconcile. */
+  get retryAt(): Date | undefined {
+    return this.#retryAt;
   }
 
   outcome(due?: Date): Outcome {

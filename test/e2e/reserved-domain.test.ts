@@ -116,7 +116,12 @@ test('is Ready although the cluster fails at every DNSEndpoint', async () => {
     rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE'], resources: ['dnsendpoints'] }],
   };
   const kind = 'ValidatingWebhookConfiguration';
-  const configuration = { apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name }, webhooks: [webhook] };
+  const configuration = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind,
+    metadata: { name },
+    webhooks: [webhook],
+  };
   expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(configuration) })).toMatchObject({ code: 0 });
   try {
     const any = { apiVersion: 'externaldns.k8s.io/v1alpha1', kind: 'DNSEndpoint', metadata: { name: 'any' } };

@@ -122,7 +122,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: READY,
     kinds: hasSecret,
     meaning:
-      "A Secret of that name belongs to something else, or is the object's own but immutable, or of another type. Until this is solved, nothing is issued, and a token in use goes on working.",
+      "A Secret of that name belongs to something else, or is the object's own but immutable, of another type or being deleted, or something else keeps changing it. Until this is solved, nothing is issued, and a token in use goes on working.",
     remedy:
       'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds. That the Secret is gone is noticed within ten minutes; with the annotation `tunnel-operator.dev/reconcile-requested-at`, at once.',
   },
@@ -238,8 +238,9 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'administrator',
     on: READY,
     meaning:
-      'The Kubernetes API refuses a write, is failing, or answers 404 or 409 although the object has not changed.',
-    remedy: "Compare the operator's roles with those of the chart; look for admission policies and quotas.",
+      'The Kubernetes API refuses a write, is failing, answers 404 or 409 although the object has not changed, or would store a Secret otherwise than it is written.',
+    remedy:
+      "What the message says. Compare the operator's roles with those of the chart; look for admission policies, mutating webhooks and quotas.",
   },
   internalError: {
     concern: 'administrator',

@@ -16,6 +16,7 @@ const COLUMNS = `select string_agg(quote_ident(column_name), ', ') as names from
   where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER'`;
 
 async function backUp(): Promise<void> {
+  await stack.sql('drop schema if exists backup cascade');
   await stack.sql('create schema backup');
   for (const table of TABLES) await stack.sql(`create table backup.${table} as table public.${table}`);
 }
@@ -85,4 +86,21 @@ test('every object has one credential that works in the end, and what was revoke
   });
   expect((await stack.see(CREDENTIALS, 'kept')).status.id).toBe(kept.id);
   for (const { token } of [rotated, overlapping]) expect(await stack.accepts(token)).toBe(false);
+});
+
+test('a request to compare is not handled by a reconcile that fails before it could', async () => {
+  const first = await made('compared', '1h');
+  await rotate('compared', first.id);
+  await backUp();
+  const overdue = JSON.stringify([{ id: first.id, generation: 1, after: '2026-01-01T00:00:00.000Z' }]);
+  await stack.annotate(CREDENTIALS, 'compared', { [RETIRING]: overdue });
+  await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
+  await stack.restart(restore);
+  expect(await stack.accepts(first.token)).toBe(true);
+  await stack.sql('alter table idempotency_scopes rename to hidden');
+  await stack.annotate(CREDENTIALS, 'compared', { [RECONCILE]: 'restored' });
+  await stack.reason(CREDENTIALS, 'compared', 'Synced', 'ApiUnavailable');
+  await stack.sql('alter table hidden rename to idempotency_scopes');
+  await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
+  await isInOrder('compared');
 });

@@ -25,6 +25,13 @@ const replace = async (manifest: Manifest) => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 };
 const idOf = async (type: ResourceType, name: string) => String((await stack.ready(type, name)).status.id);
+const unbound = (type: ResourceType, name: string) =>
+  kube.patch(type, name, { metadata: { finalizers: null } }, namespace);
+const bound = (type: ResourceType, name: string) =>
+  eventually(async () => {
+    const { finalizers } = (await stack.see(type, name)).object.metadata;
+    expect(finalizers).toEqual(['tunnel-operator.dev/remote-resource']);
+  });
 
 test('an object that has lost everything, and has failed since, leaves behind what it is to retain', async () => {
   const type = ours('httpresponsebackends');
@@ -45,6 +52,19 @@ test('an object that has lost everything, and has failed since, leaves behind wh
   await stack.remove(type, 'keeper');
   expect(await client.httpResponseBackends.get(id)).toMatchObject({ id });
   await client.httpResponseBackends.delete(id);
+});
+
+test('an object that lost its finalizer gets it back although its spec names what is not there', async () => {
+  const type = ours('httpresponsebackends');
+  await stack.apply(manifest({ name: 'HTTPResponseBackend' }, 'unresolved', { body: { value: 'here' } }));
+  const id = await idOf(type, 'unresolved');
+  const missing = { body: { configMapKeyRef: { name: 'missing', key: 'text' } } };
+  await stack.apply(manifest({ name: 'HTTPResponseBackend' }, 'unresolved', missing));
+  await stack.reason(type, 'unresolved', 'Ready', 'SourceNotFound');
+  await unbound(type, 'unresolved');
+  await bound(type, 'unresolved');
+  await stack.remove(type, 'unresolved');
+  expect(await stack.remoteIds()).not.toContain(id);
 });
 
 describe('an object that changes during a reconcile', () => {
@@ -133,15 +153,16 @@ describe.each([
     await eventually(async () => expect(await stack.find(type, name)).toBeUndefined());
   });
 
-  test('that lost its finalizer to a manual edit gets it back in time', async () => {
-    const name = named('unbound');
+  test.each([
+    ['to a manual edit', false],
+    ['while nobody leads', true],
+  ])('that lost its finalizer %s gets it back in time', async (how, isDown) => {
+    const name = named(`unbound-${how.replaceAll(' ', '-')}`);
     await stack.apply(make(name));
     const id = await idOf(type, name);
-    await kube.patch(type, name, { metadata: { finalizers: null } }, namespace);
-    await eventually(async () => {
-      const { finalizers } = (await stack.see(type, name)).object.metadata;
-      expect(finalizers).toEqual(['tunnel-operator.dev/remote-resource']);
-    });
+    const unbind = () => unbound(type, name);
+    await (isDown ? stack.restart(unbind) : unbind());
+    await bound(type, name);
     await stack.remove(type, name);
     expect(await stack.remoteIds()).not.toContain(id);
   });

@@ -101,6 +101,45 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   await stack.remove(DOMAINS, 'www');
 });
 
+test('is Ready although the cluster fails at every DNSEndpoint', async () => {
+  const name = `failing-${stack.namespace}`;
+  const webhook = {
+    name: 'failing.example.com',
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    clientConfig: { url: 'https://127.0.0.1:9/nobody' },
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': stack.namespace } },
+    rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE'], resources: ['dnsendpoints'] }],
+  };
+  const kind = 'ValidatingWebhookConfiguration';
+  const configuration = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind,
+    metadata: { name },
+    webhooks: [webhook],
+  };
+  expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(configuration) })).toMatchObject({ code: 0 });
+  try {
+    const any = { apiVersion: 'externaldns.k8s.io/v1alpha1', kind: 'DNSEndpoint', metadata: { name: 'any' } };
+    await eventually(async () => {
+      const { stderr } = await stack.tryApply({ ...any, spec: { endpoints: [] } }, '--dry-run=server');
+      expect(stderr).toContain('failed calling webhook');
+    });
+    await stack.apply(domain('failing', { domain: 'failing.example.net', dns: { publish: true } }));
+    await stack.ready(DOMAINS, 'failing');
+    const found = await condition('failing', 'DNSPublished');
+    expect(found).toMatchObject({ status: 'False', reason: 'PublishRefused' });
+    expect(found?.message).toContain('failed calling webhook "failing.example.com"');
+  } finally {
+    await kubectl(['delete', kind, name]);
+  }
+  await eventually(async () => {
+    await stack.reconciled(DOMAINS, 'failing');
+    expect(await condition('failing', 'DNSPublished')).toMatchObject({ status: 'True' });
+  });
+  await stack.remove(DOMAINS, 'failing');
+});
+
 test('leaves a DNSEndpoint alone that is not its own', async () => {
   const theirs = { apiVersion: 'externaldns.k8s.io/v1alpha1', kind: 'DNSEndpoint', metadata: { name: 'taken' } };
   expect(await stack.tryApply({ ...theirs, spec: { endpoints: [] } })).toMatchObject({ code: 0 });

@@ -21,6 +21,14 @@ async function made(name: string, spec: object = {}) {
   return { id: String(status.id), token: await tokenOf(name) };
 }
 
+/** An object that adopts a credential whose token is known. */
+async function adopting(name: string, spec: object = {}) {
+  const { id, token } = await stack.client.credentials.create({ description: name });
+  await stack.apply(credential(name, { description: name, ...spec }, { [`${OURS}/adopt`]: id }));
+  await stack.reason(CREDENTIALS, name, 'Ready', 'TokenUnavailable');
+  return { id, token: token ?? undefined };
+}
+
 /** The ids of all credentials that were created for the object. */
 const idsOf = async (name: string) => {
   const rows = await stack.sql('select id from credentials where description = $1 order by id', [name]);
@@ -256,6 +264,16 @@ describe('an object keeps exactly one credential when somebody', () => {
   });
 });
 
+test('an adopted credential whose generation somebody sets is still an adopted one, and works', async () => {
+  const { id, token } = await adopting('adopted');
+  await annotate('adopted', { 'create-generation': '3' });
+  await stack.reconciled(CREDENTIALS, 'adopted');
+  const { object, status } = await stack.reason(CREDENTIALS, 'adopted', 'Ready', 'TokenUnavailable');
+  expect(object.metadata.annotations).not.toHaveProperty(`${OURS}/create-generation`);
+  expect(status.id).toBe(id);
+  expect(await stack.accepts(token)).toBe(true);
+});
+
 describe('a rotation comes to its end although somebody edits', () => {
   test.each([
     ['the generation', { 'create-generation': '999999999' }],
@@ -289,12 +307,15 @@ test('a manifest with the last generation of all leaves generations to rotate wi
 });
 
 describe('a superseded token is revoked', () => {
-  test('although the list of what is to be retired was removed', async () => {
-    const first = await made('unlisted', { rotation: { overlap: '3s' } });
-    await rotated('unlisted', first.id);
-    await annotate('unlisted', { retiring: null });
+  test.each([
+    ['unlisted', made],
+    ['adopted-unlisted', adopting],
+  ])('although the list of what is to be retired was removed: %s', async (name, begin) => {
+    const first = await begin(name, { rotation: { overlap: '3s' } });
+    await rotated(name, first.id);
+    await annotate(name, { retiring: null });
     await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-    expect(await stack.accepts(await tokenOf('unlisted'))).toBe(true);
+    expect(await stack.accepts(await tokenOf(name))).toBe(true);
   });
 
   test('when the policy is Observe by then', async () => {
@@ -308,7 +329,7 @@ describe('a superseded token is revoked', () => {
     expect(await idsOf('observed')).toEqual([second.id]);
   });
 
-  test('when the object is deleted under Observe', async () => {
+  test('when the object is deleted under Observe, which leaves the newest to be adopted', async () => {
     const first = await made('left', { rotation: { overlap: '1h' } });
     const second = await rotated('left', first.id);
     await stack.apply(credential('left', { description: 'left', managementPolicy: 'Observe' }));
@@ -316,6 +337,12 @@ describe('a superseded token is revoked', () => {
     expect(await stack.accepts(first.token)).toBe(true);
     await stack.remove(CREDENTIALS, 'left');
     expect(await idsOf('left')).toEqual([second.id]);
+    const secret = await stack.kube.get(SECRETS, 'left', stack.namespace);
+    expect(secret.metadata.ownerReferences ?? []).toEqual([]);
+    await stack.apply(credential('left', { description: 'left' }, { [`${OURS}/adopt`]: second.id }));
+    expect((await stack.ready(CREDENTIALS, 'left')).status.id).toBe(second.id);
+    expect(await tokenOf('left')).toBe(second.token);
+    expect(await stack.accepts(second.token)).toBe(true);
   });
 
   test('when its Secret belongs to somebody else by then', async () => {

@@ -21,6 +21,7 @@ import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
 import { type Companion, showsCompanion } from '../managed/companion.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
+import { Losses } from '../managed/losses.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
 import { plannedWork } from '../managed/schedule.ts';
@@ -100,6 +101,7 @@ export class Controller {
       mayAdopt: options.mayAdopt,
       mayHandOutUserRights: options.mayHandOutUserRights,
       waiting: options.waiting,
+      losses: new Losses(),
     };
     const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({

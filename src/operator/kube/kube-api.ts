@@ -138,7 +138,12 @@ export class KubeApi {
     return kubeObject.parse(await this.#call('PATCH', path, { body, contentType: MERGE_PATCH }));
   }
 
-  async delete(type: ResourceType, name: string, namespace?: string, preconditions?: { uid?: string }): Promise<void> {
+  async delete(
+    type: ResourceType,
+    name: string,
+    namespace?: string,
+    preconditions?: { uid?: string; resourceVersion?: string },
+  ): Promise<void> {
     const body = preconditions ? { kind: 'DeleteOptions', apiVersion: 'v1', preconditions } : undefined;
     await this.#call('DELETE', pathOf(type, { namespace, name }), { body });
   }

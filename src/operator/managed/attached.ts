@@ -14,6 +14,7 @@ import { Blocked, type Remote } from './external.ts';
 import { finalize } from './finalization.ts';
 import { observedReady, observedSynced } from './findings.ts';
 import { readIdentity } from './identity.ts';
+import { ensureFinalizer } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { ensureIdentity } from './recovery.ts';
 import { mustHaveNoRival, wasManaged } from './rivals.ts';
@@ -36,6 +37,7 @@ export class AttachedReconciler {
     if (isPaused(object)) return showPaused(managed);
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
+    await ensureFinalizer(managed);
     const spec = await managed.readSpec();
     const ownerId = managed.kind.ownerOf(spec);
     if (spec.managementPolicy === 'Observe') return observeOwner(managed, spec, ownerId);

@@ -52,9 +52,8 @@ export async function ensureCompanion(
   try {
     return await (wanted ? written(access, object, wanted) : removed(access, object));
   } catch (error) {
-    const failure = classify(error);
-    if (failure.kind !== 'terminal') throw error;
-    return { status: 'False', reason: REASON.companionRefused, message: failure.message };
+    if (!(error instanceof KubeError) || classify(error).kind === 'stale') throw error;
+    return { status: 'False', reason: REASON.companionRefused, message: error.message };
   }
 }
 

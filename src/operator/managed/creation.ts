@@ -34,7 +34,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
       await supersede(managed, spec, remote, changed);
       continue;
     }
-    const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
+    const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
     if (delivery && held === 'lost') {
       await supersede(managed, spec, remote, lost(delivery));
       continue;

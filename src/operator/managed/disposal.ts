@@ -9,7 +9,7 @@ import { dueForRetirement, type Identity, isBegun, knows, type Retiring, readIde
 import type { ManagedObject } from './managed-object.ts';
 import { isCreatedIn } from './rivals.ts';
 import { earliest } from './schedule.ts';
-import { isUnfinished, readPolicies, shownIdentity } from './spec.ts';
+import { isUnfinished, shownIdentity } from './spec.ts';
 import { handedOver } from './succession.ts';
 
 /** When to try again to delete a superseded resource that cannot go yet. */
@@ -105,11 +105,7 @@ export async function leaveRemote(managed: ManagedObject, identity: Identity): P
   const { object, kind } = managed;
   if (isUnfinished(object)) return deleteRemote(managed, identity);
   const held = (await kind.delivery?.stored(object)) ?? [];
-  const isObserved = readPolicies(object).managementPolicy === 'Observe';
-  const { others } = isObserved
-    ? await remainsOf(managed, identity, held)
-    : whatStays(identity, knownOf(managed), held);
-  await deleteAll(managed, others);
+  await deleteAll(managed, whatStays(identity, knownOf(managed), held).others);
 }
 
 /** What outlives the management of the object: of several, one that serves. */

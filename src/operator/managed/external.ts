@@ -84,13 +84,20 @@ export interface Renewal {
   message: string;
 }
 
+/** The object that something is handed out to. */
+export interface Recipient {
+  readonly object: KubeObject;
+  /** @throws StaleObject if a newer version of the object exists */
+  mustBeNewest(): Promise<void>;
+}
+
 /** For kinds whose resource hands something out, perhaps only once, which must be stored in the cluster. */
 export interface Delivery<Spec, R extends Remote> {
   readonly handout: Handout;
   /** Called before anything is created or replaced. @throws Blocked or KubeError when nothing could be stored */
   prepare(object: KubeObject, spec: Spec): Promise<void>;
-  /** Stores the value. `lost`: neither the response nor the Secret has it. */
-  deliver(object: KubeObject, spec: Spec, remote: R): Promise<'held' | 'lost'>;
+  /** Stores the value. `lost`: neither the response nor the Secret has it. @throws StaleObject before anything is written */
+  deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'>;
   /** Whether, according to the caches, the value is stored; never asks the API server. */
   looksHeld(object: KubeObject, spec: Spec): boolean;
   /** The ids of the resources whose values are stored for the object, whatever its annotations and its spec say. */

@@ -19,7 +19,8 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   const { object, kind } = managed;
   // Its spec is read before anything is done.
   const ofOwn = fateOfRemote(object, false);
-  const fates = { ofClaim: ofOwn === 'not-ours' ? ofOwn : fateOfRemote(object, await isLeft(managed)), ofOwn };
+  const isObserved = readPolicies(object).managementPolicy === 'Observe';
+  const fates = { ofClaim: isObserved ? ofOwn : fateOfRemote(object, await isLeft(managed)), ofOwn };
   // First of all, so that a create still in flight cannot leave an orphan.
   const closed = await closeCreates(managed);
   const left = kind.isAttached ? await handedOverForGood(managed, closed.retiring) : [];
@@ -59,6 +60,7 @@ function mustBeUnreferenced({ object, kind }: ManagedObject): void {
 /** What happens to the remote resource when its object is deleted. */
 export function fateOfRemote(object: KubeObject, isLeft: boolean): 'delete' | 'retain' | 'not-ours' {
   const { managementPolicy, deletionPolicy } = readPolicies(object);
-  if (managementPolicy === 'Observe' || isLeft) return 'not-ours';
+  if (managementPolicy === 'Observe') return 'retain';
+  if (isLeft) return 'not-ours';
   return deletionPolicy === 'Delete' ? 'delete' : 'retain';
 }

@@ -3,7 +3,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { type Identity, isBegun, nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { rotationHandled } from './rotation.ts';
-import { hasFinalizer } from './spec.ts';
+import { lacksFinalizer } from './spec.ts';
 
 export interface Intent {
   identity: Identity;
@@ -19,6 +19,11 @@ export async function ensureIntent(managed: ManagedObject): Promise<void> {
 /** What has yet to be written; undefined if the object already carries it. */
 export function missingIntent(object: KubeObject): Intent | undefined {
   const identity = readIdentity(object);
-  if (!isBegun(identity)) return { identity: nextGeneration(identity), annotations: rotationHandled(object) };
-  return hasFinalizer(object) ? undefined : { identity, annotations: {} };
+  return isBegun(identity) ? undefined : { identity: nextGeneration(identity), annotations: rotationHandled(object) };
+}
+
+/** Puts back the finalizer of an object with something to lose that somebody has removed, whatever else is wrong with it. */
+export async function ensureFinalizer(managed: ManagedObject): Promise<void> {
+  const { object } = managed;
+  if (lacksFinalizer(object)) await managed.persist(readIdentity(object));
 }

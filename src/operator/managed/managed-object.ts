@@ -14,7 +14,9 @@ import { type Finding, type Remote, type Renewal, StaleObject } from './external
 import { type Identity, identityAnnotations } from './identity.ts';
 import type { UsedInputs } from './inputs/inputs.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
+import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
+import { earliest } from './schedule.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
 import type { Waiting } from './waiting.ts';
 
@@ -33,6 +35,7 @@ export interface ObjectAccess {
   mayHandOutUserRights: boolean;
   /** One for all kinds. */
   waiting: Waiting;
+  losses: Losses;
   /** Of kinds that have companions. */
   companions?: KnownCompanions | undefined;
 }
@@ -50,6 +53,8 @@ const REFUSED_RETRY_MS = 60_000;
 
 /** The object versions whose specs took something from elsewhere, and all of that was there. */
 const resolved = new WeakSet<KubeObject>();
+/** The object versions that were compared with everything that was created for them, if that was asked for. */
+const compared = new WeakSet<KubeObject>();
 
 export class ManagedObject {
   object: KubeObject;
@@ -62,9 +67,9 @@ export class ManagedObject {
   replaces: string | undefined;
   /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
   reissued: Renewal['cause'] | 'gone' | undefined;
-  /** When to try again what does not fail the reconcile. */
-  retryAt: Date | undefined;
   readonly #access: ObjectAccess;
+  #isCompared: boolean;
+  #retryAt: Date | undefined;
   /** True once the object comes from the API server itself, not from a cache. */
   #isFresh = false;
 
@@ -74,6 +79,13 @@ export class ManagedObject {
     this.claims = access.claims;
     this.metrics = access.metrics;
     this.#access = access;
+    this.#isCompared = compared.has(object);
+  }
+
+  /** From now on, also when the reconcile fails, the request for a reconcile counts as handled. */
+  noteCompared(): void {
+    this.#isCompared = true;
+    compared.add(this.object);
   }
 
   /**
@@ -112,7 +124,8 @@ export class ManagedObject {
     const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
     const current = readStatus(this.object);
     const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
-    const lastHandledReconcileAt = annotation(this.object, ANNOTATION.reconcileRequestedAt);
+    const requested = annotation(this.object, ANNOTATION.reconcileRequestedAt);
+    const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
     const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
     if (sameStatus(status, current)) return;
     const removed = Object.keys(current).filter((key) => status[key] === undefined);
@@ -133,6 +146,11 @@ export class ManagedObject {
   /** Who waits for what another object has. */
   get waiting(): Waiting {
     return this.#access.waiting;
+  }
+
+  /** How often what was handed out was lost. */
+  get losses(): Losses {
+    return this.#access.losses;
   }
 
   get mayHandOutUserRights(): boolean {
@@ -185,7 +203,17 @@ export class ManagedObject {
   }
 
   retryRefused(): void {
-    this.retryAt = new Date(Date.now() + REFUSED_RETRY_MS);
+    this.retry(new Date(Date.now() + REFUSED_RETRY_MS));
+  }
+
+  /** Has the object reconciled again by then, although the reconcile does not fail. */
+  retry(at: Date): void {
+    this.#retryAt = earliest(this.#retryAt, at);
+  }
+
+  /** When to try again what does not fail the reconcile. */
+  get retryAt(): Date | undefined {
+    return this.#retryAt;
   }
 
   outcome(due?: Date): Outcome {

@@ -19,7 +19,7 @@ import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
 import { inTurn } from './giving-way.ts';
 import { mustMayHandOut } from './handing-out-grant.ts';
-import { ensureIntent } from './intent.ts';
+import { ensureFinalizer, ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
 import { ensureIdentity } from './recovery.ts';
@@ -43,6 +43,7 @@ export class ManagedReconciler {
     if (isPaused(object)) return showPaused(managed);
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
+    await ensureFinalizer(managed);
     // Whatever the spec says by now, and however wrong it is.
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();

@@ -4,6 +4,7 @@
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { mustMayAdopt, namesOnlyOwn, onlyOwn } from './adoption-grant.ts';
+import { everythingOf } from './disposal.ts';
 import type { CreateScope } from './external.ts';
 import { type Identity, knows, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -13,6 +14,11 @@ import { doubtAbout, isReconcileRequested, shownIdentity } from './spec.ts';
 
 /** Restores an identity that was lost or edited; who asks for a reconcile also has it compared with what the API knows. */
 export async function ensureIdentity(managed: ManagedObject): Promise<void> {
+  await compareIdentity(managed);
+  managed.noteCompared();
+}
+
+async function compareIdentity(managed: ManagedObject): Promise<void> {
   const { object, kind } = managed;
   const doubt = doubtAbout(object);
   if (doubt === 'none' && !isReconcileRequested(object)) return;
@@ -63,9 +69,14 @@ export function isSound(recorded: Identity, shown: Identity | undefined, { resou
   const { externalId, generation } = recorded;
   const isUnderWay = (sequence: number) => externalId === undefined && sequence === generation;
   if (!resources.every(({ id, sequence }) => knows(recorded, id) || isUnderWay(sequence))) return false;
+  // What was adopted is in no scope. One that is gone by now is deleted once more, which does no harm.
+  const adopted = shown ? everythingOf(shown).filter((entry) => entry.generation === 0) : [];
+  if (!adopted.every(({ id }) => knows(recorded, id))) return false;
   if (externalId === undefined) return true;
   // Generation 0 would mean that it was adopted.
   if (resources.some(({ id }) => id === externalId)) return generation > 0;
+  // Any other would mean that it was created, and may be replaced.
+  if (adopted.some(({ id }) => id === externalId)) return generation === 0;
   // Adopted, or restored from a backup under another UID; or put in the place of the one that the status shows.
   return shown?.externalId === undefined || knows(recorded, shown.externalId);
 }

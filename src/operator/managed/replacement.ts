@@ -26,10 +26,28 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   if (changed) return (await findAgain(managed, spec)) ?? supersede(managed, spec, remote, changed);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
-  const held = delivery ? await delivery.deliver(managed.object, spec, remote) : 'held';
+  const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
-  if (delivery && held === 'lost' && generation > 0) return supersede(managed, spec, remote, lost(delivery));
+  if (delivery && held === 'lost' && generation > 0) return reissue(managed, spec, remote, delivery);
   return { remote, isHeld: held === 'held' };
+}
+
+/** What is lost again and again is not issued anew each time: something may undo every write. */
+async function reissue(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  remote: Remote,
+  delivery: Delivery<ManagedSpec, Remote>,
+): Promise<FoundRemote | undefined> {
+  const { uid } = managed.object.metadata;
+  const pauseUntil = managed.losses.pauseUntil(uid, new Date());
+  if (pauseUntil) {
+    managed.retry(pauseUntil);
+    return { remote, isHeld: false };
+  }
+  await supersede(managed, spec, remote, lost(delivery));
+  managed.losses.reissued(uid, new Date());
+  return undefined;
 }
 
 /** What was superseded, and is taken back. */

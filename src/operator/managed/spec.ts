@@ -129,6 +129,11 @@ export function hasFinalizer(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
+/** Whether the object could be deleted without its resource, or the one whose creation was begun. */
+export function lacksFinalizer(object: KubeObject): boolean {
+  return isBegun(readIdentity(object)) && !hasFinalizer(object);
+}
+
 /** Deleted as far as this operator goes: somebody else may still hold the object up, for as long as they like. */
 export function isFinalized(object: KubeObject): boolean {
   return isDeleting(object) && !hasFinalizer(object);
@@ -172,6 +177,7 @@ export function looksSettled(object: KubeObject): boolean {
     (ignored === undefined || readyMessage(object).includes(ignored)) &&
     !isDeleting(object) &&
     !isPaused(object) &&
+    !lacksFinalizer(object) &&
     status.id !== undefined &&
     status.id === recorded &&
     doubtAbout(object) === 'none' &&

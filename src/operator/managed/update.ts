@@ -2,8 +2,17 @@
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { hasNewInputs, isDrift } from './drift.ts';
 import type { Remote } from './external.ts';
-import { available, driftCorrected, specPaths, tokenUnavailable, UP_TO_DATE, unchanged } from './findings.ts';
+import {
+  available,
+  driftCorrected,
+  specPaths,
+  tokenLostAgain,
+  tokenUnavailable,
+  UP_TO_DATE,
+  unchanged,
+} from './findings.ts';
 import { guarded } from './guarding.ts';
+import { readIdentity } from './identity.ts';
 import { mustBeChangeable } from './immutable.ts';
 import type { ManagedObject } from './managed-object.ts';
 import type { FoundRemote } from './replacement.ts';
@@ -17,11 +26,12 @@ export async function ensureUpToDate(
 ): Promise<CurrentState> {
   const { external, delivery } = managed.kind;
   const isUnavailable = delivery !== undefined && !isHeld;
+  const unavailable = readIdentity(managed.object).generation > 0 ? tokenLostAgain : tokenUnavailable;
   const { spec: allowed, waiting } = await guarded(managed, spec, remote);
   const readyOf = (newest: Remote) =>
     waiting ??
     managed.kind.expired(newest, new Date()) ??
-    (isUnavailable ? tokenUnavailable(newest.id, delivery.handout) : available(newest));
+    (isUnavailable ? unavailable(newest.id, delivery.handout) : available(newest));
   const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
   const changes = external.changes(allowed, remote);
   if (changes.length === 0) {

@@ -13,6 +13,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
+import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
@@ -108,6 +109,7 @@ export class LateOperator {
       mayAdopt: () => true,
       mayHandOutUserRights: true,
       waiting: new Waiting(),
+      losses: new Losses(),
     });
   }
 

@@ -6,7 +6,7 @@ import { object } from '../objects.ts';
 test.each([
   ['goes with its object', {}, false, 'delete'],
   ['stays when that is declared', { deletionPolicy: 'Retain' }, false, 'retain'],
-  ['is not touched when it was only observed', { managementPolicy: 'Observe' }, false, 'not-ours'],
+  ['stays when it was only observed', { managementPolicy: 'Observe' }, false, 'retain'],
   ['is not touched when an older object has it', {}, true, 'not-ours'],
   [
     'is not touched when an older object has it, nor its Secret released',

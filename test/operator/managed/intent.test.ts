@@ -6,8 +6,8 @@ import { object } from '../objects.ts';
 
 const finalizers = [FINALIZER];
 const KEY = expect.stringMatching(/^[0-9a-f-]{36}$/);
-const identity = (generation: number, externalId?: string): Identity => {
-  return { externalId, generation, createKey: externalId === undefined ? KEY : undefined, retiring: [] };
+const identity = (generation: number): Identity => {
+  return { externalId: undefined, generation, createKey: KEY, retiring: [] };
 };
 
 test.each<[string, ReturnType<typeof object>, ReturnType<typeof missingIntent>]>([
@@ -29,11 +29,6 @@ test.each<[string, ReturnType<typeof object>, ReturnType<typeof missingIntent>]>
   ],
   ['nothing, when a later one is', object({ metadata: { finalizers } }, { createGeneration: '2' }), undefined],
   ['nothing, when there is a resource', object({ metadata: { finalizers } }, { externalId: 'x' }), undefined],
-  [
-    'only the finalizer, when that was taken away',
-    object({}, { externalId: 'x', createGeneration: '2', rotateRequestedAt: 't' }),
-    { identity: identity(2, 'x'), annotations: {} },
-  ],
 ])('before a create, an object still needs %s', (_, of, expected) => {
   expect(missingIntent(of)).toEqual(expected);
 });

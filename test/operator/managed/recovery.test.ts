@@ -45,6 +45,21 @@ describe('the recorded identity', () => {
     ['is not when it forgot what is to be retired', false, identity('b', 2), undefined, scope(['a', 1], ['b', 2])],
     ['is not when it takes its own for adopted', false, identity('a', 0), undefined, scope(['a', 1])],
     ['is sound when it adopted', true, identity('x', 0), identity('x', 0), scope()],
+    ['is not when it takes what it adopted for its own', false, identity('x', 3), identity('x', 0), scope()],
+    [
+      'is not when it forgot that what it adopted is to be retired',
+      false,
+      identity('b', 1),
+      identity('b', 1, entry('x', 0)),
+      scope(['b', 1]),
+    ],
+    [
+      'is not when it forgot that while a create is under way',
+      false,
+      identity(undefined, 2),
+      identity('b', 1, entry('x', 0)),
+      scope(),
+    ],
     ['is sound when it was restored from a backup', true, identity('a', 3, entry('b', 2)), undefined, scope()],
   ])('%s', (_, expected, recorded, shown, known) => {
     expect(isSound(recorded, shown, known)).toBe(expected);
@@ -86,6 +101,20 @@ describe('the recovered identity', () => {
       identity('a', 8),
     ],
     ['is its own when the status was lost as well', identity('x', 1), undefined, scope(['a', 1]), identity('a', 8)],
+    [
+      'is what it adopted, although the generation was edited',
+      identity('x', 3),
+      identity('x', 0),
+      scope(),
+      identity('x', 0),
+    ],
+    [
+      'still retires what it adopted before',
+      identity('b', 1),
+      identity('b', 1, entry('x', 0, LATER)),
+      scope(['b', 1]),
+      identity('b', 8, entry('x', 0, LATER)),
+    ],
     [
       'is what it adopted instead of an id that was edited',
       identity('y', 0),

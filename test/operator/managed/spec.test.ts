@@ -125,6 +125,7 @@ test.each([
 const good = { id: 'x', observedGeneration: 1, conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
 const shownGood = { ...good, createGeneration: 1 };
 const annotations = { externalId: 'x', createGeneration: '1' };
+const metadata = { finalizers: [FINALIZER] };
 
 test.each([
   ['when both conditions are true', good, true],
@@ -141,50 +142,58 @@ test.each([
 });
 
 test.each([
-  ['when it was in sync', object({ status: shownGood }, annotations), true],
+  ['when it was in sync', object({ status: shownGood, metadata }, annotations), true],
+  ['not when it lost its finalizer', object({ status: shownGood }, annotations), false],
   [
     'when it was adopted and is in sync',
-    object({ status: { ...good, createGeneration: 0 } }, { externalId: 'x' }),
+    object({ status: { ...good, createGeneration: 0 }, metadata }, { externalId: 'x' }),
     true,
   ],
   ['when it observes what it names', object({ status: good }, { adopt: 'x' }), true],
-  ['not without a status', object({}, annotations), false],
-  ['not when it was not in sync', object({ status: { ...shownGood, conditions: [] } }, annotations), false],
+  ['not without a status', object({ metadata }, annotations), false],
+  ['not when it was not in sync', object({ status: { ...shownGood, conditions: [] }, metadata }, annotations), false],
   [
     'not when another resource was recorded since',
-    object({ status: shownGood }, { ...annotations, externalId: 'y' }),
+    object({ status: shownGood, metadata }, { ...annotations, externalId: 'y' }),
     false,
   ],
-  ['not when another one was begun since', object({ status: shownGood }, { createGeneration: '2', adopt: 'x' }), false],
+  [
+    'not when another one was begun since',
+    object({ status: shownGood, metadata }, { createGeneration: '2', adopt: 'x' }),
+    false,
+  ],
   [
     'not when its annotations were edited',
-    object({ status: shownGood }, { ...annotations, createGeneration: '7' }),
+    object({ status: shownGood, metadata }, { ...annotations, createGeneration: '7' }),
     false,
   ],
-  ['not when it is paused', object({ status: shownGood }, { ...annotations, paused: 'true' }), false],
+  ['not when it is paused', object({ status: shownGood, metadata }, { ...annotations, paused: 'true' }), false],
   [
     'not when it is being deleted',
-    object({ status: shownGood, metadata: { deletionTimestamp: 'x' } }, annotations),
+    object({ status: shownGood, metadata: { ...metadata, deletionTimestamp: 'x' } }, annotations),
     false,
   ],
   [
     'not when a reconcile was asked for',
-    object({ status: shownGood }, { ...annotations, reconcileRequestedAt: 't' }),
+    object({ status: shownGood, metadata }, { ...annotations, reconcileRequestedAt: 't' }),
     false,
   ],
   [
     'when the reconcile that was asked for was made',
-    object({ status: { ...shownGood, lastHandledReconcileAt: 't' } }, { ...annotations, reconcileRequestedAt: 't' }),
+    object(
+      { status: { ...shownGood, lastHandledReconcileAt: 't' }, metadata },
+      { ...annotations, reconcileRequestedAt: 't' },
+    ),
     true,
   ],
   [
     'not when a rotation was asked for',
-    object({ status: shownGood }, { ...annotations, rotateRequestedAt: 't' }),
+    object({ status: shownGood, metadata }, { ...annotations, rotateRequestedAt: 't' }),
     false,
   ],
   [
     'when the rotation that was asked for was made',
-    object({ status: shownGood }, { ...annotations, rotateRequestedAt: 't', rotateHandledAt: 't' }),
+    object({ status: shownGood, metadata }, { ...annotations, rotateRequestedAt: 't', rotateHandledAt: 't' }),
     true,
   ],
 ])('after a restart, an object looks settled %s', (_, of, expected) => {

@@ -78,6 +78,8 @@ function secretMetadata(spec: SecretSpec) {
 const NO_TEMPLATE = JSON.stringify({ labels: [], annotations: [] });
 const templateKeys = z.object({ labels: z.array(z.string()), annotations: z.array(z.string()) });
 
+export type SecretBody = ReturnType<typeof secretBody>;
+
 /** The body of a create, or of a merge patch that brings `existing` in line. */
 export function secretBody(
   handout: Handout,

@@ -29,27 +29,33 @@ export class SecretAccess {
     return this.#kube.find(SECRETS, name, namespace);
   }
 
-  /** Whether it could be created now. @throws KubeError if not */
-  async tryCreate(body: unknown, namespace: string | undefined): Promise<void> {
-    await this.#kube.tryCreate(SECRETS, body, namespace);
+  /** What would be created now. @throws KubeError if nothing could be */
+  tryCreate(body: unknown, namespace: string | undefined): Promise<KubeObject> {
+    return this.#kube.tryCreate(SECRETS, body, namespace);
   }
 
-  /** Whether it could be changed so now. @throws KubeError if not */
-  async tryPatch(name: string, body: unknown, namespace: string | undefined): Promise<void> {
-    await this.#kube.tryPatch(SECRETS, name, body, namespace);
+  /** What it would be changed to now. @throws KubeError if it could not be */
+  tryPatch(name: string, body: unknown, namespace: string | undefined): Promise<KubeObject> {
+    return this.#kube.tryPatch(SECRETS, name, body, namespace);
   }
 
-  async create(body: unknown, namespace: string | undefined): Promise<void> {
-    this.#cache.watch.observe(await this.#kube.create(SECRETS, body, namespace));
+  async create(body: unknown, namespace: string | undefined): Promise<KubeObject> {
+    return this.#observed(await this.#kube.create(SECRETS, body, namespace));
   }
 
-  async patch(name: string, body: unknown, namespace: string | undefined): Promise<void> {
-    this.#cache.watch.observe(await this.#kube.patch(SECRETS, name, body, namespace));
+  async patch(name: string, body: unknown, namespace: string | undefined): Promise<KubeObject> {
+    return this.#observed(await this.#kube.patch(SECRETS, name, body, namespace));
   }
 
+  /** @throws KubeError (conflict) when the Secret has changed since it was read */
   async delete(secret: KubeObject): Promise<void> {
-    const { name, namespace, uid } = secret.metadata;
-    await this.#kube.delete(SECRETS, name, namespace, { uid });
+    const { name, namespace, uid, resourceVersion } = secret.metadata;
+    await this.#kube.delete(SECRETS, name, namespace, { uid, resourceVersion });
     this.#cache.watch.observeDelete(secret);
+  }
+
+  #observed(written: KubeObject): KubeObject {
+    this.#cache.watch.observe(written);
+    return written;
   }
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Delivery, Remote } from '../external.ts';
+import type { Delivery, Recipient, Remote } from '../external.ts';
 import { readIdentity } from '../identity.ts';
 import type { DeclaredDelivery } from '../kind.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
@@ -10,7 +10,10 @@ import { idIn } from './data.ts';
 import { type Handout, valueIn } from './handout.ts';
 import { formerNames, isOwnedBy, isReleased, mustBeOurs } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
-import { mustBeOfType, mustBeWritable } from './unwritable-secret.ts';
+import { mustBeOfType, mustBeUnaltered, mustBeWritable } from './unwritable-secret.ts';
+
+/** Stands for what is not known yet, in its usual length: a policy may look at that. */
+const UNKNOWN = { id: 'x'.repeat(32), value: 'x'.repeat(50) };
 
 type MayExist = (id: string) => Promise<boolean>;
 type Renew<Spec, R extends Remote> = Delivery<Spec, R>['renewal'];
@@ -39,23 +42,19 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
 
   async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
     const { namespace } = object.metadata;
-    const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, { id: '', value: '' }, existing);
-    try {
-      await this.#secrets.tryCreate(body(), namespace);
-    } catch (error) {
-      // A Secret that exists can still be written then, but would soon be gone.
-      if (error instanceof KubeError && error.isNamespaceTerminating) throw error;
-      // It need not be created if it exists. A used-up quota hides that.
-      const name = secretNameOf(object, spec);
-      const existing = await this.#find(object, name);
-      if (!existing) throw error;
-      mustBeOfType(this.handout, existing);
-      mustBeWritable(existing);
-      await this.#secrets.tryPatch(name, body(existing), namespace);
-    }
+    const name = secretNameOf(object, spec);
+    const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, existing);
+    const attempt = this.#secrets.tryCreate(body(), namespace);
+    const made = await unlessExisting(attempt, () => this.#find(object, name));
+    if ('made' in made) return mustBeUnaltered(body(), made.made);
+    const { existing } = made;
+    mustBeOfType(this.handout, existing);
+    mustBeWritable(existing);
+    mustBeUnaltered(body(existing), await this.#secrets.tryPatch(name, body(existing), namespace));
   }
 
-  async deliver(object: KubeObject, spec: SecretSpec, remote: R): Promise<'held' | 'lost'> {
+  async deliver(recipient: Recipient, spec: SecretSpec, remote: R): Promise<'held' | 'lost'> {
+    const { object } = recipient;
     const { id } = remote;
     const name = secretNameOf(object, spec);
     const shown = valueIn(this.handout, remote);
@@ -71,6 +70,8 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     const stored = () => [existing, ...former].map((secret) => storedValue(this.handout, secret, id)).find(Boolean);
     const value = shown ?? stored();
     if (value === undefined) return 'lost';
+    // Only now: whoever lets go of one of these Secrets after this has changed it since it was read.
+    await recipient.mustBeNewest();
     await this.#write(object, spec, { id, value }, existing);
     for (const secret of former) await this.#secrets.delete(secret);
     return 'held';
@@ -120,20 +121,17 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     const body = secretBody(this.handout, object, spec, handed, existing);
     mustBeOfType(this.handout, existing);
     mustBeWritable(existing, body.data);
-    await this.#secrets.patch(name, body, namespace);
+    mustBeUnaltered(body, await this.#secrets.patch(name, body, namespace));
   }
 
   /** Undefined if it was created, else the existing Secret. */
   async #create(object: KubeObject, spec: SecretSpec, handed: Handed): Promise<KubeObject | undefined> {
-    try {
-      await this.#secrets.create(secretBody(this.handout, object, spec, handed), object.metadata.namespace);
-      return undefined;
-    } catch (error) {
-      const isTaken = error instanceof KubeError && error.reason === 'AlreadyExists';
-      const existing = isTaken ? await this.#find(object, secretNameOf(object, spec), handed.id) : undefined;
-      if (!existing) throw error;
-      return existing;
-    }
+    const body = secretBody(this.handout, object, spec, handed);
+    const creation = this.#secrets.create(body, object.metadata.namespace);
+    const made = await unlessExisting(creation, () => this.#find(object, body.metadata.name, handed.id));
+    if ('existing' in made) return made.existing;
+    mustBeUnaltered(body, made.made);
+    return undefined;
   }
 
   /** @throws Blocked when the Secret of that name belongs to something else */
@@ -162,6 +160,22 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
   /** According to the cache. */
   #isIntact(object: KubeObject, spec: SecretSpec, expected: { id: string; value?: string | undefined }): boolean {
     return isIntact(this.handout, this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, expected);
+  }
+}
+
+/** What was created, or what is in its place. That it exists may be hidden by a used-up quota. */
+async function unlessExisting(
+  creation: Promise<KubeObject>,
+  find: () => Promise<KubeObject | undefined>,
+): Promise<{ made: KubeObject } | { existing: KubeObject }> {
+  try {
+    return { made: await creation };
+  } catch (error) {
+    // A Secret that exists can still be written when its namespace is being deleted, but would soon be gone.
+    if (!(error instanceof KubeError) || error.isNamespaceTerminating) throw error;
+    const existing = await find();
+    if (!existing) throw error;
+    return { existing };
   }
 }
 

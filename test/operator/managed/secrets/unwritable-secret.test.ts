@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { mustBeOfType, mustBeWritable } from '../../../../src/operator/managed/secrets/unwritable-secret.ts';
+import { type SecretBody, secretBody } from '../../../../src/operator/managed/secrets/content.ts';
+import {
+  mustBeOfType,
+  mustBeUnaltered,
+  mustBeWritable,
+} from '../../../../src/operator/managed/secrets/unwritable-secret.ts';
 import { object } from '../../objects.ts';
 
 const data = { token: 'dA==', 'credential-id': 'aQ==' };
@@ -28,4 +33,51 @@ test('a Secret of another type is in the way', () => {
   expect(() => mustBeOfType({ secretType }, object({ type: secretType }))).not.toThrow();
   const message = `Secret a has the type Opaque, and has to have the type ${secretType}: delete the Secret, or set`;
   expect(() => mustBeOfType({ secretType }, object({ type: 'Opaque' }))).toThrow(message);
+});
+
+test('a Secret that is being deleted is in the way', () => {
+  const deleting = object({ metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' }, data });
+  expect(() => mustBeWritable(deleting, data)).toThrow('Secret a is being deleted; it is written anew once it is gone');
+});
+
+const handout = {
+  what: 'token',
+  secretType: 'tunnel-operator.dev/authtoken',
+  idKey: 'credential-id',
+  key: 'token',
+  member: 'token',
+  isOneTime: true,
+};
+const spec = { secret: { key: 'token', template: { labels: { app: 'shop' } } } };
+const sent = secretBody(handout, object(), spec, { id: 'cr_1', value: 't' });
+const stored = ({ type, metadata, data }: SecretBody) => object({ type, data, metadata: metadata as object });
+
+test('a Secret that is stored as written is fine, whatever else is in its metadata', () => {
+  const { labels, annotations, ...metadata } = sent.metadata;
+  const more = { ...metadata, labels: { ...labels, by: 'a webhook' }, annotations: { ...annotations, note: 'x' } };
+  expect(() => mustBeUnaltered(sent, stored({ ...sent, metadata: more }))).not.toThrow();
+});
+
+test.each<[string, Partial<SecretBody>]>([
+  ['type', { type: 'Opaque' }],
+  [
+    'metadata.labels[app]',
+    { metadata: { ...sent.metadata, labels: Object.assign({}, sent.metadata.labels, { app: 'other' }) } },
+  ],
+  [
+    'metadata.annotations[tunnel-operator.dev/token-sha256]',
+    {
+      metadata: {
+        ...sent.metadata,
+        annotations: { ...sent.metadata.annotations, 'tunnel-operator.dev/token-sha256': '' },
+      },
+    },
+  ],
+  ['metadata.ownerReferences', { metadata: { ...sent.metadata, ownerReferences: [] } }],
+  ['data[token]', { data: { ...sent.data, token: 'b3RoZXI=' } }],
+  ['data[credential-id]', { data: { token: String(sent.data.token) } }],
+  ['data[more]', { data: { ...sent.data, more: 'eA==' } }],
+])('a Secret whose %s is altered when it is stored is of no use', (field, altered) => {
+  const message = `${field} of Secret a would not be stored as written: exempt Secrets of the type ${sent.type} from`;
+  expect(() => mustBeUnaltered(sent, stored({ ...sent, ...altered }))).toThrow(message);
 });

@@ -12,8 +12,7 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'const { timeoutMs = * → *longestWaitMs = 30000000, *': 'how long to wait; no test asserts a time',
     '* → *connections = 17 } = options;': 'any number of about this will do',
     'const wait = * → const wait = *': 'how long to wait; no test asserts a time',
-    '* → ...(false ? {} : { body: *': 'JSON.stringify makes undefined of undefined, which is no body',
-    'const agent = * → const agent = *': 'how long to wait; no test asserts a time',
+    '* → ...(false ? {} : { body *': 'undici takes undefined for no body',
   },
   'src/api/certificates/x509.ts': {
     'const shown = * → *(false ? *': 'both parsers read every date that OpenSSL does not call bad',

@@ -1,23 +1,30 @@
-/** What the event of a policy says when many of its rules change at once: one event of bounded size, not one for each. */
+/** What the event of a policy says when many of its rules change at once: one event, not one for each. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Row } from '../store/repository.ts';
 
-/** How many rules of each list are named; whoever needs more reads the rule set. */
-export const NAMED_RULES = 50;
-
-/** The rules as they are now; those that were removed, as they were. */
 interface Changed {
   readonly added?: readonly Row[];
-  readonly changed?: readonly Row[];
+  /** Each as it is now, and as it was. */
+  readonly changed?: readonly (readonly [now: Row, before: Row])[];
+  /** As they were. */
   readonly removed?: readonly Row[];
 }
 
-/** Members of the event besides the policy. */
+/** Members of the event besides the policy: of all rules, as nobody could tell later which they were. */
 export function ruleChanges({ added = [], changed = [], removed = [] }: Changed) {
-  return { rule_changes: { added: told(added), changed: told(changed), removed: told(removed) } };
+  return {
+    rule_changes: {
+      added: told(added.map(named)),
+      changed: told(changed.map(([now, before]) => ({ ...named(now), fields: differing(now, before) }))),
+      removed: told(removed.map(named)),
+    },
+  };
 }
 
+const told = (rules: readonly object[]) => ({ count: rules.length, rules });
+
 /** Without descriptions and metadata, which may be large. */
-const told = (rows: readonly Row[]) => ({
-  count: rows.length,
-  rules: rows.slice(0, NAMED_RULES).map(({ id, cidr, action }) => ({ id, cidr, action })),
-});
+const named = ({ id, cidr, action }: Row) => ({ id, cidr, action });
+
+const differing = (now: Row, before: Row) =>
+  Object.keys(now).filter((name) => !isDeepStrictEqual(now[name], before[name]));

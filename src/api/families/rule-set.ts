@@ -115,7 +115,9 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         );
         await rules.rows.updateMany(tx, updated);
         await rules.rows.insertMany(tx, created);
-        const told = ruleChanges({ added: created, changed: updated, removed: deleted });
+        const before = new Map(current.map((row) => [row.id, row]));
+        const changed = updated.map((row) => [row, before.get(row.id) ?? row] as const);
+        const told = ruleChanges({ added: created, changed, removed: deleted });
         const revision = await writeRow(context, policies, policy, told);
         return answer(rules, { id: policy.id, revision }, rows, base);
       }),

@@ -5,8 +5,11 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
 import { z } from 'zod';
 import { ANNOTATION, API_VERSION } from '../../src/operator/contract/names.ts';
+import { CONDITION, REASON } from '../../src/operator/contract/reasons.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
+import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
+import { isPaused, readStatus } from '../../src/operator/managed/spec.ts';
 import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
 import { cluster } from '../harness.ts';
 import { API_KEY, eventually, type Manifest, manifest, ours, SECRETS, type Stack, startStack } from './stack.ts';
@@ -24,6 +27,14 @@ export const core = (kind: 'Secret' | 'ConfigMap', name: string, content: object
 });
 
 export const textOf = (objects: readonly object[]) => objects.map((each) => JSON.stringify(each)).join('\n---\n');
+
+/** Whether the operator has looked at the object as it was applied; a paused one it only looks at. */
+function isHandled(each: KubeObject, requested: string): boolean {
+  const { lastHandledReconcileAt, conditions = [] } = readStatus(each);
+  const synced = findCondition(conditions, CONDITION.synced);
+  const saysPaused = synced?.reason === REASON.paused && synced.observedGeneration === each.metadata.generation;
+  return isPaused(each) ? saysPaused : lastHandledReconcileAt === requested;
+}
 
 export async function startPlanning(prefix: string) {
   const stack = await startStack({ prefix });
@@ -87,10 +98,11 @@ export async function startPlanning(prefix: string) {
     const plurals = allKinds.filter(({ kind }) => mine.some((each) => each.kind === kind)).map(({ plural }) => plural);
     await eventually(async () => {
       const lists = await Promise.all(plurals.map((plural) => stack.kube.list(ours(plural), stack)));
-      const handled = lists.flatMap(({ items }) =>
-        items.filter((each) => readStatus(each).lastHandledReconcileAt === requested),
-      );
-      expect(handled).toHaveLength(mine.length);
+      const asked = lists
+        .flatMap(({ items }) => items)
+        .filter(({ metadata }) => metadata.annotations?.[ANNOTATION.reconcileRequestedAt] === requested);
+      expect(asked).toHaveLength(mine.length);
+      expect(asked.filter((each) => !isHandled(each, requested)).map(({ metadata }) => metadata.name)).toEqual([]);
     });
     // What was replaced, others may have yet to follow.
     await eventually(async () => {

@@ -125,7 +125,7 @@ describe('is told in one line:', () => {
       at((url) => {
         url.hostname = 'no.such.invalid';
       }),
-      /^DATABASE_URL: .*ENOTFOUND|EAI_AGAIN/,
+      /^DATABASE_URL: .*(ENOTFOUND|EAI_AGAIN)/,
     ],
     [
       'a wrong password',

@@ -90,10 +90,8 @@ describe('somebody who edits the object at the same moment', () => {
     await createBoth(stage);
     await untilSettled(stage);
     expect(annotated.met).toHaveLength(6);
-    const before = annotated.met.length;
     await stage.removeAll();
     await untilSettled(stage);
-    expect(annotated.met.length).toBeGreaterThanOrEqual(before);
   });
 
   it('keeps the finalizer that they added, at the start and at the end', async () => {

@@ -92,5 +92,5 @@ it('watches that are refused for a while log their stack once', async () => {
   const stacks = lines.flatMap(({ err }) => err?.stack ?? []);
   // One for the broken connection, one for the refusals.
   expect(new Set(stacks).size).toBe(stacks.length);
-  expect(stacks.length).toBeLessThanOrEqual(2);
+  expect([1, 2]).toContain(stacks.length);
 });

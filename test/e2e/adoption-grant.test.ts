@@ -46,7 +46,7 @@ test('what the annotation retiring names is not deleted', async () => {
   await stack.apply(policy('it', {}, { [`${GROUP}/retiring`]: retiring }));
   await eventually(async () => {
     const { ready } = await stack.see(POLICIES, 'it');
-    expect(ready).toBeDefined();
+    expect(ready).toMatchObject({ status: 'True' });
   });
   await stack.remove(POLICIES, 'it');
   expect(await client.ipPolicies.get(id)).toMatchObject({ description: 'theirs' });

@@ -260,6 +260,7 @@ describe('what is no certificate authority is refused with the reason', async ()
   test('and the reason does not show a private key', async () => {
     const secret = key('authority').split('\n')[1] ?? '';
     const reply = await admin.post(path, { ca_pem: key('authority') });
+    expect(reply.status).toBe(400);
     expect(reply.text).not.toContain(secret);
     expect(api.logs.join('\n')).not.toContain(secret);
   });

@@ -1,5 +1,7 @@
 /** No text, however long and of whatever it is made, keeps the process from everything else: checks are linear. */
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 
 /** What a pattern may repeat, between two others: there a search for its end begins anew at every place. */
@@ -10,9 +12,40 @@ const texts = PIECES.flatMap((piece) => {
   return [`a${run}b`, `ssh-rsa ${run}b`, `-----BEGIN CERTIFICATE-----${run}b`];
 });
 
-test.each(FAMILIES.map(({ name, fields }) => [name, fields] as const))('of %s', (_, fields) => {
-  for (const { input } of Object.values(fields)) {
-    // Whether they are taken or refused. What is quadratic would take minutes for one of them.
-    for (const text of texts) for (const given of [text, [text]]) expect(input.safeParse(given)).toBeDefined();
+/** The schema and everything that it is made of, at any depth. */
+function collect(schema: unknown, into: Set<z.ZodType>): void {
+  if (!(schema instanceof z.ZodType) || into.has(schema)) return;
+  into.add(schema);
+  const shape = schema instanceof z.ZodObject ? schema.shape : {};
+  for (const part of [...Object.values(schema.def), ...Object.values(shape)]) {
+    for (const each of Array.isArray(part) ? part : [part]) collect(each, into);
   }
+}
+
+const checked = new Set<z.ZodType>();
+const news = (schemas: readonly unknown[]) => {
+  const before = new Set(checked);
+  for (const schema of schemas) collect(schema, checked);
+  return [...checked].filter((schema) => !before.has(schema));
+};
+const bodies = [
+  ...FAMILIES.map(({ name, fields }) => [name, Object.values(fields).map(({ input }) => input)] as const),
+  ...OPERATIONS.flatMap(({ method, path, body }) => (body ? [[`${method} ${path}`, [body]] as const] : [])),
+];
+
+/** Whether it is taken or refused. A transformation by itself expects what the checks before it let through. */
+const check = (schema: z.ZodType, text: string) => {
+  if (!(schema instanceof z.ZodTransform)) schema.safeParse(schema instanceof z.ZodArray ? [text] : text);
+};
+
+// What is quadratic takes minutes for one of them, and so longer than a test may.
+test.each(bodies)('of %s', (_, schemas) => {
+  for (const schema of news(schemas)) {
+    for (const text of texts) check(schema, text);
+  }
+});
+
+test('texts of all kinds were among them', () => {
+  const ofTexts = [...checked].filter((schema) => schema instanceof z.ZodString);
+  expect(ofTexts.length).toBeGreaterThan(50);
 });

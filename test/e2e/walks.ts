@@ -123,7 +123,7 @@ async function decided(stack: Stack, { row }: Walkable, name: string): Promise<S
     const seen = await stack.see(row.type, name);
     const { generation } = seen.object.metadata;
     expect(seen.ready).toMatchObject({ observedGeneration: generation });
-    const decisions = ['True/Available', 'False/Rejected', 'False/WaitingForModules'];
+    const decisions = ['True/Available', 'False/Rejected', 'False/SourceInvalid', 'False/WaitingForModules'];
     expect(decisions, seen.ready?.message).toContain(`${seen.ready?.status}/${seen.ready?.reason}`);
     return seen;
   });

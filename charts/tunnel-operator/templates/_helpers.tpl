@@ -155,7 +155,8 @@ key: bootstrap-api-key
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
 {{- end -}}
-{{- if not .Values.crds.enabled -}}
+{{- /* Whoever installs for some namespaces may not be allowed to look. */}}
+{{- if and (not .Values.crds.enabled) .Release.IsUpgrade .Values.rbac.create (not .Values.watchNamespaces) -}}
 {{- range (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "").items -}}
 {{- $annotations := .metadata.annotations | default dict -}}
 {{- $isOurs := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) -}}

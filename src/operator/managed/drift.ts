@@ -55,9 +55,11 @@ function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject
  * before it could say so, and what it referred to before is kept for as long as the status names it.
  */
 function hasMovedOn(kind: ComparableKind, object: KubeObject): boolean {
+  const status = readStatus(object);
+  // The same spec refers to as much as it did then; most refer to nothing.
+  if (!wasInSync(status, object) || status.references === undefined) return false;
   const references = kind.referencesOf(object);
-  const used = references && { sources: [], references };
-  return wasInSync(readStatus(object), object) && hasNewInputs(object, used);
+  return references !== undefined && hasNewInputs(object, { sources: [], references });
 }
 
 /** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */

@@ -67,3 +67,11 @@ it('a signature counts only if a workflow of this repository has made it', () =>
     /--certificate-identity-regexp '\^https:\/\/github\\\.com\/OWNER\/REPOSITORY\/\S*release\\\.yml@refs\/tags\/v'/,
   );
 });
+
+it('a release names the image that it has made in the chart that it publishes', () => {
+  const { repository } = z
+    .object({ image: z.object({ repository: z.string() }) })
+    .parse(parse(read('charts/tunnel-operator/values.yaml'))).image;
+  expect(read('charts/tunnel-operator/values.yaml')).toMatch(new RegExp(`^  repository: ${repository}$`, 'm'));
+  expect(read('.github/workflows/release.yml')).toContain(`s#^  repository: ${repository}\\$#`);
+});

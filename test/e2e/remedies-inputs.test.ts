@@ -37,6 +37,12 @@ const write = async (given: object) => expect(await stack.tryApply(given)).toMat
 
 const restricted = (name: string, target = `${name}-policy`) =>
   object(name, 'EndpointConfiguration', { type: 'http', ipPolicyRefs: [{ name: target }] });
+/** An edge that is to go, and a route that still refers to it. */
+async function deletedWhileReferredTo(name: string): Promise<undefined> {
+  await stack.apply(object(name, 'HTTPSEdge'), routeOf(name));
+  await stack.ready(ROUTES, name);
+  await stack.run('delete', EDGES.plural, name, '--wait=false');
+}
 const page = (name: string, from = { name, key: 'html' }) =>
   object(name, 'HTTPResponseBackend', { body: { secretKeyRef: from } });
 const modules = (name: string, edge: object, rest: object = {}) =>
@@ -95,12 +101,7 @@ const problems: Problem[] = [
   {
     what: 'a reference to what is being deleted',
     type: ROUTES,
-    async arrange(name) {
-      await stack.apply(object(name, 'HTTPSEdge'), routeOf(name));
-      await stack.ready(ROUTES, name);
-      await stack.run('delete', EDGES.plural, name, '--wait=false');
-      return undefined;
-    },
+    arrange: deletedWhileReferredTo,
     says: (name) =>
       `spec.edgeRef: HTTPSEdge ${namespace}/${name} is being deleted: refer to another, or delete this object, too`,
     remedies: {
@@ -114,12 +115,7 @@ const problems: Problem[] = [
   {
     what: 'what is to be deleted, but is referred to',
     type: EDGES,
-    async arrange(name) {
-      await stack.apply(object(name, 'HTTPSEdge'), routeOf(name));
-      await stack.ready(ROUTES, name);
-      await stack.run('delete', EDGES.plural, name, '--wait=false');
-      return undefined;
-    },
+    arrange: deletedWhileReferredTo,
     says: (name) =>
       `HTTPSEdgeRoute ${namespace}/${name} refers to this object, which is deleted once nothing does: delete what refers to it, or let that refer to another`,
     remedies: {},

@@ -159,7 +159,7 @@ key: bootstrap-api-key
 {{- if and (not .Values.crds.enabled) .Release.IsUpgrade .Values.rbac.create (not .Values.watchNamespaces) -}}
 {{- range (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "").items -}}
 {{- $annotations := .metadata.annotations | default dict -}}
-{{- $isOurs := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) -}}
+{{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
 {{- if and (eq .spec.group "tunnel-operator.dev") $isOurs (ne (get $annotations "helm.sh/resource-policy") "keep") -}}
 {{- fail (printf "crds.enabled=false would delete %s, which this release has installed, with all its objects: upgrade with crds.keep=true first." .metadata.name) -}}
 {{- end -}}
@@ -169,12 +169,21 @@ key: bootstrap-api-key
 {{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items -}}
 {{- $labels := .metadata.labels | default dict -}}
 {{- $annotations := .metadata.annotations | default dict -}}
-{{- $isOurs := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) -}}
+{{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
 {{- $isOperator := and (eq (get $labels "app.kubernetes.io/component") "operator") (hasPrefix "tunnel-operator-" (get $labels "helm.sh/chart")) -}}
 {{- if and $isOperator (not $isOurs) -}}
 {{- fail (printf "the release %s in the namespace %s has an operator of all namespaces already, and two would work against each other: set watchNamespaces in both, or share the objects by SHARD_SELECTOR in operator.extraEnv of both." (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace")) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Called with a list: the root, an object of the cluster. */}}
+{{- define "tunnel-operator.isOfThisRelease" -}}
+{{- $release := (index . 0).Release -}}
+{{- $annotations := (index . 1).metadata.annotations | default dict -}}
+{{- if and (eq (get $annotations "meta.helm.sh/release-name") $release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $release.Namespace) -}}
+true
 {{- end -}}
 {{- end -}}
 

@@ -96,7 +96,8 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const { tx } = context;
         const { base } = call;
         const current = await rules.rows.where(tx, 'ip_policy_id', policy.id);
-        const { created, updated, deleted, kept } = plan(current, call.body.rules, policy.id);
+        const { created, updated: changed, deleted, kept } = plan(current, call.body.rules, policy.id);
+        const updated = changed.map(([row]) => row);
         const rows = [...kept, ...updated, ...created];
         if (call.sentBack.length > 0) {
           // With the id of the policy, which shows as a reference.
@@ -115,8 +116,6 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         );
         await rules.rows.updateMany(tx, updated);
         await rules.rows.insertMany(tx, created);
-        const before = new Map(current.map((row) => [row.id, row]));
-        const changed = updated.map((row) => [row, before.get(row.id) ?? row] as const);
         const told = ruleChanges({ added: created, changed, removed: deleted });
         const revision = await writeRow(context, policies, policy, told);
         return answer(rules, { id: policy.id, revision }, rows, base);
@@ -127,14 +126,20 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {
   const now = new Date().toISOString();
   const byCidr = new Map(current.map((row) => [row.cidr, row]));
-  const result = { created: [] as Row[], updated: [] as Row[], kept: [] as Row[], deleted: [] as Row[] };
+  const result = {
+    created: [] as Row[],
+    /** Each as it is to be, and as it is. */
+    updated: [] as [Row, Row][],
+    kept: [] as Row[],
+    deleted: [] as Row[],
+  };
   for (const { cidr, action, description = null, metadata = null } of wanted) {
     const fields = { description, metadata, cidr, action, ip_policy_id: policyId };
     const row = byCidr.get(cidr);
     byCidr.delete(cidr);
     if (!row) result.created.push({ ...fields, id: newId(ipPolicyRule.prefix), created_at: now, revision: 1 });
     else if (isDeepStrictEqual({ ...row, ...fields }, row)) result.kept.push(row);
-    else result.updated.push({ ...row, ...fields });
+    else result.updated.push([{ ...row, ...fields }, row]);
   }
   result.deleted.push(...byCidr.values());
   return result;

@@ -76,10 +76,28 @@ export const ok = (body?: unknown): Expected => ({ status: 200, body });
 export const created = (body?: unknown): Expected => ({ status: 201, body });
 export const noContent: Expected = { status: 204 };
 
+/** What the message of each code says. Whom it names is held against the details (witness.ts). */
+const SAID: Readonly<Record<ErrorCode, RegExp>> = {
+  INVALID_REQUEST: /^.+: ./,
+  UNAUTHENTICATED: /API key|Authorization header/,
+  PERMISSION_DENIED: /^Only admins may /,
+  NOT_FOUND: / does not exist\b| has no /,
+  METHOD_NOT_ALLOWED: /^This path supports only [A-Z]/,
+  CONFLICT: /\b(already|closed|next|last)\b/,
+  RESOURCE_IN_USE: /^(Still in use by|It still owns) .+; (change|delete) those first\.$/,
+  PRECONDITION_FAILED: /has changed/,
+  PAYLOAD_TOO_LARGE: /body is too large/,
+  UNSUPPORTED_MEDIA_TYPE: /request bodies/i,
+  IDEMPOTENCY_KEY_REUSED: /idempotency key was already used/,
+  RATE_LIMITED: /^Too many /,
+  INTERNAL_ERROR: /^Internal error/,
+  UNAVAILABLE: /; (set|try) /,
+};
+
 /** An error of the catalogue, with these details at least. */
 export const refused = (error_code: ErrorCode, details: Readonly<Record<string, string | RegExp>> = {}): Expected => ({
   status: ERROR_STATUS[error_code],
-  body: { error_code, status_code: ERROR_STATUS[error_code], msg: /./, details },
+  body: { error_code, status_code: ERROR_STATUS[error_code], msg: SAID[error_code], details },
 });
 
 export const invalid = (details: Readonly<Record<string, string | RegExp>>): Expected =>

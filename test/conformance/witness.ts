@@ -1,10 +1,13 @@
 /**
  * What holds for every request of every row, whatever else the row says: counted requests are told their limits, refusals
- * for a while say for how long, and a write leaves exactly the events that follow from the definitions of the families.
+ * for a while say for how long, messages name what they are about, and a write leaves exactly the events that follow from
+ * the definitions of the families.
  */
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Step } from '../../dev/conformance/row.ts';
+import { words } from '../../src/api/errors/naming.ts';
+import type { ErrorBody, ErrorCode } from '../../src/resources/definition/errors.ts';
 import { eventTypes, isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
 import type { Caller, Reply, TestApi } from '../api/harness.ts';
@@ -35,6 +38,7 @@ export function witnessed({ rows }: Pick<TestApi, 'rows'>, contract: Contract): 
     const before = target && (await stateOf(rows, target));
     const reply = await plainly(request, caller);
     expectHeaders(request, reply, caller, contract);
+    if (reply.status >= 400) expectMessage(request, reply.error);
     const after = target && (await stateOf(rows, target));
     const written = changes(request, reply, target, before, after);
     const actor = request.headers?.authorization === undefined ? caller.id : expect.any(String);
@@ -57,6 +61,45 @@ function expectHeaders({ headers = {}, ...step }: Request, reply: Reply, { key }
   for (const name of ['limit', 'remaining', 'reset']) {
     expect(reply.headers[`ratelimit-${name}`], `${step.method} ${step.path}`).toMatch(/^\d+$/);
   }
+}
+
+/** Of these, the details hold what the message is about. */
+const ABOUT_DETAILS: ReadonlySet<ErrorCode> = new Set([
+  'PERMISSION_DENIED',
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'CONFLICT',
+  'RESOURCE_IN_USE',
+]);
+
+/** Many clients show the message alone: it names what is in the details. */
+function expectMessage(
+  { body }: Request,
+  { error_code, msg, details: { request_id: _, ...details } }: ErrorBody,
+): void {
+  const told = Object.entries(details);
+  if (told.length === 0) return;
+  if (error_code === 'INVALID_REQUEST') {
+    const [name, reason] = told[0] ?? [];
+    const others = told.length === 1 ? '' : ` (and ${told.length - 1} more, see details)`;
+    expect(msg).toBe(`${name}: ${reason}${others}`);
+  } else if (ABOUT_DETAILS.has(error_code)) {
+    const names = told.flatMap(([name, value]) => [value, words(value), subjectOf(name), sentAt(name, body)]);
+    expect(
+      names.some((name) => name !== '' && msg.includes(name)),
+      `"${msg}" names none of ${names}`,
+    ).toBe(true);
+  }
+}
+
+/** `/owner_id` is about an owner. */
+const subjectOf = (name: string) => words(name.replace(/^\//, '').replace(/_id$/, ''));
+
+/** The text in the body that a JSON pointer leads to; empty if there is none. */
+function sentAt(pointer: string, body: unknown): string {
+  let value = body;
+  for (const segment of pointer.split('/').slice(1)) value = Object(value)[segment];
+  return typeof value === 'string' ? value : '';
 }
 
 /** The resource that a path leads to or into. */

@@ -72,7 +72,7 @@ export function addSources(subscriptions: Subscriptions): void {
     const { type: added } = call.body;
     return writeLockedIn(api, tx, subscriptions, ofSubscription(call), async (context, row) => {
       if (typesOf(row).includes(added)) {
-        throw conflict('The event subscription already has this source.', {
+        throw conflict(`The event subscription already has the source ${added}.`, {
           '/type': `is already a source of ${row.id}`,
         });
       }

@@ -127,5 +127,6 @@ async function claim(tx: Executor, id: string, hostports: readonly string[]): Pr
     `/hostports/${hostports.indexOf(String(hostport))}`,
     `is already used by ${edge_id}`,
   ]);
-  throw conflict('Another edge already listens there.', Object.fromEntries(details));
+  const named = taken.map(({ hostport }) => hostport).join(', ');
+  throw conflict(`Another edge already listens on ${named}.`, Object.fromEntries(details));
 }

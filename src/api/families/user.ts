@@ -20,5 +20,6 @@ export const users = mount(user, {
 async function refuseIfLastAdmin({ tx }: WriteContext, id: string): Promise<void> {
   const text = 'select 1 from users where admin and active and id <> $1 limit 1';
   const others = await tx.query({ text, values: [id] });
-  if (others.length === 0) throw conflict('This is the last active admin; make another user an admin first.', { id });
+  if (others.length === 0)
+    throw conflict(`User ${id} is the last active admin; make another user an admin first.`, { id });
 }

@@ -13,6 +13,8 @@ export interface ConnectionLimits extends ConnectionCaps {
   perAddress: number;
   /** Milliseconds in which a connection must have sent something. */
   firstByteMs: number;
+  /** Milliseconds that a surplus connection has to send its request and read the answer. */
+  surplusMs: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -20,10 +22,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   surplus: 64,
   perAddress: 5_000,
   firstByteMs: 10_000,
+  surplusMs: 5_000,
 };
-
-/** How long a surplus connection may take to send its request and get the answer. */
-const SURPLUS_MS = 5_000;
 
 export interface Connections {
   /** Whether this connection is one too many: it gets one answer. */
@@ -38,7 +38,7 @@ export interface Connections {
  */
 export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, proxies: string[]): Connections {
   const { server, log } = app;
-  const { most, perAddress, firstByteMs } = limits;
+  const { most, perAddress, firstByteMs, surplusMs } = limits;
   const refused = refusalLog(
     log,
     { connections: most, per_address: perAddress },
@@ -68,7 +68,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
       refused();
       refusedInAll++;
       if (surplus.size >= limits.surplus) return void socket.destroy();
-      surplus.set(socket, now + SURPLUS_MS);
+      surplus.set(socket, now + surplusMs);
       socket.once('close', () => surplus.delete(socket));
       return;
     }
@@ -91,7 +91,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
   const timer = setInterval(() => {
     for (const socket of expired(silent)) if (socket.bytesRead === 0) socket.destroy();
     for (const socket of expired(surplus)) socket.destroy();
-  }, firstByteMs / 10).unref();
+  }, Math.min(firstByteMs, surplusMs) / 10).unref();
   server.once('close', () => clearInterval(timer));
   logAcceptErrors(server, log);
 

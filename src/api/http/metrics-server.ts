@@ -13,13 +13,14 @@ const TIMEOUT_MS = 10_000;
 const MOST_CONNECTIONS = 16;
 
 export function buildMetricsServer(
-  { contentType, bytes }: Metrics,
+  { contentType, bytes }: Pick<Metrics, 'contentType' | 'bytes'>,
   log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
+  timeoutMs = TIMEOUT_MS,
 ): FastifyInstance {
   const app: FastifyInstance = Fastify({
-    requestTimeout: TIMEOUT_MS,
-    connectionTimeout: TIMEOUT_MS,
-    http: { headersTimeout: TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_MS / 2 },
+    requestTimeout: timeoutMs,
+    connectionTimeout: timeoutMs,
+    http: { headersTimeout: timeoutMs, connectionsCheckingInterval: timeoutMs / 2 },
     clientErrorHandler: answerClientError,
     return503OnClosing: false,
     forceCloseConnections: true,

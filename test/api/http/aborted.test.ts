@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ADMIN_KEY, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
-const api = await startTestApi();
+/** With so few, the requests of one key are handled one after the other. */
+const CONNECTIONS = 2;
+
+const api = await startTestApi({ poolSize: CONNECTIONS });
 const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
 
 const line = z.looseObject({ level: z.number(), request_id: z.string().optional() });
@@ -21,6 +24,12 @@ async function aborted(method: string, route: string): Promise<number> {
       .find((each) => each.startsWith(start))
       ?.slice(start.length) ?? 0,
   );
+}
+
+/** Whatever has arrived of a body is in flight, and so is what is made of an answer. */
+async function inFlight(): Promise<number> {
+  const { text } = await api.anonymous.get('/metrics');
+  return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 function open(): Promise<Socket> {
@@ -46,10 +55,7 @@ test('a client that goes away in the middle of its body leaves one access line, 
   const socket = await open();
   const type = 'content-type: application/json';
   socket.write(`${head('POST /ip_policies', 'upload-1', type, 'content-length: 900')}{"desc`);
-  // Whatever has arrived of a body is in flight.
-  await vi.waitFor(async () => {
-    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
-  });
+  await vi.waitFor(async () => expect(await inFlight()).toBeGreaterThan(0));
   socket.resetAndDestroy();
   await expectAborted('upload-1', 'POST', '/ip_policies', before);
 });
@@ -61,9 +67,7 @@ test('a client that closes in the middle of its body leaves one line in all', as
   const socket = await open();
   const type = 'content-type: application/json';
   socket.write(`${head('POST /ip_policies', 'upload-2', type, 'content-length: 900')}{"desc`);
-  await vi.waitFor(async () => {
-    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
-  });
+  await vi.waitFor(async () => expect(await inFlight()).toBeGreaterThan(0));
   socket.destroy();
   await expectAborted('upload-2', 'POST', '/ip_policies', before);
   expect(unreadable()).toHaveLength(had);
@@ -83,4 +87,47 @@ test('a client that goes away while its request is handled leaves one access lin
   // It takes effect all the same.
   await vi.waitFor(async () => expect((await api.admin.get(`/ip_policies/${id}`)).status).toBe(404));
   expect(logged('handled-1')).toHaveLength(1);
+});
+
+test('a request whose client goes away while it waits for its turn does not take effect', async () => {
+  const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const before = await aborted('POST', '/ip_policies');
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  const first = api.admin.delete(`/ip_policies/${id}`);
+  await untilWaiting(api, 1);
+  const socket = await open();
+  const length = 50_000;
+  const type = 'content-type: application/json';
+  socket.write(head('POST /ip_policies', 'turn-1', type, `content-length: ${length}`) + '{}'.padEnd(length));
+  await vi.waitFor(async () => expect(await inFlight()).toBeGreaterThanOrEqual(length));
+  socket.resetAndDestroy();
+  await expectAborted('turn-1', 'POST', '/ip_policies', before);
+  const policies = () => api.rows('select id from ip_policies where id <> $1', [id]);
+  const stored = await policies();
+  await held.commit();
+  await first;
+  // Its turn comes after that of the other.
+  await api.admin.get('/ip_policies');
+  expect(await policies()).toEqual(stored);
+  expect(logged('turn-1')).toHaveLength(1);
+});
+
+test('of a client that goes away before its answer is read from the database, nothing stays in flight', async () => {
+  const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const route = '/ip_policies/{id}/rules';
+  await api.admin.put(`/ip_policies/${id}/rules`, { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] });
+  const before = await aborted('GET', route);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table ip_policy_rules');
+  const socket = await open();
+  socket.write(head(`GET /ip_policies/${id}/rules`, 'page-1'));
+  await untilWaiting(api, 1);
+  socket.resetAndDestroy();
+  await expectAborted('page-1', 'GET', route, before);
+  await held.commit();
+  // Its turn comes when the other is over.
+  await api.admin.get('/ip_policies');
+  expect(await inFlight()).toBe(0);
+  expect(logged('page-1')).toHaveLength(1);
 });

@@ -30,8 +30,15 @@ type LogLine = z.output<typeof logLine>;
 
 let started = 0;
 
-/** @param descriptors most files and sockets that it may have open */
+/** Returns when it is ready. @param descriptors most files and sockets that it may have open */
 export async function startApiChild(env: Record<string, string> = {}, descriptors?: number): Promise<ApiChild> {
+  const api = await launchApiChild(env, descriptors);
+  await untilAnswering(api.child, `${api.url}/readyz`);
+  return api;
+}
+
+/** Returns at once. */
+export async function launchApiChild(env: Record<string, string> = {}, descriptors?: number): Promise<ApiChild> {
   const [databaseUrl, port] = await Promise.all([env.DATABASE_URL ?? emptyDatabase(), freePort()]);
   const child = startOnDatabase(['api', '--port', String(port)], {
     folder,
@@ -42,12 +49,10 @@ export async function startApiChild(env: Record<string, string> = {}, descriptor
     ...(descriptors === undefined ? {} : { descriptors }),
   });
   atEnd(() => child.stop({ signal: 'SIGKILL' }));
-  const url = `http://127.0.0.1:${port}`;
-  await untilAnswering(child, `${url}/readyz`);
   return {
     child,
     port,
-    url,
+    url: `http://127.0.0.1:${port}`,
     databaseUrl,
     log: async () => (await readFile(child.logFile, 'utf8')).split('\n').flatMap(parseLine),
     ended: (timeoutMs = 60_000) => waitFor(`${child.name} to exit`, () => child.exit(), { timeoutMs }),
@@ -105,6 +110,10 @@ export async function open(
     untilEnded: () => waitFor('the end of a connection', () => end, { intervalMs: 5, timeoutMs: 60_000 }),
   };
 }
+
+/** What each answer that has come says about the connection. */
+export const endings = (peer: Peer) =>
+  [...peer.received().matchAll(/HTTP\/1\.1 200 [\s\S]*?\r\nconnection: (\S+)\r\n/gi)].map(([, ending]) => ending);
 
 /** The text of a request. */
 export function request(

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { newId } from '../../../src/resources/definition/id.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import { heldTransaction, type Method, startTestApi, untilWaiting } from '../harness.ts';
 
@@ -80,6 +81,17 @@ describe('a request', () => {
     expect(logged('invalid-10')).toMatchObject([{ reasons: { '/labels/…': expect.any(String) } }]);
     expect(logged('invalid-11')).toMatchObject([{ reasons: { '?…': 'unknown query parameter' } }]);
     expect(api.logs.join('\n')).not.toContain(sent);
+  });
+
+  test('that is wrong in many places is told 50 of them, and logged with 10', async () => {
+    const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const rules = Array.from({ length: 60 }, () => ({ cidr: 'nonsense', action: 'allow' }));
+    const { error } = await admin.put(`/ip_policies/${id}/rules`, { rules }, { 'x-request-id': 'many-1' });
+    const { request_id: _, ...details } = error.details;
+    const places = rules.map((_, n) => `/rules/${n}/cidr`);
+    expect(Object.keys(details)).toEqual(places.slice(0, 50));
+    const [line] = z.tuple([z.object({ reasons: z.record(z.string(), z.string()) })]).parse(logged('many-1'));
+    expect(Object.keys(line.reasons)).toEqual(places.slice(0, 10));
   });
 
   test('that is refused by a rule of its family is logged with the rule', async () => {

@@ -1,10 +1,11 @@
 /** How the process ends: with manners towards those who have some, and in time whatever the others do. */
-import Fastify from 'fastify';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { addShutdown, SHUTDOWN } from '../../../src/api/http/shutdown.ts';
 import { atEnd, emptyDatabase, heldTransaction } from '../harness.ts';
-import { type ApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
+import { type ApiChild, endings, launchApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
 
 const CLEAN = { code: 0, signal: null };
 
@@ -21,12 +22,14 @@ async function answered(api: ApiChild): Promise<Peer> {
   return peer;
 }
 
-const aStatementWaits = ({ query }: Awaited<ReturnType<typeof heldTransaction>>) =>
-  waitFor('the statement', async () => {
+const statementsWait = ({ query }: Awaited<ReturnType<typeof heldTransaction>>, count = 1) =>
+  waitFor('statements', async () => {
+    // Else a transaction sees what it saw at first.
+    await query('select pg_stat_clear_snapshot()');
     const waiting = await query(
       "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
     );
-    return waiting.rows.length > 0;
+    return waiting.rows.length >= count;
   });
 
 describe('SIGTERM ends the process', () => {
@@ -66,7 +69,7 @@ describe('SIGTERM ends the process', () => {
     await held.query('lock table ip_policies');
     const hanging = await open(api);
     hanging.socket.write(request('/ip_policies'));
-    await aStatementWaits(held);
+    await statementsWait(held);
     api.child.kill('SIGTERM');
     expect(await api.ended()).toEqual(CLEAN);
     await held.commit();
@@ -77,7 +80,7 @@ describe('SIGTERM ends the process', () => {
     const held = await heldTransaction(databaseUrl);
     await held.query('lock table idempotency_keys');
     const api = await startApiChild({ DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '1s', SHUTDOWN_TIMEOUT: '4s' });
-    await aStatementWaits(held);
+    await statementsWait(held);
     const peer = await answered(api);
     api.child.kill('SIGTERM');
     await stopping(api);
@@ -104,7 +107,72 @@ describe('SIGTERM ends the process', () => {
   });
 });
 
+describe('SIGTERM during a start', () => {
+  /** Starts it on a database that takes its first connection, and says nothing until it is told to. */
+  async function startHanging(env: Record<string, string>) {
+    const real = new URL(await emptyDatabase());
+    const speaks = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const database = createServer(async (socket) => {
+      socket.on('error', () => undefined);
+      asked.resolve();
+      await speaks.promise;
+      socket
+        .pipe(connect(Number(real.port), real.hostname))
+        .on('error', () => undefined)
+        .pipe(socket);
+    }).listen(0, '127.0.0.1');
+    atEnd(async () => void database.close());
+    await once(database, 'listening');
+    const through = new URL(real);
+    through.port = String(z.object({ port: z.number() }).parse(database.address()).port);
+    const api = await launchApiChild({ DATABASE_URL: through.href, ...env });
+    await asked.promise;
+    return { api, speak: () => speaks.resolve() };
+  }
+
+  test('that hangs ends it at the deadline', async () => {
+    const { api } = await startHanging({ SHUTDOWN_TIMEOUT: '1s' });
+    api.child.kill('SIGTERM');
+    expect(await api.ended()).toEqual({ code: 1, signal: null });
+    const grave = (await api.log()).filter(({ level }) => level >= 50);
+    expect(grave).toMatchObject([{ msg: expect.stringContaining('SHUTDOWN_TIMEOUT') }]);
+  });
+
+  test('ends it in the same steps as soon as it has started', async () => {
+    const { api, speak } = await startHanging({});
+    api.child.kill('SIGTERM');
+    await stopping(api);
+    speak();
+    expect(await api.ended()).toEqual(CLEAN);
+    const said = (await api.log()).map(({ msg }) => msg);
+    expect(said.filter((msg) => /^(stopping|the management API is ready|stopped)$/.test(msg))).toEqual([
+      'stopping',
+      'the management API is ready',
+      'stopped',
+    ]);
+  });
+});
+
 describe('from the signal on', () => {
+  test('answers under way end their connection, too: of several in a row, the last', async () => {
+    const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policies');
+    const [one, several] = [await open(api), await open(api)];
+    one.socket.write(request('/ip_policies'));
+    several.socket.write(request('/ip_policies') + request('/ip_policies'));
+    await statementsWait(held, 3);
+    api.child.kill('SIGTERM');
+    await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
+    await held.commit();
+    for (const peer of [one, several]) expect(await peer.untilEnded()).toBe('closed');
+    expect(endings(one)).toEqual(['close']);
+    expect(endings(several)).toEqual(['keep-alive', 'close']);
+    api.child.kill('SIGTERM');
+    await api.ended();
+  });
+
   test('readiness fails, everything else is served, and each answer ends its connection', async () => {
     const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
     const [before, other] = [await answered(api), await answered(api)];
@@ -158,74 +226,3 @@ describe('from the signal on', () => {
     expect(await api.ended()).toEqual(CLEAN);
   });
 });
-
-describe('while the server closes', () => {
-  const LARGE = Buffer.alloc(40_000_000, 'x');
-
-  /** The shutdown alone, around routes of our own. */
-  async function start(quietMs: number) {
-    const handled: string[] = [];
-    const app = Fastify({ forceCloseConnections: false, return503OnClosing: false });
-    addShutdown(app, { ...SHUTDOWN, quietMs });
-    app.get('/small', async () => {
-      handled.push('/small');
-      return 'small';
-    });
-    app.get('/large', async () => LARGE);
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    atEnd(() => app.close());
-    return { app, handled, port: Number(new URL(app.listeningOrigin).port) };
-  }
-
-  test('an answer is sent to its last byte, however slowly it is read', async () => {
-    const { app, port } = await start(0);
-    const slow = await open({ port });
-    slow.socket.write(request('/large'));
-    await slow.until(/\r\n\r\nx/);
-    slow.socket.pause();
-    const closed = app.close();
-    await untilRefused(port);
-    expect(slow.received().length).toBeLessThan(LARGE.length);
-    slow.socket.resume();
-    expect(await slow.untilEnded()).toBe('closed');
-    expect(slow.received().length - slow.received().indexOf('\r\n\r\n') - 4).toBe(LARGE.length);
-    await closed;
-  });
-
-  test('a request on a connection that was used a moment ago is answered, and ends it', async () => {
-    const { app, port } = await start(60_000);
-    const [used, fresh] = [await open({ port }), await open({ port })];
-    used.socket.write(request('/small'));
-    await used.until(/small$/);
-    const closed = app.close();
-    await untilRefused(port);
-    for (const peer of [used, fresh]) {
-      peer.socket.write(request('/small'));
-      expect(await peer.untilEnded()).toBe('closed');
-      expect(peer.received()).toMatch(/connection: close\r\n[\s\S]*small$/i);
-    }
-    await closed;
-  });
-
-  test('a request on a connection that is closed already does not take effect', async () => {
-    const { app, port, handled } = await start(0);
-    const late = await open({ port, halfOpen: true });
-    late.socket.write(request('/small'));
-    await late.until(/small$/);
-    const closed = app.close();
-    await new Promise((ended) => late.socket.once('end', ended));
-    late.socket.write(request('/small'));
-    await closed;
-    expect(handled).toEqual(['/small']);
-    expect(late.received()).toMatch(/small$/);
-  });
-});
-
-/** Nobody listens any more, so connections are being closed. */
-const untilRefused = (port: number) =>
-  waitFor('a refused connection', () =>
-    open({ port }).then(
-      ({ socket }) => void socket.destroy(),
-      () => true,
-    ),
-  );

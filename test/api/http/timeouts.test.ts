@@ -1,7 +1,10 @@
 /** How long a connection may do nothing. */
 import { connect, type Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
-import { ADMIN_KEY, startTestApi } from '../harness.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
+import { ADMIN_KEY, atEnd, startTestApi } from '../harness.ts';
+import { open, request } from './api-child.ts';
 
 async function connected(timeouts: NonNullable<Parameters<typeof startTestApi>[0]>['timeouts']): Promise<Socket> {
   const { app } = await startTestApi({ timeouts });
@@ -42,4 +45,73 @@ test('by default it is kept for longer than the minute of a load balancer', asyn
   socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
   const [first] = await new Promise<[string]>((resolve) => socket.once('data', (text: string) => resolve([text])));
   expect(Number(/\r\nkeep-alive: timeout=(\d+)\r\n/i.exec(first)?.[1])).toBeGreaterThan(60);
+});
+
+describe('whatever Node does by itself,', () => {
+  /** Without any timeout of Node's own. */
+  async function start(connectionLimits: NonNullable<Parameters<typeof startTestApi>[0]>['connectionLimits']) {
+    const { app } = await startTestApi({ timeouts: { connection: 0, request: 0, keepAlive: 0 }, connectionLimits });
+    return { port: Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port) };
+  }
+
+  test('a connection that has sent nothing is closed without an answer, one that has is not', async () => {
+    const api = await start({ firstByteMs: 1_000 });
+    const used = await open(api);
+    used.socket.write(request('/healthz'));
+    await used.until(/"ok"/);
+    const silent = await open(api);
+    expect(await silent.untilEnded()).toBe('closed');
+    expect(silent.received()).toBe('');
+    // It was opened before the other.
+    used.socket.write(request('/healthz'));
+    await used.until(/"ok"[\s\S]*"ok"/);
+  });
+
+  test('a connection beyond the cap is closed before it has sent its request', async () => {
+    const api = await start({ most: 1, surplus: 2, surplusMs: 200, firstByteMs: 600_000 });
+    const served = await open(api);
+    served.socket.write(request('/healthz'));
+    await served.until(/"ok"/);
+    const [silent, half] = [await open(api), await open(api)];
+    half.socket.write('GET /healthz HTTP/1.1\r\nHo');
+    for (const peer of [silent, half]) {
+      expect(await peer.untilEnded()).toBe('closed');
+      expect(peer.received()).toBe('');
+    }
+    served.socket.write(request('/healthz'));
+    await served.until(/"ok"[\s\S]*"ok"/);
+  });
+});
+
+describe('the server of METRICS_PORT closes a connection', () => {
+  async function start() {
+    const log = { warn: () => undefined, error: () => undefined };
+    const bytes = async () => Buffer.alloc(40_000_000, 'x');
+    const app = buildMetricsServer({ contentType: 'text/plain', bytes }, log, 300);
+    atEnd(() => app.close());
+    const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+    const connections = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
+    return { port, connections };
+  }
+
+  test.each([
+    ['that sends nothing', '', ''],
+    ['whose header never ends', 'GET /metrics HTTP/1.1\r\n', 'x: y\r\n'],
+    ['whose body never ends', 'POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n', 'x'],
+  ])('%s', async (_, first, more) => {
+    const peer = await open(await start());
+    peer.socket.write(first);
+    const timer = setInterval(() => peer.socket.writable && peer.socket.write(more), 20);
+    await peer.untilEnded();
+    clearInterval(timer);
+    expect(peer.received()).not.toContain('HTTP/1.1 200');
+  });
+
+  test('that does not read', async () => {
+    const { port, connections } = await start();
+    const peer = await open({ port });
+    peer.socket.pause();
+    peer.socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
+    await waitFor('the server to close it', async () => (await connections()) === 0);
+  });
 });

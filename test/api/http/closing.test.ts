@@ -1,0 +1,109 @@
+/** What becomes of connections and the requests on them while the server closes. */
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { addShutdown, SHUTDOWN } from '../../../src/api/http/shutdown.ts';
+import { atEnd } from '../harness.ts';
+import { endings, open, request } from './api-child.ts';
+
+const LARGE = Buffer.alloc(40_000_000, 'x');
+
+/** The shutdown alone, around routes of our own. */
+async function start(quietMs: number) {
+  const handled: string[] = [];
+  const app = Fastify({ forceCloseConnections: false, return503OnClosing: false });
+  // Nothing here is for the deadline to end.
+  addShutdown(app, { ...SHUTDOWN, quietMs, deadlineMs: 600_000 });
+  app.get('/small', async () => {
+    handled.push('/small');
+    return 'small';
+  });
+  const released = Promise.withResolvers<string>();
+  app.get('/held', () => {
+    handled.push('/held');
+    return released.promise;
+  });
+  app.get('/large', async () => LARGE);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  atEnd(() => app.close());
+  return { app, handled, release: () => released.resolve('held'), port: Number(new URL(app.listeningOrigin).port) };
+}
+
+test('an answer is sent to its last byte, however slowly it is read', async () => {
+  const { app, port } = await start(0);
+  const slow = await open({ port });
+  slow.socket.write(request('/large'));
+  await slow.until(/\r\n\r\nx/);
+  slow.socket.pause();
+  const closed = app.close();
+  await untilRefused(port);
+  expect(slow.received().length).toBeLessThan(LARGE.length);
+  slow.socket.resume();
+  expect(await slow.untilEnded()).toBe('closed');
+  expect(slow.received().length - slow.received().indexOf('\r\n\r\n') - 4).toBe(LARGE.length);
+  await closed;
+});
+
+test('a request on a connection that was used a moment ago is answered, and ends it', async () => {
+  const { app, port } = await start(60_000);
+  const [used, fresh] = [await open({ port }), await open({ port })];
+  used.socket.write(request('/small'));
+  await used.until(/small$/);
+  const closed = app.close();
+  await untilRefused(port);
+  for (const peer of [used, fresh]) {
+    peer.socket.write(request('/small'));
+    expect(await peer.untilEnded()).toBe('closed');
+    expect(peer.received()).toMatch(/connection: close\r\n[\s\S]*small$/i);
+  }
+  await closed;
+});
+
+test('the answer under way ends its connection', async () => {
+  const { app, port, handled, release } = await start(0);
+  const peer = await open({ port });
+  peer.socket.write(request('/held'));
+  await waitFor('the request', () => handled.length > 0);
+  const closed = app.close();
+  await untilRefused(port);
+  release();
+  expect(await peer.untilEnded()).toBe('closed');
+  expect(endings(peer)).toEqual(['close']);
+  await closed;
+});
+
+test('clients that open one connection after the other do not hold it up', async () => {
+  const { app, port } = await start(0);
+  const comers = setInterval(
+    () =>
+      void open({ port }).then(
+        ({ socket }) => socket.destroy(),
+        () => undefined,
+      ),
+    5,
+  );
+  await app.close();
+  clearInterval(comers);
+});
+
+test('a request on a connection that is closed already does not take effect', async () => {
+  const { app, port, handled } = await start(0);
+  const late = await open({ port, halfOpen: true });
+  late.socket.write(request('/small'));
+  await late.until(/small$/);
+  const closed = app.close();
+  await new Promise((ended) => late.socket.once('end', ended));
+  late.socket.write(request('/small'));
+  await closed;
+  expect(handled).toEqual(['/small']);
+  expect(late.received()).toMatch(/small$/);
+});
+
+/** Nobody listens any more, so connections are being closed. */
+const untilRefused = (port: number) =>
+  waitFor('a refused connection', () =>
+    open({ port }).then(
+      ({ socket }) => void socket.destroy(),
+      () => true,
+    ),
+  );

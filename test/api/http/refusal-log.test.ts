@@ -1,0 +1,60 @@
+/** What is logged of refusals that come by the thousand. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { refusalLog, refusalLogs } from '../../../src/api/http/refusal-log.ts';
+
+const MINUTE_MS = 60_000;
+
+let lines: [about: unknown, text: string | undefined][];
+const log = { warn: (about: unknown, text?: string) => void lines.push([about, text]) };
+/** The lines since the last call. */
+const taken = () => lines.splice(0);
+
+beforeEach(() => {
+  lines = [];
+  vi.useFakeTimers();
+});
+afterEach(() => void vi.useRealTimers());
+
+const times = (count: number, act: () => void) => {
+  for (let n = 0; n < count; n++) act();
+};
+
+test('the first refusal is a line, and so is each minute with more, which counts them', () => {
+  const refused = refusalLog(log, { most: 5 }, { first: 'refusing', later: 'refused' });
+  times(1000, refused);
+  expect(taken()).toEqual([[{ most: 5 }, 'refusing']]);
+  vi.advanceTimersByTime(MINUTE_MS - 1);
+  expect(taken()).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(taken()).toEqual([[{ most: 5, refused: 1000 }, 'refused']]);
+  times(7, refused);
+  expect(taken()).toEqual([]);
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([[{ most: 5, refused: 7 }, 'refused']]);
+});
+
+test('after a minute without one, the next is a first again', () => {
+  const refused = refusalLog(log, {}, { first: 'refusing', later: 'refused' });
+  refused();
+  vi.advanceTimersByTime(2 * MINUTE_MS);
+  expect(taken()).toEqual([
+    [{}, 'refusing'],
+    [{ refused: 1 }, 'refused'],
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+  refused();
+  expect(taken()).toEqual([[{}, 'refusing']]);
+});
+
+test('each reason has lines of its own', () => {
+  const refused = refusalLogs(log);
+  times(3, () => refused('full'));
+  times(2, () => refused('slow'));
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([
+    [{ reason: 'full' }, 'refusing requests'],
+    [{ reason: 'slow' }, 'refusing requests'],
+    [{ reason: 'full', refused: 3 }, 'refused requests'],
+    [{ reason: 'slow', refused: 2 }, 'refused requests'],
+  ]);
+});

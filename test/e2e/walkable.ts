@@ -8,7 +8,7 @@ import { fill, type Values } from '../../dev/fixtures/placeholders.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
 import { type Formats, valuesOf } from '../../dev/fixtures/schema-values.ts';
-import { fromConfigMap, fromSecret, inline, type SourceStyle } from '../../dev/fixtures/source-texts.ts';
+import { fromConfigMap, fromSecret, inline, renamed, type SourceStyle } from '../../dev/fixtures/source-texts.ts';
 import type { Spelling } from '../../dev/fixtures/spellings.ts';
 import type { Modules, ModulesRow } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
@@ -38,7 +38,7 @@ export interface Walkable {
   fresh(body: Values): Promise<Values>;
 }
 
-const STYLES: readonly SourceStyle[] = [inline, fromSecret, fromConfigMap];
+const STYLES: readonly SourceStyle[] = [inline, fromSecret, renamed(fromSecret), fromConfigMap, renamed(fromConfigMap)];
 const shared = { style: fc.constantFrom(...STYLES), byName: fc.boolean() };
 const styleOf = ({ style }: State) => STYLES.find((each) => each === style) ?? inline;
 
@@ -85,6 +85,12 @@ function ownMembers(kind: Walkable['kind'], fieldMembers: readonly string[], nam
   });
 }
 
+/** A member of a spec that may be a reference. */
+interface Referring {
+  readonly member: string;
+  readonly field: { readonly refersTo?: readonly { readonly name: string }[] };
+}
+
 /** The resources that a spec can refer to, as objects, by their ids. */
 async function namedTargets(stack: Stack, families: readonly string[], values: Values, name: string) {
   const named = new Map<string, { kind: string; name: string }>();
@@ -99,7 +105,7 @@ async function namedTargets(stack: Stack, families: readonly string[], values: V
     await stack.ready(row.type, target);
     named.set(id, { kind: row.name, name: target });
   }
-  return (fields: readonly FamilyField[], spec: Values): Values =>
+  return (fields: readonly Referring[], spec: Values): Values =>
     Object.fromEntries(
       Object.entries(spec).map(([member, value]) => {
         const { refersTo = [] } = fields.find((each) => each.member === member)?.field ?? {};
@@ -113,7 +119,7 @@ async function namedTargets(stack: Stack, families: readonly string[], values: V
     );
 }
 
-const targetsOf = (fields: readonly FamilyField[]) =>
+const targetsOf = (fields: readonly Referring[]) =>
   fields.flatMap(({ field }) => (field.refersTo ?? []).map(({ name }) => name));
 
 /** Numbers of those that live only for a comparison. */
@@ -209,7 +215,7 @@ export async function walkableModules(stack: Stack, row: ModulesRow, n: number, 
   const { attached: kind } = row;
   const { client } = stack;
   const post = postTo(stack.api.url, API_KEY);
-  const { choose, values } = await row.declare(post, n);
+  const { choose, values, ownerId } = await row.declare(post, n);
   const { ownerId: freshId } = await row.declare(post, fresh++);
   const schemas = asRecord(specSchema(kind).properties);
   const modules = kind.modules.map(({ name: module, member, fields }) => {
@@ -222,7 +228,10 @@ export async function walkableModules(stack: Stack, row: ModulesRow, n: number, 
     return [module, fc.option(fc.record(Object.fromEntries(members), { requiredKeys }), { nil: undefined })] as const;
   });
   const own = ownMembers(kind, [kind.ownerRef, ...kind.modules.map(({ member }) => member)], name);
-  const asNamed = await namedTargets(stack, targetsOf(kind.modules.flatMap(({ fields }) => fields)), values, name);
+  const owner = { member: kind.ownerRef, field: { refersTo: [kind.ownerFamily] } };
+  const fields = kind.modules.flatMap((each) => each.fields);
+  const known = { ...values, [kind.ownerFamily.name]: { id: ownerId } };
+  const asNamed = await namedTargets(stack, targetsOf([owner, ...fields]), known, name);
   const external = kind.external(client);
   const shown = async (id: string) => asRecord(asRecord(await external.observe(id)).modules);
   return {
@@ -233,12 +242,13 @@ export async function walkableModules(stack: Stack, row: ModulesRow, n: number, 
     declared(state) {
       const given = modules.flatMap(([module]) => (state[module] === undefined ? [] : [[module, state[module]]]));
       const { spec, objects, body } = choose(Object.fromEntries(given) as Modules, styleOf(state));
-      const named = kind.modules.flatMap(({ member, fields }) =>
+      const settings = kind.modules.flatMap(({ member, fields }) =>
         spec[member] === undefined ? [] : [[member, asNamed(fields, asRecord(spec[member]))]],
       );
+      const named = { ...asNamed([owner], spec), ...Object.fromEntries(settings) };
       const others = Object.fromEntries(own.map(([member]) => [member, state[member]]));
       return {
-        spec: { ...spec, ...(state.byName === true && Object.fromEntries(named)), ...others },
+        spec: { ...(state.byName === true ? named : spec), ...others },
         objects,
         body,
       };

@@ -121,10 +121,10 @@ export async function decideModules(
 ): Promise<Decision> {
   const id = String(ownerOf?.(spec));
   const before = recordedId(object);
-  const moved =
-    before === undefined || before === id
-      ? undefined
-      : { action: 'replace' as const, reason: `spec.${ownerRef} changed: the modules of ${before} are deleted` };
+  const isMoved = before !== undefined && before !== id && (await hasModules(external, before));
+  const moved = isMoved
+    ? { action: 'replace' as const, reason: `spec.${ownerRef} changed: the modules of ${before} are deleted` }
+    : undefined;
   // Of an owner that is yet to be created, nothing is known.
   if (!external.isId(id)) return moved ?? { action: 'create' };
   const remote = await external.observe(id);
@@ -137,6 +137,12 @@ export async function decideModules(
   if (moved) return { ...moved, remote, changed };
   if (changed.length > 0 && hasNoModules(remote)) return { action: 'create', id };
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
+}
+
+/** Of an earlier owner that has none, or is gone, nothing is deleted. */
+async function hasModules(external: AnyExternal, id: string): Promise<boolean> {
+  const owner = external.isId(id) ? await external.observe(id) : undefined;
+  return owner !== undefined && !hasNoModules(owner);
 }
 
 const hasNoModules = (owner: Remote) => 'modules' in owner && Object.keys(Object(owner.modules)).length === 0;

@@ -1,0 +1,117 @@
+/** How to tell what was done at the API about one object, in the words of a plan. Only for test files. */
+import { z } from 'zod';
+import { asRecord } from '../../dev/fixtures/crd-schema.ts';
+import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
+import type { Client } from '../../src/client/client.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import type { AttachedKind } from '../../src/operator/kinds/attached-kind.ts';
+import { ifExists } from '../../src/operator/kinds/external-of-family.ts';
+import type { FamilyField } from '../../src/operator/kinds/family-fields.ts';
+import type { Remote } from '../../src/operator/managed/external.ts';
+import type { Edit } from './plan-lives.ts';
+import type { Stack } from './stack.ts';
+
+/** What the API has of one object. */
+export interface Found {
+  /** The resources that it may write to. */
+  readonly ids: readonly string[];
+  readonly remote: Remote;
+  /** Of modules: the resource that has them, by the status of their object. */
+  readonly shown?: string | undefined;
+  /** Those of another resource, to which the object referred before. */
+  readonly elsewhere?: readonly string[];
+}
+
+export interface Done {
+  readonly action: string;
+  readonly members: readonly string[];
+}
+
+export interface Subject {
+  /**
+   * What the object has, or what it is to have.
+   * @param shown the id in its status
+   * @param before what was found before the edit
+   */
+  find(edit: Edit, shown: string | undefined, before?: Found): Promise<Found | undefined>;
+  done(before: Found | undefined, after: Found | undefined): Done;
+  /** The same of what is said, as far as `done` goes. */
+  said(action: string, paths: readonly string[], before: Found | undefined, after: Found | undefined): Done;
+}
+
+const unique = (members: readonly string[]) => [...new Set(members)].sort();
+
+export function ofKind(kind: KindRow['kind'], client: Client): Subject {
+  return {
+    async find({ annotations }, shown) {
+      const wanted = shown ?? annotations?.[ANNOTATION.adopt];
+      const remote = wanted === undefined ? undefined : await ifExists(kind.calls(client).get(wanted));
+      return remote && { ids: [remote.id], remote };
+    },
+    done(before, after) {
+      if (!before) return { action: after ? 'create' : 'none', members: [] };
+      const members = unique(differing(kind.fields, before.remote, after?.remote));
+      if (before.remote.id !== after?.remote.id) return { action: 'replace', members };
+      return { action: members.length > 0 ? 'change' : 'none', members };
+    },
+    said: (action, paths) => ({
+      action,
+      members: action === 'create' ? [] : unique(paths.map((path) => pathIn(path)[0])),
+    }),
+  };
+}
+
+export function ofModules(kind: AttachedKind, { client, see }: Pick<Stack, 'client' | 'see'>): Subject {
+  const external = kind.external(client);
+  const owners = kindRows.find((row) => row.kind.family.name === kind.ownerFamily.name);
+  const settingsOf = (found: Found | undefined) => asRecord(asRecord(found?.remote).modules);
+  return {
+    async find({ spec }, shown, before) {
+      const { id: given, name } = reference.parse(asRecord(spec)[kind.ownerRef]);
+      const id = given ?? (owners && name && (await see(owners.type, name)).status.id);
+      const remote = await external.observe(String(id));
+      const earlier = before?.shown ?? shown;
+      const other = earlier === undefined || earlier === id ? undefined : await external.observe(earlier);
+      const elsewhere = Object.keys(asRecord(asRecord(other).modules));
+      return remote && { ids: [remote.id, earlier ?? []].flat(), remote, shown, elsewhere };
+    },
+    done(before, after) {
+      const [old, now] = [settingsOf(before), settingsOf(after)];
+      const members = kind.modules.flatMap(({ name, member, fields }) => {
+        if (!old[name] || !now[name]) return old[name] === now[name] ? [] : [member];
+        return differing(fields, asRecord(old[name]), asRecord(now[name])).map((each) => `${member}.${each}`);
+      });
+      const [had = [], has = []] = [before?.elsewhere, after?.elsewhere];
+      if (had.length > 0 && has.length === 0) return { action: 'replace', members: unique(members) };
+      if (members.length === 0) return { action: 'none', members };
+      return { action: Object.keys(old).length === 0 ? 'create' : 'change', members: unique(members) };
+    },
+    said(action, paths, before, after) {
+      const [old, now] = [settingsOf(before), settingsOf(after)];
+      const members = paths.flatMap((path) => {
+        const [member, setting] = pathIn(path);
+        // A plan to create says at what.
+        if (member === kind.ownerRef && action === 'create') return [];
+        const { name = '' } = kind.modules.find((each) => each.member === member) ?? {};
+        return old[name] && now[name] ? `${member}.${setting}` : member;
+      });
+      return { action, members: unique(members) };
+    },
+  };
+}
+
+const reference = z.object({ id: z.string().optional(), name: z.string().optional() });
+
+function differing(fields: readonly FamilyField[], before: object, after: object = {}): string[] {
+  const [old, now] = [before, after].map((each) => new Map<string, unknown>(Object.entries(each)));
+  const changed = fields.filter(
+    ({ shownAs }) => JSON.stringify(old?.get(shownAs)) !== JSON.stringify(now?.get(shownAs)),
+  );
+  return changed.map(({ member }) => member);
+}
+
+/** `rules` and `action` of `spec.rules[10.0.0.0/8].action`, and the like. */
+function pathIn(path: string): [member: string, setting: string] {
+  const [, member = '', setting = ''] = path.split(/[.[]/);
+  return [member, setting];
+}

@@ -89,8 +89,8 @@ describe.each(contract.operations.filter(({ query }) => query.includes('before_i
   test('refuses cursors and limits that are none, by name', async () => {
     const { path } = await ready(operation);
     const list = path.split('?', 1)[0];
-    const cursors = ['', 'nonsense', newId('zz'), '%00', "'", '%0d%0aX-Evil:%201', 'x'.repeat(5_000)];
-    const limits = ['', '0', '-1', '101', '1e1', '0x10', '%205', '1.5', 'NaN', '٣', '9'.repeat(30), '5%00'];
+    const cursors = ['nonsense', newId('zz'), '%00', "'", '%0d%0aX-Evil:%201', 'x'.repeat(5_000)];
+    const limits = ['0', '-1', '101', '1e1', '0x10', '%205', '1.5', 'NaN', '٣', '9'.repeat(30), '5%00'];
     for (const cursor of cursors) {
       const { error } = await admin.get(`${list}?before_id=${cursor}`);
       expect(error.details, cursor).toHaveProperty('?before_id');

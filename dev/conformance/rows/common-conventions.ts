@@ -153,6 +153,13 @@ export const commonConventions: Section = {
       answer: has(['third', 'second', 'first'], null),
     },
     {
+      rule: 'An empty query parameter counts as not sent',
+      given: three,
+      ask: page('?before_id=&limit='),
+      answer: has(['third', 'second', 'first'], null),
+      later: [[page('?before_id=&limit=1'), has(['third'], '?before_id={third.id}&limit=1')]],
+    },
+    {
       rule: 'Without a limit a page has 100 items',
       given: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`n${n}`, post('/ip_policies', {})])),
       ask: get('/ip_policies'),

@@ -160,6 +160,10 @@ const credentials: Row[] = [
     given,
     ask: ofGoogle({ client_id: '', client_secret: '' }),
     answer: invalid({ '/provider/google/client_id': /empty/, '/provider/google/client_secret': /empty/ }),
+    later: [
+      [ofGoogle({ client_id: '', client_secret: 'my-secret' }), invalid({ '/provider/google/client_id': /empty/ })],
+      [ofGithub({ client_id: 'my-id', client_secret: '' }), invalid({ '/provider/github/client_secret': /empty/ })],
+    ],
   },
 ];
 

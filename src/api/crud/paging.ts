@@ -1,6 +1,7 @@
 /** Keyset paging: newest first, cut at an id, never at an offset. */
 import { z } from 'zod';
 import { idOf } from '../../resources/definition/id.ts';
+import { emptyIsAbsent } from '../../resources/definition/none.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
 import type { Page, Row } from '../store/repository.ts';
@@ -12,13 +13,14 @@ const LIMIT_RULE = `must be a number from 1 to ${MAX_LIMIT}`;
 /** Query parameters of a list. */
 export function pageQuery(resource: Resource) {
   return z.strictObject({
-    limit: z
-      .string()
-      .regex(/^[1-9]\d{0,2}$/, LIMIT_RULE)
-      .transform(Number)
-      .refine((limit) => limit <= MAX_LIMIT, LIMIT_RULE)
-      .optional(),
-    before_id: idOf(resource.prefix).optional(),
+    limit: emptyIsAbsent(
+      z
+        .string()
+        .regex(/^[1-9]\d{0,2}$/, LIMIT_RULE)
+        .transform(Number)
+        .refine((limit) => limit <= MAX_LIMIT, LIMIT_RULE),
+    ),
+    before_id: emptyIsAbsent(idOf(resource.prefix)),
   });
 }
 

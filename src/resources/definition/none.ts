@@ -11,6 +11,13 @@ export function orNone<T extends z.ZodType>(schema: T): OrNone<T> {
   return z.preprocess((given: z.input<T> | null) => (given === '' ? null : given), z.nullable(schema));
 }
 
+/** A query parameter, which may be left out: an empty one counts as not sent, since a query has no null. */
+export function emptyIsAbsent<T extends z.ZodType>(schema: T) {
+  return z
+    .preprocess((given: z.input<T> | undefined) => (given === '' ? undefined : given), schema.optional())
+    .optional();
+}
+
 /** The schema, taking null as well. */
 export function nullable(schema: z.ZodType): z.ZodType {
   return takesNull(schema) ? schema : z.nullable(schema);

@@ -1,15 +1,116 @@
-import { expect, test } from 'vitest';
-import { FAMILIES } from '../../../src/resources/families.ts';
+/** How clients say "none" in what the operations of the API take, at any depth: by leaving it out, by null, and by "". */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
+import type { Operation } from '../../../src/api/http/operation.ts';
+
+/** A member of an object, somewhere in a body. */
+interface Member {
+  place: string;
+  /** As requests are parsed. */
+  schema: z.ZodType;
+}
+
+const schemaType = z.instanceof(z.ZodType);
+const LEAVES = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral, z.ZodNever];
+
+/** Without what lets a value be absent or none. */
+function inside(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return inside(schemaType.parse(schema.unwrap()));
+  }
+  return schema instanceof z.ZodPreprocess ? inside(schemaType.parse(schema.out)) : schema;
+}
+
+/** The members of all objects in a schema. Throws on what it cannot look into, which could hide some. */
+function membersOf(schema: z.ZodType, place: string): Member[] {
+  const value = inside(schema);
+  const of = (inner: unknown, at: string) => membersOf(schemaType.parse(inner), at);
+  if (value instanceof z.ZodPipe) return of(value.in, place);
+  if (value instanceof z.ZodArray) return of(value.element, `${place}[]`);
+  if (value instanceof z.ZodRecord) return of(value.valueType, `${place}{}`);
+  if (value instanceof z.ZodObject) {
+    return Object.entries(value.shape).flatMap(([name, member]) => {
+      const own = { place: `${place}.${name}`, schema: schemaType.parse(member) };
+      return [own, ...of(member, own.place)];
+    });
+  }
+  if (LEAVES.some((leaf) => value instanceof leaf)) return [];
+  throw new Error(`${place} is a ${value.constructor.name}, which this test cannot look into`);
+}
+
+const takes = ({ schema }: Member, value: unknown) => schema.safeParse(value).success;
+const read = ({ schema }: Member, value: unknown) => schema.safeParse(value).data;
+const allOf = ({ body, operationId }: Operation) => (body ? membersOf(body, operationId) : []);
+
+/** Ids, enums and times, as the OpenAPI document has them. */
+function isIdEnumOrTime({ schema }: Member): boolean {
+  const json = z.toJSONSchema(inside(schema), { io: 'input', unrepresentable: 'any' });
+  const { data } = keywords.safeParse(json);
+  const isId = /^\^\(\w+(\|\w+)*\)_/.test(data?.pattern ?? '');
+  return isId || data?.enum !== undefined || data?.['x-form']?.format !== undefined;
+}
+const keywords = z.object({
+  enum: z.array(z.unknown()).optional(),
+  pattern: z.string().optional(),
+  'x-form': z.object({ format: z.string().optional() }).optional(),
+});
 
 /** Who may enter, and as what, is said and not reset. */
-const SAID = ['active', 'admin'];
+const SAID = /\.(?:active|admin)$/;
 
-test.each(FAMILIES.map((family) => [family.name, family] as const))(
-  'every field that a %s may be created without may also be null, which means the same',
-  (_, { fields }) => {
-    const refusing = Object.entries(fields).filter(
-      ([, { onCreate, input }]) => onCreate === 'optional' && !input.safeParse(null).success,
-    );
-    expect(refusing.map(([name]) => name).filter((name) => !SAID.includes(name))).toEqual([]);
+/** The members that a PATCH may leave as they are, but not reset: what the create of the same family requires. */
+function requiredOnCreate({ path }: Operation): string[] {
+  const create = OPERATIONS.find((other) => other.method === 'POST' && `${other.path}/{id}` === path);
+  const members = create ? allOf(create).filter((member) => !takes(member, undefined)) : [];
+  return members.map(({ place }) => place.replace(/^\w+/, ''));
+}
+
+const withBody = OPERATIONS.filter(({ body }) => body !== undefined);
+
+describe.each(withBody.map((operation) => [operation.operationId, operation] as const))('%s', (_, operation) => {
+  const kept = operation.method === 'PATCH' ? requiredOnCreate(operation) : [];
+  const optional = allOf(operation).filter((member) => takes(member, undefined) || takes(member, null));
+  const ofForm = Object.groupBy(optional, (member) => (isIdEnumOrTime(member) ? 'ids' : 'others'));
+  const places = (members: Member[]) => members.map(({ place }) => place);
+
+  test('takes null for what may be left out', () => {
+    const needed = optional.filter(({ place }) => !SAID.test(place) && !kept.includes(place.replace(/^\w+/, '')));
+    expect(places(needed.filter((member) => !takes(member, null)))).toEqual([]);
+  });
+
+  test('takes "" as none for ids, enums and times that may be none', () => {
+    const meant = (ofForm.ids ?? []).filter((member) => takes(member, null));
+    expect(places(meant.filter((member) => !takes(member, '') || read(member, '') !== null))).toEqual([]);
+  });
+
+  test('takes "" as a value, or not at all, for everything else', () => {
+    const wrong = (ofForm.others ?? []).filter((member) => takes(member, '') && read(member, '') !== '');
+    expect(places(wrong)).toEqual([]);
+  });
+});
+
+test('the ids, enums and times of all bodies are found', () => {
+  const found = withBody.flatMap(allOf).filter(isIdEnumOrTime);
+  expect(found.map(({ place }) => place)).toEqual(
+    expect.arrayContaining([
+      'createReservedDomain.region',
+      'createReservedDomain.certificate_management_policy.private_key_type',
+      'updateReservedDomain.https_endpoint_configuration_id',
+      'createApiKey.expires_at',
+      'replaceTlsEdgeBackend.backend_id',
+      'replaceIpPolicyRuleSet.rules[].action',
+    ]),
+  );
+});
+
+const parameters = OPERATIONS.flatMap(({ query, operationId }) => (query ? membersOf(query, operationId) : []));
+
+test.each(parameters.map((parameter) => [parameter.place, parameter] as const))(
+  'the query parameter %s counts as not sent if it is empty',
+  (_, parameter) => {
+    expect(takes(parameter, undefined)).toBe(true);
+    expect(takes(parameter, '')).toBe(true);
+    expect(read(parameter, '')).toBe(undefined);
   },
 );

@@ -161,13 +161,17 @@ const pending = z.object({
 });
 
 /**
- * Whether a complete request waits for its answer, or its answer has begun: what we write now would be taken for it.
- * Node itself looks at the same member, which has no documented name.
+ * Whether a complete request waits for its answer, or its answer has begun: what we write now would be taken for it. Or
+ * whether an answer is out whose request still has a body to come: what we write now would be a second one. Node itself
+ * looks at the same members, which have no documented name.
  */
 function isAnswering(socket: Socket): boolean {
   const { data } = pending.safeParse(socket);
-  return data !== undefined && (data._httpMessage.headersSent || data._httpMessage.req.complete);
+  if (data) return data._httpMessage.headersSent || data._httpMessage.req.complete;
+  return arriving.safeParse(socket).success;
 }
+
+const arriving = z.object({ parser: z.object({ incoming: z.object({ complete: z.literal(false) }) }) });
 
 function clientError(code: string | undefined): ApiError {
   switch (code) {

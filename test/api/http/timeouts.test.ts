@@ -32,6 +32,18 @@ test('a connection on which nothing happens is closed, also in the middle of a r
   expect(await untilClosed(socket)).not.toContain('HTTP/1.1 2');
 });
 
+test('a request that was refused before its body came has no second answer when that does not come', async () => {
+  const socket = await connected({ request: 500 });
+  socket.write('POST /ip_policies HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
+  expect((await untilClosed(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+});
+
+test('the head of a second request that does not come has an answer of its own', async () => {
+  const socket = await connected({ request: 500 });
+  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\nGET /healthz HTTP/1.1\r\n');
+  expect((await untilClosed(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503']);
+});
+
 test('a connection is kept between requests for as long as the answer says', async () => {
   const socket = await connected({ connection: 0, keepAlive: 2_000 });
   socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');

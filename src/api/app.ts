@@ -193,6 +193,8 @@ function httpServer(listener: RequestListener, { request, connection, keepAlive 
     keepAliveTimeout: keepAlive,
     // Node's own answer to a request without Host has no body; baseUrl() below refuses it where it matters.
     requireHostHeader: false,
+    // What is read of a body before its caller is known, for whom nobody can count it yet: a piece or two of 64 KiB.
+    highWaterMark: 16_384,
   };
   return createServer(options, listener).setTimeout(connection);
 }

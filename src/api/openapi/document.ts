@@ -155,6 +155,8 @@ function queryParameters(query: z.ZodType | undefined): Json[] {
     name,
     in: 'query',
     ...QUERY[name],
+    // Counts as not sent.
+    allowEmptyValue: true,
     schema,
     ...QUERY_SCHEMA[name],
   }));

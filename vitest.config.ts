@@ -29,7 +29,7 @@ export default defineConfig({
     // `npm test -- --coverage` prints it by folder (scripts/coverage-summary.ts).
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['json-summary', 'html'] },
     // The control plane, Postgres and the programs under test want processors too.
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // They end a wait for something that will not happen; a passing test takes a small part of it.
     testTimeout: deep ? 600_000 : 60_000,

@@ -52,7 +52,7 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
     reply.isOver = true;
     // Whatever still waits for its turn, and finds that nobody waits for it: what is not held any more must not be in memory.
     request.body = undefined;
-    request.charge?.release();
+    request.charge?.end();
     if (reply.sending) deadlines.end(reply.sending);
   }
 

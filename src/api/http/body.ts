@@ -22,7 +22,7 @@ const BYTES_PER_PIECE = 512;
  * The body as it was sent. Not by Fastify's own reader, which holds whatever up to the limit has arrived, for as many
  * clients as there are.
  * @param limit maximum size in bytes
- * @throws PAYLOAD_TOO_LARGE, and what `charge` throws
+ * @throws PAYLOAD_TOO_LARGE, and what `charge` throws; settles no more once the request is over
  */
 export function readBody(
   { headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>,
@@ -35,11 +35,13 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
+    const stop = () => raw.off('data', onData).off('end', onEnd).off('error', onError);
     const settle = (done: () => void) => {
-      raw.off('data', onData).off('end', onEnd).off('error', onError);
+      stop();
       done();
     };
     const onData = (piece: Buffer) => {
+      if (charge.isOver) return void stop();
       size += piece.length;
       try {
         if (size > limit) throw tooLarge();
@@ -51,6 +53,7 @@ export function readBody(
     };
     const onEnd = () =>
       settle(() => {
+        if (charge.isOver) return;
         if (announced >= 0 && announced !== size) reject(lengthDiffers());
         else resolve(Buffer.concat(pieces, size));
       });

@@ -4,6 +4,7 @@
  */
 import { overloaded, rateLimited } from '../errors/errors.ts';
 import type { Caller } from './authentication.ts';
+import { RequestAborted } from './body.ts';
 
 /** In bytes; 0 for no limit. */
 export interface BytesInFlightLimits {
@@ -23,18 +24,25 @@ export const MAX_PAGE_BYTES = 2 * MIB;
 
 /** What one request holds. Alone, it is never refused, however large it is. */
 export interface Charge {
+  /** Whether the request is over. */
+  readonly isOver: boolean;
   /** Whether there is room for another page. @throws RATE_LIMITED, UNAVAILABLE */
   check(): void;
-  /** @throws RATE_LIMITED, UNAVAILABLE when that is more than the caller, or all, may hold */
+  /**
+   * @throws RATE_LIMITED, UNAVAILABLE when that is more than the caller, or all, may hold
+   * @throws RequestAborted when the request is over
+   */
   add(bytes: number): void;
   /** Adds what must be held, also beyond the limits: the answer to a change that is made. */
   hold(bytes: number): void;
-  /** When the request is over. May be called again. */
+  /** Holds nothing, for now. */
   release(): void;
+  /** When the request is over: holds nothing from now on, whatever still arrives. May be called again. */
+  end(): void;
 }
 
 /** Of an answer that is in memory anyhow, and not copied for whoever gets it. */
-export const SHARED: Charge = { check() {}, add() {}, hold() {}, release() {} };
+export const SHARED: Charge = { isOver: false, check() {}, add() {}, hold() {}, release() {}, end() {} };
 
 export interface BytesInFlight {
   ofCaller(caller: Pick<Caller, 'id' | 'keyId'>): Charge;
@@ -54,6 +62,7 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
 
   function open(accounts: readonly { name: string; limit: number }[]): Charge {
     let own = 0;
+    let isOver = false;
     /** What others hold of an account counts; if that is nothing, the request is alone. */
     const exceeds = (used: number, bytes: number, limit: number) => limit > 0 && used > own && used + bytes > limit;
     function refuseBeyond(bytes: number): void {
@@ -72,13 +81,23 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
       }
     }
     return {
+      get isOver() {
+        return isOver;
+      },
       check: () => refuseBeyond(MAX_PAGE_BYTES),
       add(bytes) {
+        if (isOver) throw new RequestAborted();
         refuseBeyond(bytes);
         book(bytes);
       },
-      hold: book,
+      hold(bytes) {
+        if (!isOver) book(bytes);
+      },
       release: () => book(-own),
+      end() {
+        isOver = true;
+        book(-own);
+      },
     };
   }
 

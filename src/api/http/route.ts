@@ -88,7 +88,7 @@ function addRoute(
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
-  function read(request: FastifyRequest<PathParams>, reply: FastifyReply): Call {
+  function read(request: FastifyRequest<PathParams>): Call {
     if (request.caller === null) throw new Error('a route without authentication');
     const { params } = request;
     checkParams(parameters, params);
@@ -102,17 +102,14 @@ function addRoute(
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
       ...(operation.creates ? parseIdempotency((name) => header(request, name)) : NO_IDEMPOTENCY),
       base: baseOf(request),
-      reserve(size) {
-        if (reply.isOver) throw new RequestAborted();
-        request.charge?.add(size);
-      },
+      reserve: (size) => request.charge?.add(size),
       method: operation.method,
       path: pathOf(request),
     };
   }
 
   async function answer(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
-    const result = await operation.handle(read(request, reply), api);
+    const result = await operation.handle(read(request), api);
     // A request that took too long has been answered already.
     return reply.sent ? undefined : send(reply, success.status, result);
   }

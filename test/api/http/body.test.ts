@@ -19,7 +19,7 @@ function counting(most = Number.POSITIVE_INFINITY): Charge & { added: number[] }
     if (added.length >= most) throw overloaded('full');
     added.push(bytes);
   };
-  return { added, add, hold: add, check: () => {}, release: () => {} };
+  return { isOver: false, added, add, hold: add, check: () => {}, release: () => {}, end: () => {} };
 }
 
 /** Sends the pieces one by one, each once the one before it has been read, and reads them as a body. */

@@ -1,6 +1,7 @@
 /** What may be held at once, without anybody who holds it. */
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/api/errors/errors.ts';
+import { RequestAborted } from '../../../src/api/http/body.ts';
 import { createBytesInFlight, MAX_PAGE_BYTES } from '../../../src/api/http/bytes-in-flight.ts';
 
 const key = (keyId: string, id = 'owner') => ({ id, keyId });
@@ -67,6 +68,17 @@ describe('of one key', () => {
     expect(bytes.total()).toBe(0);
     first.add(3);
     expect(bytes.total()).toBe(3);
+  });
+
+  test('what is over holds nothing any more, and is added to no more', () => {
+    const bytes = createBytesInFlight(limits);
+    const over = bytes.ofCaller(key('a'));
+    over.add(5);
+    over.end();
+    over.end();
+    over.hold(5);
+    expect(() => over.add(5)).toThrow(RequestAborted);
+    expect(bytes.total()).toBe(0);
   });
 
   test('there is room for a page when a page is free', () => {

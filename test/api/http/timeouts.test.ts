@@ -3,16 +3,19 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
-import { ADMIN_KEY, atEnd, startTestApi } from '../harness.ts';
+import { ADMIN_KEY, atEnd, startTestApi, type TestApi } from '../harness.ts';
 import { open, request } from './api-child.ts';
 
-async function connected(timeouts: NonNullable<Parameters<typeof startTestApi>[0]>['timeouts']): Promise<Socket> {
-  const { app } = await startTestApi({ timeouts });
+type Timeouts = NonNullable<Parameters<typeof startTestApi>[0]>['timeouts'];
+
+async function connectedTo({ app }: Pick<TestApi, 'app'>): Promise<Socket> {
   const { port, hostname } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
   const socket = connect(Number(port), hostname).setEncoding('utf8');
   onTestFinished(() => void socket.destroy());
   return socket;
 }
+
+const connected = async (timeouts: Timeouts) => connectedTo(await startTestApi({ timeouts }));
 
 /** All that comes until the server closes the connection. */
 async function untilClosed(socket: Socket): Promise<string> {
@@ -36,6 +39,28 @@ test('a request that was refused before its body came has no second answer when 
   const socket = await connected({ request: 500 });
   socket.write('POST /ip_policies HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
   expect((await untilClosed(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+});
+
+test.each([
+  ['more of it', '1\r\n}\r\n0\r\n\r\n'],
+  ['its end', '0\r\n\r\n'],
+])('what arrives of a body after its request was answered is held by nobody: %s', async (_, rest) => {
+  const api = await startTestApi({ timeouts: { handler: 300 } });
+  const socket = await connectedTo(api);
+  let received = '';
+  socket.on('data', (text: string) => {
+    received += text;
+  });
+  const answered = (status: number) => waitFor(`a ${status}`, () => received.includes(`HTTP/1.1 ${status} `));
+  const head = ['POST /ip_policies HTTP/1.1', 'host: a', `authorization: Bearer ${ADMIN_KEY}`];
+  const more = ['content-type: application/json', 'transfer-encoding: chunked', '', '1', '{', ''];
+  socket.write([...head, ...more].join('\r\n'));
+  await answered(503);
+  socket.write(`${rest}GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n`);
+  await answered(200);
+  const { text } = await api.anonymous.get('/metrics');
+  expect(text).toMatch(/^http_in_flight_bytes 0$/m);
+  expect(api.logs.filter((line) => line.includes('already sent'))).toEqual([]);
 });
 
 test('the head of a second request that does not come has an answer of its own', async () => {

@@ -1,7 +1,7 @@
 /** The logger of both programs: JSON lines, or readable ones on a terminal, with secrets blanked out. */
 import { write, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Logger, pino } from 'pino';
+import { type Logger, pino, type SerializedError, stdSerializers } from 'pino';
 import type { prettyFactory as PrettyFactory } from 'pino-pretty';
 import { codeOf } from './errors.ts';
 
@@ -37,9 +37,23 @@ function withoutSecrets(line: string): string {
   return `${JSON.stringify(JSON.parse(line), blank)}\n`;
 }
 
+/**
+ * An error with what it says of itself, but not with what hangs on it: a lost connection to the database, the connection
+ * with its URL and password.
+ */
+function errorLine(error: unknown): unknown {
+  return error instanceof Error ? wordsOf(stdSerializers.err(error)) : error;
+}
+
+function wordsOf({ aggregateErrors, ...members }: SerializedError): object {
+  const words = Object.entries(members).filter(([, value]) => typeof value !== 'object');
+  return { ...Object.fromEntries(words), ...(aggregateErrors && { aggregateErrors: aggregateErrors.map(wordsOf) }) };
+}
+
 export function createLogger({ level, format, more }: LogOptions): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
-  const options = { level, hooks: { streamWrite: withoutSecrets }, ...(more && { mixin: more }) };
+  const serializers = { err: errorLine };
+  const options = { level, serializers, hooks: { streamWrite: withoutSecrets }, ...(more && { mixin: more }) };
   const out = standardOutput();
   if (!isPretty) return pino(options, out);
   const readable = prettyFactory()({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss' });

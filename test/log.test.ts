@@ -46,13 +46,30 @@ describe('the log', () => {
     });
   });
 
-  test('nor one that a child logger was given, or that hangs on an error', () => {
-    const error = "Object.assign(new Error('failed'), { config: { secret: 's' } })";
+  test('nor one that a child logger was given, or that an error has', () => {
+    const error = "Object.assign(new Error('failed'), { code: 'E1', secret: 's' })";
     const line = lineOf(`log.child({ api_key: 'k' }).error({ err: ${error} }, 'a "token": in words')`);
     expect(line).toMatchObject({
       api_key: '[redacted]',
-      err: { message: 'failed', config: { secret: '[redacted]' } },
+      err: { message: 'failed', code: 'E1', secret: '[redacted]' },
       msg: 'a "token": in words',
+    });
+  });
+
+  test('of an error shows what it says, not what hangs on it', () => {
+    const refused = (host: string) =>
+      `Object.assign(new Error('refused by ${host}'), { client: { url: 'postgres://u:pw@h' } })`;
+    const several = `new AggregateError([${refused('a')}, ${refused('b')}], 'nobody answers')`;
+    const text = logged(`log.child({}).warn({ err: Object.assign(${several}, { client: [{ url: 'pw' }] }) }, 'lost')`);
+    expect(JSON.parse(text).err).toEqual({
+      type: 'AggregateError',
+      message: 'nobody answers',
+      stack: expect.stringContaining('nobody answers'),
+      aggregateErrors: ['a', 'b'].map((host) => ({
+        type: 'Error',
+        message: `refused by ${host}`,
+        stack: expect.stringContaining(host),
+      })),
     });
   });
 

@@ -24,6 +24,9 @@ import type { Tracing } from './tracing/tracing.ts';
 const packageFile = z.object({ version: z.string() });
 
 async function main(): Promise<void> {
+  // Process 1 of a container is only ended by signals that it listens to. The programs that run on stop by themselves, once
+  // they are loaded.
+  endWhenSignalled();
   const { version } = packageFile.parse(
     JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')),
   );
@@ -31,11 +34,6 @@ async function main(): Promise<void> {
     .description('Management API of a tunnelling platform, and the Kubernetes operator that drives it.')
     .version(version)
     .showHelpAfterError('(see --help)');
-
-  // Process 1 of a container is only ended by signals that it listens to. Those that run on stop by themselves.
-  program.hook('preAction', (_, command) => {
-    if (!['api', 'operator'].includes(command.name())) endWhenSignalled();
-  });
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
   const { apiSettings, postgresUrl } = await import('./api/settings.ts');

@@ -6,8 +6,15 @@
  */
 const FORWARDED_MS = 500;
 
-/** Resolves with the first signal to stop; another one, half a second later or more, ends the process at once. */
+/** The exit code is 128 and the number of the signal. */
+const ENDINGS = { SIGINT: () => process.exit(130), SIGTERM: () => process.exit(143) } as const;
+
+/**
+ * Resolves with the first signal to stop; another one, half a second later or more, ends the process at once. From now on
+ * none does what `endWhenSignalled` says.
+ */
 export function untilSignalled(): Promise<NodeJS.Signals> {
+  for (const [signal, end] of Object.entries(ENDINGS)) process.off(signal, end);
   return new Promise((resolve) => {
     let first: number | undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -19,8 +26,7 @@ export function untilSignalled(): Promise<NodeJS.Signals> {
   });
 }
 
-/** For what has nothing to finish: the exit code is 128 and the number of the signal. */
+/** As long as there is nothing to finish. */
 export function endWhenSignalled(): void {
-  const codes = { SIGINT: 130, SIGTERM: 143 } as const;
-  for (const [signal, code] of Object.entries(codes)) process.on(signal, () => process.exit(code));
+  for (const [signal, end] of Object.entries(ENDINGS)) process.on(signal, end);
 }

@@ -1,4 +1,5 @@
 /** How the process ends: with manners towards those who have some, and in time whatever the others do. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -105,6 +106,23 @@ describe('SIGTERM ends the process', () => {
     for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) api.child.kill(signal);
     expect(await api.ended()).toEqual(CLEAN);
   });
+});
+
+test('SIGTERM while it is loaded ends it, though process 1 does not notice one that nobody listens to', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  atEnd(async () => void silent.close());
+  await once(silent, 'listening');
+  const { port } = z.object({ port: z.number() }).parse(silent.address());
+  const signal = "process.kill(process.pid, 'SIGTERM')";
+  const resolve = `(name, context, next) => (name.endsWith('/api/settings.ts') && ${signal}, next(name, context))`;
+  const hook = `import { registerHooks } from 'node:module'; registerHooks({ resolve: ${resolve} });`;
+  const preload = `data:text/javascript,${encodeURIComponent(hook)}`;
+  const env = { DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`, PORT: '0', SHUTDOWN_TIMEOUT: '1s' };
+  const child = spawn(process.execPath, ['--import', preload, 'src/main.ts', 'api'], { env, stdio: 'ignore' });
+  const [code, endedBy] = await once(child, 'exit');
+  // 143 before there is anything to finish, 1 at the deadline after that; by the signal, if nobody listened.
+  expect([143, 1]).toContain(code);
+  expect(endedBy).toBe(null);
 });
 
 describe('SIGTERM during a start', () => {

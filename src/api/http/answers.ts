@@ -2,6 +2,7 @@
  * What becomes of an answer between its making and its last byte: it counts as in flight, it has to be read in time, and
  * a client that goes away before leaves a line in the log.
  */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createDeadlines, type Deadline } from '../store/deadlines.ts';
 import { logAborted, PROBES } from './access-log.ts';
@@ -87,6 +88,7 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
       }
     } catch (error) {
       for (const name of ['etag', 'content-encoding', 'cache-control']) reply.removeHeader(name);
+      if (payload instanceof Readable) payload.destroy();
       return done(error instanceof Error ? error : new Error(String(error)));
     }
     reply.sending ??= deadlines.begin(request);
@@ -94,8 +96,11 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
   });
 }
 
-/** Streams hold little, whatever their length. */
+/** What a stream counts for: an open file, of which a process may have few, and what is read ahead of the client. */
+const STREAM_BYTES = 1024 * 1024;
+
 function sizeOf(payload: unknown): number {
   if (typeof payload === 'string') return Buffer.byteLength(payload);
-  return Buffer.isBuffer(payload) ? payload.length : 0;
+  if (Buffer.isBuffer(payload)) return payload.length;
+  return payload instanceof Readable ? STREAM_BYTES : 0;
 }

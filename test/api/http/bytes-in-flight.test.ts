@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
@@ -246,6 +247,22 @@ test('metrics that strangers do not read are made once for all of them, and shut
   );
   expect((await shut.admin.get('/ip_policies')).status).toBe(200);
   expect((await shut.anonymous.get('/metrics')).text).toBe(first.text);
+});
+
+test('files of the reference that strangers do not read are opened up to the limit, and closed again', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const file = '/docs/static/swagger-ui-bundle.js';
+  const open = () => {
+    const paths = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+    return paths.filter((path) => existsSync(path) && readlinkSync(path).endsWith('swagger-ui-bundle.js')).length;
+  };
+  for (let n = 0; n < 12; n++) await send(`GET ${file} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(8));
+  await vi.waitFor(async () => expect((await fetch(new URL(file, address))).status).toBe(429), { timeout: 10_000 });
+  expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  await vi.waitFor(() => expect(open()).toBeLessThanOrEqual(LIMIT / MIB));
+  for (const socket of sockets) socket.destroy();
+  await vi.waitFor(() => expect(open()).toBe(0), { timeout: 10_000 });
 });
 
 test('an answer larger than the limit is sent while there is no other', async () => {

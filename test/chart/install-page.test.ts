@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { API_KEY, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
+import type { CommandResult } from '../harness.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { DATABASE, render } from './helm.ts';
 import { installPage, NEEDS_MORE } from './install-page.ts';
@@ -15,6 +16,7 @@ const NAMESPACE = 'tunnel-system';
 const LEASE = ['-n', NAMESPACE, 'lease', 'tunnel-operator'];
 const deployment = z.object({
   spec: z.object({
+    replicas: z.number(),
     template: z.object({
       spec: z.object({
         containers: z.array(
@@ -41,10 +43,13 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
   const ready = (object: string) => kubectl(['-n', 'a', 'wait', '--for=condition=Ready', '--timeout=30s', object]);
   const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
 
+  const deploymentOf = async (name: string) => {
+    const at = ['-n', NAMESPACE, 'get', 'deployment', `${name}-tunnel-operator-operator`, '-o', 'json'];
+    return deployment.parse(JSON.parse(await kubectl(at))).spec;
+  };
   /** The image and the settings of a release's operator, but for secrets. */
   async function operatorOf(name: string): Promise<Record<string, string | undefined>> {
-    const at = ['-n', NAMESPACE, 'get', 'deployment', `${name}-tunnel-operator-operator`, '-o', 'json'];
-    const [container] = deployment.parse(JSON.parse(await kubectl(at))).spec.template.spec.containers;
+    const [container] = (await deploymentOf(name)).template.spec.containers;
     const settings = container?.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? [];
     return { image: container?.image, ...Object.fromEntries(settings) };
   }
@@ -66,6 +71,18 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
   async function stopOperator() {
     if (operator) await stack.stopOperator(operator);
     operator = undefined;
+  }
+
+  let resharded = 0;
+  /** Runs an upgrade: one that changes which objects the operator takes must find it stopped. */
+  async function upgraded(command: string): Promise<CommandResult> {
+    const [{ replicas }, { SHARD_SELECTOR }] = [await deploymentOf('tunnels'), await operatorOf('tunnels')];
+    const result = await page.run(command);
+    if ((await operatorOf('tunnels')).SHARD_SELECTOR === SHARD_SELECTOR) return result;
+    expect(replicas, command).toBe(0);
+    expect((await deploymentOf('tunnels')).replicas).toBeGreaterThan(0);
+    resharded++;
+    return result;
   }
 
   const before: Record<string, () => Promise<unknown>> = {
@@ -106,11 +123,7 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
 
   test('work, in the order of the page', async () => {
     expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
-    for (const start of [...Object.keys(before), ...Object.keys(after)])
-      expect(
-        page.commands.filter((command) => command.startsWith(start)),
-        start,
-      ).not.toEqual([]);
+    for (const start of Object.keys({ ...before, ...after })) expect(page.commands.join('\n')).toContain(start);
     await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
     for (const namespace of ['a', NAMESPACE]) await kubectl(['create', 'namespace', namespace]);
     const labels = { 'app.kubernetes.io/instance': 'tunnels', 'app.kubernetes.io/name': 'other' };
@@ -119,13 +132,15 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
     for (const command of page.commands.filter((each) => !(each in NEEDS_MORE))) {
       const [prepare] = Object.entries(before).filter(([start]) => command.startsWith(start));
       await prepare?.[1]();
+      const run = command.startsWith('helm upgrade tunnels ') ? upgraded : page.run;
       // Its Pod cannot run; the script does, below.
-      if (!command.startsWith('helm test '))
-        expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
+      if (!command.startsWith('helm test ')) expect(await run(command), command).toMatchObject({ code: 0, stderr: '' });
       const [look] = Object.entries(after).filter(([start]) => command.startsWith(start));
       await look?.[1]();
     }
 
+    // To shards and back.
+    expect(resharded).toBe(2);
     const definitions = await kubectl(['get', 'crd', '-o', 'name']);
     expect(definitions).not.toContain('tunnel-operator');
     expect(definitions).toContain('servicemonitors.monitoring.coreos.com');

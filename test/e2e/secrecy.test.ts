@@ -132,7 +132,7 @@ test('no token is in logs, Events, metrics, objects, error bodies or a dump of t
   }
 });
 
-describe('no secret of any kind is there, either', () => {
+describe('no secret of any kind is there, either, nor a name, namespace or id in a metric', () => {
   const secrets = new Map<string, string[]>();
   const keep = (where: string, ...values: string[]) => secrets.set(where, [...(secrets.get(where) ?? []), ...values]);
   const record = z.record(z.string(), z.unknown());
@@ -229,7 +229,12 @@ describe('no secret of any kind is there, either', () => {
     ]);
     const all = [...secrets.values()].flat();
     expect(all.filter((secret) => secret.length < 32)).toEqual([]);
-    expectNowhere(all, await places());
+    const found = await places();
+    expectNowhere(all, found);
+    for (const place of ['the metrics of the operator', 'the metrics of the API'] as const) {
+      for (const chosen of [namespace, '-kept', ...(await stack.remoteIds())])
+        expect(found[place], place).not.toContain(chosen);
+    }
   });
 });
 

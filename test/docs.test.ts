@@ -162,6 +162,14 @@ describe('links', () => {
   });
 });
 
+it('CONTRIBUTING.md names every number that a test takes from the environment, and no other', () => {
+  const tests = globSync('test/**/*.ts', { cwd: ROOT }).map(read).join('\n');
+  const taken = [...tests.matchAll(/Number\(process\.env\.(\w+)/g)].map(([, name]) => name);
+  const rows = read('CONTRIBUTING.md').match(/^\| `[A-Z_]+`.*? \|/gm) ?? [];
+  const named = rows.flatMap((row) => [...row.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name));
+  expect(named.toSorted()).toEqual([...new Set(taken)].toSorted());
+});
+
 it('every page can be reached from README.md', () => {
   const reached = new Set(['README.md']);
   for (const file of reached) {

@@ -12,12 +12,14 @@ const FILES = globSync('.github/workflows/*', { cwd: ROOT });
 const step = z.object({ uses: z.string().optional(), run: z.string().optional() });
 const job = z.object({
   uses: z.string().optional(),
+  needs: z.preprocess((names) => [names ?? []].flat(), z.array(z.string())),
   'timeout-minutes': z.number().optional(),
   steps: z.array(step).default([]),
 });
 const workflow = z.object({ permissions: z.object({ contents: z.literal('read') }), jobs: z.record(z.string(), job) });
-const { scripts, overrides, allowScripts } = z
+const { publishConfig, scripts, overrides, allowScripts } = z
   .object({
+    publishConfig: z.object({ access: z.string() }),
     scripts: z.record(z.string(), z.string()),
     overrides: z.record(z.string(), z.unknown()),
     allowScripts: z.record(z.string(), z.boolean()),
@@ -45,13 +47,54 @@ describe.each(FILES)('%s', (file) => {
   });
 });
 
-it('a push does not pass with a known vulnerability in what is shipped, and no release without that', () => {
+it('a push does not pass with a known vulnerability in what is shipped', () => {
   const commands = (file: string) =>
     Object.values(workflow.parse(parse(read(file))).jobs).flatMap((each) => each.steps);
   expect(commands('.github/workflows/ci.yml').map(({ run }) => run)).toContainEqual(
     expect.stringMatching(/^npm audit --omit=dev\b/),
   );
-  expect(read('.github/workflows/release.yml')).toContain('uses: ./.github/workflows/ci.yml');
+});
+
+describe('a release', () => {
+  const file = '.github/workflows/release.yml';
+  const { jobs } = workflow.parse(parse(read(file)));
+  /** All jobs that have succeeded when this one starts. */
+  const neededBy = (name: string): string[] => (jobs[name]?.needs ?? []).flatMap((each) => [each, ...neededBy(each)]);
+  const thatDo = (pattern: RegExp) =>
+    Object.entries(jobs).flatMap(([name, { uses = '', steps }]) =>
+      [uses, ...steps.flatMap((each) => [each.uses ?? '', each.run ?? ''])].some((text) => pattern.test(text))
+        ? [name]
+        : [],
+    );
+  const publishing = thatDo(/^npm publish|helm push|docker\/build-push-action@/);
+
+  it('publishes nothing that is not the tagged version, or has failed a test or an audit', () => {
+    expect(publishing).toHaveLength(3);
+    const wanted = [/package\.json.*GITHUB_REF_NAME/, /workflows\/ci\.yml$/, /workflows\/e2e\.yml$/];
+    for (const pattern of wanted) {
+      const [name] = thatDo(pattern);
+      expect(name, String(pattern)).toBeDefined();
+      for (const each of publishing) expect(neededBy(each)).toContain(name);
+    }
+  });
+
+  it('publishes last what a second run could not: a version of the package', () => {
+    const [last = ''] = thatDo(/^npm publish/);
+    expect(publishing.filter((each) => each !== last && !neededBy(last).includes(each))).toEqual([]);
+  });
+
+  it('is public from the first time on, without which npm publishes no provenance', () => {
+    expect(publishConfig.access).toBe('public');
+  });
+
+  it('is none of a pre-release, which npm would take for the latest version', () => {
+    const { on } = z
+      .object({ on: z.object({ push: z.object({ tags: z.array(z.string()) }) }) })
+      .parse(parse(read(file)));
+    const source = on.push.tags.map((tag) => tag.replaceAll('.', '\\.').replaceAll('*', '[^/]*')).join('|');
+    const tags = ['v1.0.0', 'v10.20.30', 'v1.0.0-rc.1', 'v1.0.0+1', 'v1.0'];
+    expect(tags.filter((tag) => new RegExp(`^(${source})$`).test(tag))).toEqual(['v1.0.0', 'v10.20.30']);
+  });
 });
 
 it('docs/dependencies.md explains every override and every package whose install script runs', () => {

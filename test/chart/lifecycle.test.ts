@@ -12,23 +12,11 @@ import { API_KEY, credential, eventually, manifest, policy, type RunningOperator
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { behindTls } from './behind-tls.ts';
 import { CHART, DATABASE, helm, render } from './helm.ts';
-import { installPage, NEEDS_MORE } from './install-page.ts';
 import { releaseOn } from './release.ts';
 
 const RELEASE = 'it';
 const NAMESPACE = 'system';
 const SECRET = 'it-tunnel-operator';
-const deployment = z.object({
-  spec: z.object({
-    template: z.object({
-      spec: z.object({
-        containers: z.array(
-          z.object({ image: z.string(), env: z.array(z.object({ name: z.string(), value: z.string().optional() })) }),
-        ),
-      }),
-    }),
-  }),
-});
 const secretFile = z.object({ data: z.record(z.string(), z.string()) });
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-chart-'));
@@ -64,14 +52,6 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
   const secret = async (name = SECRET, namespace = NAMESPACE) =>
     secretFile.parse(JSON.parse(await kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'json']))).data;
-
-  /** The image and the settings of a release's operator, but for secrets. */
-  async function operatorOf(namespace: string, name: string) {
-    const at = ['-n', namespace, 'get', 'deployment', `${name}-tunnel-operator-operator`, '-o', 'json'];
-    const [container] = deployment.parse(JSON.parse(await kubectl(at))).spec.template.spec.containers;
-    const settings = container?.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? [];
-    return { image: container?.image, ...Object.fromEntries(settings) };
-  }
 
   type Command = 'install' | 'upgrade' | 'rollback' | 'uninstall';
   function tryRelease(command: Command, args: string[], values?: object, namespace = NAMESPACE) {
@@ -261,54 +241,5 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     });
     await release('uninstall', [], undefined, namespace);
     expect(await exists('-n', namespace, 'secret', SECRET)).toBe(true);
-  });
-
-  test('the commands of docs/install.md work, in the order of the page', async () => {
-    const page = await installPage(own, folder);
-    expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
-    const named = { name: 'tunnels', namespace: 'tunnel-system', folder };
-    const installed = releaseOn(own, named);
-    await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
-    await kubectl(['create', 'namespace', named.namespace]);
-    const labels = { 'app.kubernetes.io/instance': 'tunnels', 'app.kubernetes.io/name': 'other' };
-    const metadata = { name: 'of-another-chart', labels };
-    await applyTo(named.namespace, { apiVersion: 'v1', kind: 'Secret', metadata });
-    for (const command of page.commands) {
-      if (command in NEEDS_MORE) continue;
-      if (command.includes('delete crd')) {
-        await applyTo('a', policy('left'));
-        expect(await page.run(command)).toMatchObject({ code: 1, stderr: '' });
-        await kubectl(['-n', 'a', 'delete', 'ippolicy', 'left']);
-      }
-      if (command.startsWith('helm test ')) {
-        operator = await installed.operate(stack);
-        const objects = await render(DATABASE, { ...named, only: ['tests/credential.yaml'] });
-        const env = { NAMESPACE: named.namespace, NAME: 'tunnels-tunnel-operator-test', TIMEOUT_SECONDS: '30' };
-        const api = { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY };
-        expect(await installed.runHook(objects, 'test.mjs', { ...env, ...api })).toMatchObject({ code: 0, stderr: '' });
-        const names = await kubectl(['-n', named.namespace, 'get', 'deployments,secrets', '-o', 'name']);
-        for (const name of page.namedInOperations) expect(names).toMatch(new RegExp(`/${name}$`, 'm'));
-        await applyTo('a', policy('to-be-deleted'));
-        await ready('ippolicy/to-be-deleted');
-      } else expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
-      if (command.startsWith('helm install shard-b ')) {
-        const [ours, theirs] = await Promise.all(
-          ['tunnels', 'shard-b'].map((name) => operatorOf(named.namespace, name)),
-        );
-        // What one of them forbids, the other would allow.
-        expect(theirs).toEqual({
-          ...ours,
-          SHARD_SELECTOR: 'shard=b',
-          TUNNEL_API_URL: ours?.TUNNEL_API_URL.replace(':80', ''),
-        });
-        expect(ours).toMatchObject({ SHARD_SELECTOR: 'shard!=b', ADOPT_NAMESPACES: '-' });
-      }
-    }
-    const definitions = await kubectl(['get', 'crd', '-o', 'name']);
-    expect(definitions).not.toContain('tunnel-operator');
-    expect(definitions).toContain('servicemonitors.monitoring.coreos.com');
-    const secrets = await kubectl(['-n', named.namespace, 'get', 'secrets', '-o', 'name']);
-    expect(secrets).toContain('secret/of-another-chart\n');
-    expect(secrets).not.toContain('secret/tunnels-tunnel-operator\n');
   });
 });

@@ -1,9 +1,10 @@
 /** A release of the chart on a cluster with nodes: its Pods, the way to its API, load on it, and drains. Only for test files. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -157,5 +158,16 @@ export async function nodeRelease(name: string, system: string, image: string) {
     await eventually(async () => expect(await kubectl('-n', system, 'logs', 'load')).toContain('started'));
   }
 
-  return { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad };
+  /** Runs the commands below a heading of docs/operations.md, for this release. */
+  async function typed(heading: string): Promise<void> {
+    const page = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+    const [section = ''] = page.split(/^##+ /m).filter((text) => text.startsWith(`${heading}\n`));
+    const [, commands = ''] = /^```sh\n(.*?)^```/ms.exec(section) ?? [];
+    expect(commands, heading).toContain('tunnels-tunnel-operator');
+    const script = commands.replaceAll('tunnels-tunnel-operator', fullname).replaceAll('tunnel-system', system);
+    const PATH = [dirname(kubectlPath), process.env.PATH].join(delimiter);
+    await promisify(execFile)('bash', ['-ec', script], { env: { ...process.env, PATH, KUBECONFIG: kubeconfigPath } });
+  }
+
+  return { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad, typed };
 }

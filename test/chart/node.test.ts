@@ -33,7 +33,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
   const bundled = { enabled: true, image: TEST_POSTGRES_IMAGE };
   // Other tests have operators of their own in the same cluster.
   const values = { image: { repository, tag }, database: { bundled }, watchNamespaces: [namespace] };
-  const { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad } = await nodeRelease(
+  const { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad, typed } = await nodeRelease(
     RELEASE,
     system,
     TEST_IMAGE ?? '',
@@ -111,6 +111,17 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     await kubectl('-n', system, 'wait', '--for=delete', `pod/${NAME}-database-0`, '--timeout=120s');
     await kubectl(...database, '--replicas=1');
     await rolledOut();
+  });
+
+  test('the password of the database is changed as docs/operations.md says', async () => {
+    const password = ['-n', system, 'get', 'secret', `${NAME}-database`, '-o', 'jsonpath={.data.password}'];
+    const before = await kubectl(...password);
+    await typed("The database's password");
+    expect(await kubectl(...password)).not.toBe(before);
+    await rolledOut();
+    await apply(credential('with-another-password'));
+    await ready('tcred/with-another-password');
+    await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
   });
 
   test('two shards share the objects, and hand over what gets another label', async () => {

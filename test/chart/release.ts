@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
+import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { kubectlOn } from '../e2e/kubectl.ts';
 import { eventually, type RunningOperator, type Stack } from '../e2e/stack.ts';
 import type { CommandResult } from '../harness.ts';
@@ -18,7 +19,7 @@ export interface Release {
   tryKubectl(args: string[], input?: string): Promise<CommandResult>;
   kubectl(args: string[], input?: string): Promise<string>;
   /** The operator as its Deployment would start it. */
-  operate(stack: Stack): Promise<RunningOperator>;
+  operate(stack: Stack, settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
   /** Makes the objects of a hook but for its Pod, and runs the script that would run in that. */
   runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult>;
 }
@@ -53,14 +54,15 @@ export function releaseOn(
     return { kubeconfig, mounted };
   }
 
-  async function operate(stack: Stack): Promise<RunningOperator> {
+  async function operate(stack: Stack, settings: Partial<OperatorConfig> = {}): Promise<RunningOperator> {
     const { kubeconfig } = await speakFor(`${name}-tunnel-operator-operator`);
     // The API server learns of new bindings by a watch of its own; until then, a start would be refused.
     await eventually(async () => {
       const asked = ['auth', 'can-i', 'list', 'ippolicies.tunnel-operator.dev', '--all-namespaces'];
       expect(await tryKubectl([...asked, '--kubeconfig', kubeconfig])).toMatchObject({ code: 0 });
     });
-    return stack.operate({ kubeconfig, namespaces: undefined, leaseNamespace: namespace, leaderElect: true });
+    const given = { kubeconfig, namespaces: undefined, leaseNamespace: namespace, leaderElect: true };
+    return stack.operate({ ...given, ...settings });
   }
 
   async function runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult> {

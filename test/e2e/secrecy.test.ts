@@ -1,10 +1,20 @@
-/** A token is in its Secret and with its agents, and nowhere else. */
-import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { API_KEY, CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
+/** A secret is in its Secret and with those who need it, and nowhere else. */
+import { createHash, randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { kindRows } from '../../dev/fixtures/kinds.ts';
+import { wholeModule } from '../../dev/fixtures/module-drifts.ts';
+import type { Values } from '../../dev/fixtures/placeholders.ts';
+import { postTo } from '../../dev/fixtures/post.ts';
+import { type DataObject, fromSecret } from '../../dev/fixtures/source-texts.ts';
+import { modulesRows, type StoryRow } from '../../dev/fixtures/story-rows.ts';
+import { isDeclarable } from '../../src/operator/kinds/family-fields.ts';
+import type { Handout } from '../../src/operator/managed/secrets/handout.ts';
+import { API_KEY, CREDENTIALS, credential, eventually, manifest, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'secrecy', settings: { resyncMs: 300 } });
 const { client, kube, namespace } = stack;
+const post = postTo(stack.api.url, API_KEY);
 
 const token = async (name: string) => (await stack.secret(name))?.token ?? '';
 const replaced = (name: string, ...before: string[]) =>
@@ -70,25 +80,26 @@ async function live(): Promise<{ tokens: string[]; errors: string }> {
   return { tokens: [first, second, third, fourth, two], errors: errors.join('\n') };
 }
 
-test('no token is in logs, Events, metrics, objects, error bodies or a dump of the database', async () => {
-  const { tokens, errors } = await live();
-  expect(new Set(tokens).size).toBe(5);
+/** Where no secret belongs, with what is there. */
+async function places() {
   const operator = await stack.restart();
   const shown = async (...args: string[]) => (await stack.run(...args, '-o', 'yaml')).stdout;
   const metrics = await fetch(`${operator.healthUrl}/metrics`);
-  const places = {
+  return {
     'the log of the operator': stack.logs.join(''),
     'the log of the API': stack.apiLogs.join(''),
     'the Events': await shown('get', 'events'),
-    'the credentials': await shown('get', 'tunnels'),
+    'the objects': await shown('get', 'tunnels'),
     'the leases': await shown('get', 'leases'),
     'the metrics of the operator': await metrics.text(),
     'the metrics of the API': await (await fetch(stack.api.metricsUrl)).text(),
-    'what errors say': errors,
     'a dump of the database': await dump(),
   };
-  for (const [place, text] of Object.entries(places)) {
-    for (const secret of [...tokens, API_KEY]) {
+}
+
+function expectNowhere(secrets: readonly string[], found: Record<string, string>): void {
+  for (const [place, text] of Object.entries(found)) {
+    for (const secret of [...secrets, API_KEY]) {
       // Also without the prefix that all tokens share, and as a Secret has it.
       const forms = [
         secret,
@@ -101,15 +112,130 @@ test('no token is in logs, Events, metrics, objects, error bodies or a dump of t
         place,
       ).toEqual([]);
     }
+    // Those of SSH authorities, too, which only the API knows.
+    expect(text, place).not.toMatch(/BEGIN [A-Z ]*PRIVATE KEY/);
   }
+}
+
+test('no token is in logs, Events, metrics, objects, error bodies or a dump of the database', async () => {
+  const { tokens, errors } = await live();
+  expect(new Set(tokens).size).toBe(5);
+  const found = await places();
+  expectNowhere(tokens, { ...found, 'what errors say': errors });
   for (const name of [
     'the log of the operator',
     'the Events',
     'the metrics of the operator',
     'a dump of the database',
-  ]) {
-    expect(places[name as keyof typeof places].length, name).toBeGreaterThan(500);
+  ] as const) {
+    expect(found[name].length, name).toBeGreaterThan(500);
   }
+});
+
+describe('no secret of any kind is there, either, nor a name, namespace or id in a metric', () => {
+  const secrets = new Map<string, string[]>();
+  const keep = (where: string, ...values: string[]) => secrets.set(where, [...(secrets.get(where) ?? []), ...values]);
+  const record = z.record(z.string(), z.unknown());
+
+  /** The same settings with client secrets that nothing else contains. */
+  function hidden(settings: Values, where: string): Values {
+    const members = Object.entries(settings).map(([name, member]) => {
+      if (name !== 'client_secret')
+        return [name, record.safeParse(member).success ? hidden(record.parse(member), where) : member];
+      const secret = `hidden-${randomUUID()}`;
+      keep(where, secret);
+      return [name, secret];
+    });
+    return Object.fromEntries(members);
+  }
+
+  async function made(
+    row: Pick<StoryRow, 'name' | 'type'>,
+    { spec, objects }: { spec: object; objects: readonly DataObject[] },
+  ) {
+    const name = `${row.type.plural}-kept`;
+    await stack.apply(...objects, manifest(row, name, spec));
+    const { status } = await stack.ready(row.type, name);
+    return { name, status };
+  }
+
+  /** The first one and the one that takes its place. */
+  async function rotated({ type }: Pick<StoryRow, 'type'>, name: string, secretName: string, { key }: Handout) {
+    const value = async () => (await stack.secret(secretName))?.[key] ?? '';
+    const first = await value();
+    await stack.annotate(type, name, { 'tunnel-operator.dev/rotate-requested-at': 'now' });
+    await eventually(async () => expect(await value()).not.toBe(first));
+    return [first, await value()];
+  }
+
+  /** Has a secret refused that nobody can use: a broken PEM by the API, a text that is too long by the operator. */
+  async function spoil(
+    { type }: Pick<StoryRow, 'type'>,
+    name: string,
+    objects: readonly DataObject[],
+    own: readonly string[],
+  ) {
+    const spoilt = (text: string) => (text.startsWith('-----') ? text.replace('-----END', 'END') : text.repeat(500));
+    for (const { stringData = {}, ...object } of objects) {
+      const wrong = Object.entries(stringData).filter(([, text]) => own.some((secret) => text.includes(secret)));
+      const texts = Object.fromEntries(wrong.map(([key, text]) => [key, spoilt(text)]));
+      const changed: DataObject = { ...object, stringData: { ...stringData, ...texts } };
+      await stack.apply(changed);
+    }
+    await eventually(async () => {
+      const { status } = await stack.see(type, name);
+      expect((status.conditions ?? []).map((condition) => condition.status)).toContain('False');
+    });
+  }
+
+  test.for(kindRows.map((row, at) => ({ row, name: row.name, at })))('(of $name)', async ({ row, at }) => {
+    const { another } = await row.declare(post, 1 + at, fromSecret);
+    const { name, status } = await made(row, another);
+    const handout: Handout | undefined = row.kind.delivery?.handout;
+    if (handout?.isOneTime)
+      keep(`${row.name}.${handout.key}`, ...(await rotated(row, name, String(status.secretName), handout)));
+    const given = row.kind.fields.filter((each) => isDeclarable(each) && each.field.storage === 'none');
+    for (const field of given) {
+      // Of a PEM, the first line of its content: the rest also has what is public.
+      const secret = String(another.body[field.name]).split('\n')[1] ?? '';
+      keep(`${row.name}.${field.name}`, secret);
+      await spoil(row, name, another.objects, [secret]);
+    }
+  });
+
+  test.for(modulesRows.map((row, at) => ({ row, name: row.name, at })))('(of $name)', async ({ row, at }) => {
+    const { attached } = row;
+    const modules = attached.modules.map((each) => {
+      const where = `${row.name}.${each.name}`;
+      const settings = hidden(wholeModule(attached, each), where);
+      expect(secrets.get(where) ?? []).toHaveLength(each.fields.filter(({ field }) => field.sealed).length);
+      return [each.name, settings] as const;
+    });
+    const story = await row.declare(post, 101 + at);
+    const declaration = story.choose(Object.fromEntries(modules), fromSecret);
+    const { name } = await made(row, declaration);
+    const own = attached.modules.flatMap((each) => secrets.get(`${row.name}.${each.name}`) ?? []);
+    if (own.length > 0) await spoil(row, name, declaration.objects, own);
+  });
+
+  test('(wherever they come from)', async () => {
+    expect([...secrets.keys()].toSorted()).toEqual([
+      'APIKey.token',
+      'EventDestination.signing-secret',
+      'HTTPSEdgeRouteModules.oauth',
+      'HTTPSEdgeRouteModules.oidc',
+      'TLSCertificate.private_key_pem',
+      'TunnelCredential.token',
+    ]);
+    const all = [...secrets.values()].flat();
+    expect(all.filter((secret) => secret.length < 32)).toEqual([]);
+    const found = await places();
+    expectNowhere(all, found);
+    for (const place of ['the metrics of the operator', 'the metrics of the API'] as const) {
+      for (const chosen of [namespace, '-kept', ...(await stack.remoteIds())])
+        expect(found[place], place).not.toContain(chosen);
+    }
+  });
 });
 
 test('the metadata of a Secret has no more of its token than the SHA-256', async () => {

@@ -47,6 +47,19 @@ test.each([
   expect(operatorSettings.adoptNamespaces.schema.parse(operator?.ADOPT_NAMESPACES)).toEqual(expected);
 });
 
+test('users and groups can be left to the cluster, as docs/install.md says for OpenShift', async () => {
+  const page = await readFile(join(CHART, '../../docs/install.md'), 'utf8');
+  const [, values = ''] = /`(podSecurityContext: \{.*?\})`/.exec(page) ?? [];
+  const all = { ...DATABASE, crds: { keep: false } };
+  const given = JSON.stringify(await render(all));
+  const left = JSON.stringify(await render({ ...all, ...parse(values) }));
+  for (const member of ['"runAsUser"', '"runAsGroup"', '"fsGroup"']) {
+    expect(given).toContain(member);
+    expect(left).not.toContain(member);
+  }
+  expect(left).toContain('"runAsNonRoot":true');
+});
+
 test('the values of docs/install.md serve over TLS what links promise, and let nobody adopt', async () => {
   const page = await readFile(join(CHART, '../../docs/install.md'), 'utf8');
   const values = parse(/^# values\.yaml\n.*?(?=^```)/ms.exec(page)?.[0] ?? '');

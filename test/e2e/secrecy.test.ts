@@ -177,10 +177,14 @@ describe('no secret of any kind is there, either, nor a name, namespace or id in
   ) {
     const spoilt = (text: string) => (text.startsWith('-----') ? text.replace('-----END', 'END') : text.repeat(500));
     for (const { stringData = {}, ...object } of objects) {
-      const wrong = Object.entries(stringData).filter(([, text]) => own.some((secret) => text.includes(secret)));
+      // With its key alone, a certificate is the one that the API has.
+      const wrong = Object.entries(stringData).filter(
+        ([, text]) => text.startsWith('-----') || own.some((secret) => text.includes(secret)),
+      );
       const texts = Object.fromEntries(wrong.map(([key, text]) => [key, spoilt(text)]));
       const changed: DataObject = { ...object, stringData: { ...stringData, ...texts } };
-      await stack.apply(changed);
+      // The API server warns of what is no PEM.
+      expect(await stack.tryApply(changed)).toMatchObject({ code: 0 });
     }
     await eventually(async () => {
       const { status } = await stack.see(type, name);

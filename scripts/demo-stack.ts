@@ -118,6 +118,9 @@ export class Demo {
   }
 
   async #startOperator(): Promise<void> {
+    await this.#kubectl(['create', 'namespace', NAMESPACE]);
+    if (!this.isOwnCluster)
+      this.#undo.push(() => this.#kubectl(['delete', 'namespace', NAMESPACE, '--wait=true', '--timeout=60s']));
     const port = await freePort();
     const env = {
       // A kubeconfig may name a credential program with its own settings and files.
@@ -125,8 +128,8 @@ export class Demo {
       KUBECONFIG: this.#mustHaveCluster().kubeconfig,
       TUNNEL_API_URL: this.#mustHaveApi().url,
       TUNNEL_API_KEY: this.#apiKey,
-      // A cluster of one's own may have seen a demo before, with another API.
-      ACCEPT_NEW_OWNER: (await this.#mustHaveClient().whoami()).owner.id,
+      // What else is there may belong to another operator; and in this Lease, the demo remembers its own API alone.
+      ...(this.isOwnCluster ? {} : { WATCH_NAMESPACE: NAMESPACE, POD_NAMESPACE: NAMESPACE }),
       LEADER_ELECT: 'false',
       METRICS_HOST: '127.0.0.1',
       METRICS_PORT: String(port),
@@ -159,12 +162,9 @@ export class Demo {
   }
 
   async #applyExamples(): Promise<void> {
-    await this.#kubectl(['create', 'namespace', NAMESPACE]);
     // On an existing cluster, the finalizers must be removed while the operator is still running.
-    if (!this.isOwnCluster) {
-      this.#undo.push(() => this.#kubectl(['delete', 'namespace', NAMESPACE, '--wait=true', '--timeout=60s']));
+    if (!this.isOwnCluster)
       this.#undo.push(() => this.#kubectl(['delete', 'tunnels', '--all', '--namespace', NAMESPACE, '--timeout=60s']));
-    }
     await this.#kubectl(['apply', '--namespace', NAMESPACE, '--filename', join(ROOT, 'examples')]);
   }
 
@@ -257,11 +257,6 @@ export class Demo {
   #mustHaveCluster(): Cluster {
     if (!this.#cluster) throw new Error('the cluster was not started');
     return this.#cluster;
-  }
-
-  #mustHaveClient(): Client {
-    if (this.#client === undefined) throw new Error('the API has not been started');
-    return this.#client;
   }
 
   #mustHaveApi(): Service {

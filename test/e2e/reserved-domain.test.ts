@@ -88,6 +88,11 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   expect(written?.metadata.ownerReferences).toMatchObject([{ kind: 'ReservedDomain', name: 'www', controller: true }]);
   await published('www');
 
+  // While the domain is only observed, nobody looks after what was written for it.
+  await stack.apply(domain('www', { ...asked.spec, managementPolicy: 'Observe' }));
+  await stack.ready(DOMAINS, 'www');
+  expect(await condition('www', 'DNSPublished')).toBeUndefined();
+  expect(await stack.find(DNS_ENDPOINTS, 'www')).toBeDefined();
   await stack.apply(domain('www', { domain: 'www.example.net' }));
   await eventually(async () => {
     expect(await stack.find(DNS_ENDPOINTS, 'www')).toBeUndefined();
@@ -95,9 +100,13 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   });
   // Once it is gone, nobody looks for it any more.
   const requests = () => stack.metric('rest_client_requests_total', { method: 'GET' });
-  const before = await requests();
-  await stack.reconciled(DOMAINS, 'www');
-  expect(await requests()).toBe(before);
+  await eventually(async () => {
+    const before = await requests();
+    await stack.reconciled(DOMAINS, 'www');
+    expect(await requests()).toBe(before);
+  });
+  await stack.apply(domain('www', { domain: 'www.example.net', description: 'changed' }));
+  await stack.ready(DOMAINS, 'www');
   await stack.remove(DOMAINS, 'www');
 });
 

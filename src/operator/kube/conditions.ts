@@ -24,17 +24,21 @@ export interface Finding<Reason extends string = string> {
 
 /**
  * Merges `findings` into the conditions and stamps them with the generation. A condition keeps its `lastTransitionTime`
- * while its status is the same. Types without a finding stay as they are.
+ * while its status is the same. Types with the finding undefined are removed; types without one stay as they are.
  */
 export function mergeConditions(
   current: readonly Condition[],
-  findings: Readonly<Record<string, Finding>>,
+  findings: Readonly<Record<string, Finding | undefined>>,
   observedGeneration: number,
   now: Date,
 ): Condition[] {
   const merged = new Map(current.map((known) => [known.type, known]));
   for (const [type, finding] of Object.entries(findings)) {
     const known = merged.get(type);
+    if (finding === undefined) {
+      merged.delete(type);
+      continue;
+    }
     const lastTransitionTime = known?.status === finding.status ? known.lastTransitionTime : toKubeTime(now);
     const message = clip(finding.message);
     merged.set(type, { type, ...finding, message, observedGeneration, lastTransitionTime });

@@ -45,6 +45,12 @@ describe('mergeConditions', () => {
       { Synced: finding },
       [ready({ type: 'Theirs' }), ready(), ready({ type: 'Synced', lastTransitionTime: NOW_TEXT })],
     ],
+    [
+      'removes one of which nothing can be said',
+      [ready(), ready({ type: 'Other' })],
+      { Ready: undefined },
+      [ready({ type: 'Other' })],
+    ],
   ])('%s', (_, current, findings, expected) => {
     expect(mergeConditions(current, findings, 1, NOW)).toEqual(expected);
   });

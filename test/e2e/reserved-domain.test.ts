@@ -56,10 +56,20 @@ test('says how far its automatic certificate is, as the job goes on', async () =
   await says('CertificateReady', { status: 'False', reason: 'Pending', message: 'waiting to be started' });
   await goesOn({ renews_at: null, provisioning_job: job });
   await says('CertificateReady', { status: 'False', reason: 'DNSError', message: job.msg });
+  const shown = async () => (await stack.see(DOMAINS, 'auto')).status.certificateManagementStatus;
+  expect(await shown()).toEqual({ provisioningJob: { errorCode: job.error_code, msg: job.msg } });
   await says('DNSConfigured', { status: 'False', reason: 'DNSError', message: job.msg });
   await goesOn({ renews_at: '2040-01-01T00:00:00.000Z', provisioning_job: null });
   await says('CertificateReady', { status: 'True', reason: 'Issued' });
   await says('DNSConfigured', { status: 'True', reason: 'Checked' });
+  expect(await shown()).toEqual({ renewsAt: '2040-01-01T00:00:00.000Z' });
+  // Another version of the object, for which there is nothing to do.
+  const reconciles = () => stack.metric('controller_runtime_reconcile_total', { controller: 'ReservedDomain' });
+  const patches = () => stack.metric('rest_client_requests_total', { method: 'PATCH' });
+  const before = [await reconciles(), await patches()];
+  await stack.run('label', 'rdom', 'auto', 'touched=yes');
+  await eventually(async () => expect(await reconciles()).toBeGreaterThan(before[0] ?? 0));
+  expect(await patches()).toBe(before[1]);
   await stack.remove(DOMAINS, 'auto');
 });
 

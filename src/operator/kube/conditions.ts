@@ -55,6 +55,24 @@ export function sameStatus(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b));
 }
 
+/**
+ * The merge patch (RFC 7396) that makes `current` the same as `wanted`: what is missing or undefined there, at any depth, is
+ * null.
+ */
+export function mergePatch(current: object, wanted: object): Record<string, unknown> {
+  const [known, members] = [new Map(Object.entries(current)), new Map(Object.entries(wanted))];
+  const names = new Set([...known.keys(), ...members.keys()]);
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const [before, after]: unknown[] = [known.get(name), members.get(name)];
+      return [name, isMembers(before) && isMembers(after) ? mergePatch(before, after) : (after ?? null)];
+    }),
+  );
+}
+
+const isMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Kubernetes writes metav1.Time without fractions of a second. */
 export function toKubeTime(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,7 +1,7 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type EventReason, REASON } from '../contract/reasons.ts';
-import { findCondition, mergeConditions, sameStatus } from '../kube/conditions.ts';
+import { findCondition, mergeConditions, mergePatch, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
@@ -128,9 +128,7 @@ export class ManagedObject {
     const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
     const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
     if (sameStatus(status, current)) return;
-    const removed = Object.keys(current).filter((key) => status[key] === undefined);
-    const patch = { ...status, ...Object.fromEntries(removed.map((key) => [key, null])) };
-    const body = { metadata: { uid, resourceVersion }, status: patch };
+    const body = { metadata: { uid, resourceVersion }, status: mergePatch(current, status) };
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
   }
 

@@ -259,8 +259,10 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'administrator',
     on: PUBLISHED,
     kinds: isDomain,
-    meaning: 'The cluster does not let the operator write the DNSEndpoint. The domain itself is not affected.',
-    remedy: 'The message says what refused it: a missing right, or a policy. It is tried again every minute.',
+    meaning:
+      'The cluster does not let the operator write the DNSEndpoint, or does not answer. The domain itself is not affected.',
+    remedy:
+      'The message says what refused it, a missing right or a policy, or that nothing answered. It is tried again every minute.',
   },
 };
 

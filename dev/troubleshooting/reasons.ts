@@ -181,8 +181,9 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'another object',
     on: RESOLVED,
     kinds: hasReferences,
-    meaning: 'No ReferenceGrant in the other namespace permits the reference. Whether the object exists is not told.',
-    remedy: 'Have the ReferenceGrant created there whose spec the message has.',
+    meaning:
+      'No ReferenceGrant in the other namespace permits the reference, or the operator cannot see them: the cluster has none, it may not list them, or it does not watch that namespace. Whether the object exists is not told.',
+    remedy: 'Have the ReferenceGrant created there whose spec the message has, or do what the message says.',
   },
   sourceNotFound: {
     concern: 'another object',
@@ -259,8 +260,10 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'administrator',
     on: PUBLISHED,
     kinds: isDomain,
-    meaning: 'The cluster does not let the operator write the DNSEndpoint. The domain itself is not affected.',
-    remedy: 'The message says what refused it: a missing right, or a policy. It is tried again every minute.',
+    meaning:
+      'The cluster does not let the operator write the DNSEndpoint, or does not answer. The domain itself is not affected.',
+    remedy:
+      'The message says what refused it, a missing right or a policy, or that nothing answered. It is tried again every minute.',
   },
 };
 

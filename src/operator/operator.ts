@@ -98,6 +98,7 @@ export class TunnelOperator extends OuterShell {
       index,
       sources: this.#sources,
       grants: this.#grants.store,
+      grantsGap: (namespace) => this.#grants.gapIn(namespace),
       catchUpOnGrants: (namespace) => this.#grants.catchUp(namespace),
       digest: digester(config.apiKey),
     });
@@ -182,7 +183,10 @@ export class TunnelOperator extends OuterShell {
     const readBy = () => this.#sources.readBy;
     for (const [kind, watch] of this.#sources.watches)
       watch.addHandler(new EnqueueReferrers(kind, this.#inputs, readBy));
-    this.#grants.addHandler(new EnqueueCrossing(this.#inputs));
+    const crossing = new EnqueueCrossing(this.#inputs);
+    this.#grants.addHandler(crossing);
+    // What says by now that nothing is known of grants.
+    if (this.#grants.staleness() === undefined) void this.#grants.filled.then(() => crossing.enqueue());
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
     this.#log.info({ kinds: filled.map(({ name }) => name) }, 'reconciling');

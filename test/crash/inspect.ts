@@ -6,11 +6,13 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { createClient } from '../../src/client/client.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
 import { REASON } from '../../src/operator/contract/reasons.ts';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
 import type { Remote } from '../../src/operator/managed/external.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
+import { conditionProblems } from '../settled.ts';
 import { type Declared, type PolicySpec, SECRETS, type Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */
@@ -153,10 +155,10 @@ function checkObject(object: KubeObject, say: Say): void {
     say('was not reconciled as requested');
   }
   for (const type of ['Ready', 'Synced']) {
-    const condition = status.conditions?.find((known) => known.type === type);
+    const condition = findCondition(status.conditions ?? [], type);
     if (condition?.status !== 'True') say(`is not ${type}: ${condition?.reason} ${condition?.message}`);
-    else if (condition.observedGeneration !== metadata.generation) say(`is ${type} in an older generation`);
   }
+  for (const problem of conditionProblems(object)) say(problem);
 }
 
 /** What the API must have of a declared object: as its row says, or as follows from the spec. */

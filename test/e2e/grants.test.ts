@@ -5,7 +5,7 @@ import { GROUP } from '../../src/operator/contract/names.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
 import { kubectlOn } from './kubectl.ts';
-import { manifest, policy, ROOT, startStack } from './stack.ts';
+import { eventually, manifest, policy, ROOT, startStack } from './stack.ts';
 
 const [FROM, TO] = ['default', 'policies'];
 const SPEC = { type: 'http', ipPolicyRefs: [{ name: 'shared', namespace: TO }] };
@@ -38,7 +38,6 @@ describe('a reference into another namespace', skipFor(NOT_OUR_CLUSTER), async (
     run(['-n', namespace, 'get', object, '-o', 'jsonpath={.status.id}']);
 
   test('is permitted while there is a grant', async () => {
-    await run(['apply', '-f', '-'], referenceGrantCrd());
     await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
     await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
     await run(['create', 'namespace', TO]);
@@ -49,6 +48,12 @@ describe('a reference into another namespace', skipFor(NOT_OUR_CLUSTER), async (
     await run(['apply', '-f', '-'], manifest({ name: 'EndpointConfiguration' }, 'far', SPEC));
     await untilReason('ReferencesResolved', 'ReferenceNotPermitted', 'epc/far');
     expect(await idOf('epc/far')).toBe('');
+    const message = () => run(['get', 'epc/far', '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].message}']);
+    expect(await message()).toMatch(/: the cluster has no referencegrants\..*; install its CustomResourceDefinition$/);
+    await run(['apply', '-f', '-'], referenceGrantCrd());
+    await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
+    // Noticed without anything having happened to the object.
+    await eventually(async () => expect(await message()).toContain('have one created there'), 60_000);
 
     await run(['-n', TO, 'apply', '-f', '-'], GRANT);
     await untilReason('ReferencesResolved', 'Resolved', 'epc/far');

@@ -127,7 +127,7 @@ describe('a reference', () => {
       object('EndpointConfiguration', 'far', { type: 'http', ipPolicyRefs: [{ name: 'x', namespace: 'default' }] }),
     );
     const message = await resolved(CONFIGURATIONS, 'far', 'ReferenceNotPermitted');
-    expect(message).toContain('no ReferenceGrant in namespace default permits references from EndpointConfiguration');
+    expect(message).toMatch(/: the operator does not watch namespace default$/);
     await stack.remove(CONFIGURATIONS, 'far');
   });
 });
@@ -156,6 +156,28 @@ describe('a source', () => {
     await resolved(BACKENDS, name, 'SourceNotFound');
     expect(await body()).toBe('three');
     await stack.remove(BACKENDS, name);
+  });
+
+  test.each([
+    ['missing', 'SourceNotFound'],
+    ['there', 'NothingToObserve'],
+  ])('that is %s is not spoken of once the spec does not name it any more', async (name, reason) => {
+    await stack.apply(configMap('there', { text: 'here' }));
+    const declare = (spec: object) => stack.apply(object('HTTPResponseBackend', `of-${name}`, spec));
+    const types = async () => (await stack.see(BACKENDS, `of-${name}`)).status.conditions?.map(({ type }) => type);
+    const named = { body: { configMapKeyRef: { name, key: 'text' } } };
+    await declare({ ...named, managementPolicy: 'Observe' });
+    await stack.reason(BACKENDS, `of-${name}`, 'Ready', reason);
+    expect(await types()).toContain('ReferencesResolved');
+    // Blocked by something else.
+    await declare({ body: { value: 'here' }, managementPolicy: 'Observe' });
+    await eventually(async () => expect(await types()).toEqual(['Ready', 'Synced']));
+    await declare({ ...named, managementPolicy: 'Manage' });
+    await eventually(async () => expect(await types()).toContain('ReferencesResolved'));
+    await declare({ body: { value: 'here' } });
+    await stack.ready(BACKENDS, `of-${name}`);
+    expect(await types()).toEqual(['Ready', 'Synced']);
+    await stack.remove(BACKENDS, `of-${name}`);
   });
 
   test('in binaryData is found there, and said to be in the wrong place', async () => {

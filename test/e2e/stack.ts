@@ -20,6 +20,7 @@ import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
+import { conditionProblems } from '../settled.ts';
 import { type ApiPods, notInPods, podsFor, type RunningOperator } from './pods.ts';
 
 export type { RunningOperator };
@@ -210,6 +211,7 @@ export async function startStack(
         const { generation: observedGeneration } = seen.object.metadata;
         expect(seen.status.observedGeneration).toBe(observedGeneration);
         expect(seen.ready, seen.ready?.message).toMatchObject({ status: 'True', observedGeneration });
+        expect(conditionProblems(seen.object)).toEqual([]);
         return seen;
       }),
     reason: (type, name, wanted, reason) =>

@@ -9,6 +9,7 @@ import { ApiError, isNotFound } from '../../src/client/errors.ts';
 import { MANAGED_BY } from '../../src/operator/contract/names.ts';
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
+import { conditionProblems } from '../settled.ts';
 import { eventually, type Manifest, manifest, SECRETS, type Seen, type Stack } from './stack.ts';
 import type { State, Walkable } from './walkable.ts';
 
@@ -73,8 +74,9 @@ export async function walk(
       expect(seen, JSON.stringify(spec)).toEqual({ ...seen, ...expected });
       await expectSecret(stack, walkable, object, spec);
     });
-    const { ready } = await decided(stack, walkable, name);
+    const { ready, object } = await decided(stack, walkable, name);
     if (ready?.status !== 'True') expect(ready?.message).toMatch(/spec\./);
+    else expect(conditionProblems(object)).toEqual([]);
     counts[
       ready?.reason === 'WaitingForModules' ? 'waiting' : isObserved ? 'observed' : expected ? 'ready' : 'rejected'
     ]++;

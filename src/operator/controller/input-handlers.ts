@@ -77,9 +77,12 @@ export class EnqueueCrossing implements ChangeHandler {
   }
 
   onChange({ object }: ObjectChange): void {
-    for (const referrer of this.#inputs.index.crossingInto(object.metadata.namespace ?? '')) {
-      enqueue(this.#inputs, referrer);
-    }
+    this.enqueue(object.metadata.namespace ?? '');
+  }
+
+  /** @param namespace into which the references are; all, if undefined */
+  enqueue(namespace?: string): void {
+    for (const referrer of this.#inputs.index.crossingInto(namespace)) enqueue(this.#inputs, referrer);
   }
 }
 

@@ -24,17 +24,21 @@ export interface Finding<Reason extends string = string> {
 
 /**
  * Merges `findings` into the conditions and stamps them with the generation. A condition keeps its `lastTransitionTime`
- * while its status is the same. Types without a finding stay as they are.
+ * while its status is the same. Types with the finding undefined are removed; types without one stay as they are.
  */
 export function mergeConditions(
   current: readonly Condition[],
-  findings: Readonly<Record<string, Finding>>,
+  findings: Readonly<Record<string, Finding | undefined>>,
   observedGeneration: number,
   now: Date,
 ): Condition[] {
   const merged = new Map(current.map((known) => [known.type, known]));
   for (const [type, finding] of Object.entries(findings)) {
     const known = merged.get(type);
+    if (finding === undefined) {
+      merged.delete(type);
+      continue;
+    }
     const lastTransitionTime = known?.status === finding.status ? known.lastTransitionTime : toKubeTime(now);
     const message = clip(finding.message);
     merged.set(type, { type, ...finding, message, observedGeneration, lastTransitionTime });
@@ -50,6 +54,24 @@ export function findCondition(conditions: readonly Condition[], type: string): C
 export function sameStatus(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b));
 }
+
+/**
+ * The merge patch (RFC 7396) that makes `current` the same as `wanted`: what is missing or undefined there, at any depth, is
+ * null.
+ */
+export function mergePatch(current: object, wanted: object): Record<string, unknown> {
+  const [known, members] = [new Map(Object.entries(current)), new Map(Object.entries(wanted))];
+  const names = new Set([...known.keys(), ...members.keys()]);
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const [before, after]: unknown[] = [known.get(name), members.get(name)];
+      return [name, isMembers(before) && isMembers(after) ? mergePatch(before, after) : (after ?? null)];
+    }),
+  );
+}
+
+const isMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Kubernetes writes metav1.Time without fractions of a second. */
 export function toKubeTime(date: Date): string {

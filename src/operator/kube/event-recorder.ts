@@ -24,6 +24,8 @@ const REPEAT_MS = 10 * 60_000;
  * out.
  */
 const RATE = { burst: 50, perSecond: 5 };
+/** Most Events that wait to be sent, while the API server does not answer. */
+const MOST_WAITING = 200;
 
 interface Sent {
   name: string;
@@ -37,6 +39,7 @@ export class EventRecorder {
   readonly #sent = new Map<string, Sent>();
   readonly #tokens = { Normal: new TokenBucket(RATE), Warning: new TokenBucket(RATE) };
   #tail: Promise<void> = Promise.resolve();
+  #waiting = 0;
   #serial = 0;
   #isForbidden = false;
 
@@ -46,11 +49,13 @@ export class EventRecorder {
   }
 
   record(object: KubeObject, event: KubeEvent): void {
-    if (!this.#tokens[event.type].take()) {
-      this.#options.metrics.eventsDropped.inc({ reason: 'rate' });
-      return;
+    const { eventsDropped } = this.#options.metrics;
+    if (this.#waiting >= MOST_WAITING) eventsDropped.inc({ reason: 'backlog' });
+    else if (!this.#tokens[event.type].take()) eventsDropped.inc({ reason: 'rate' });
+    else {
+      this.#waiting++;
+      this.#tail = this.#tail.then(() => this.#send(object, event)).finally(() => void this.#waiting--);
     }
-    this.#tail = this.#tail.then(() => this.#send(object, event));
   }
 
   /** Resolves when everything recorded so far was sent or dropped. */

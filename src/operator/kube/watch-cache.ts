@@ -96,6 +96,13 @@ export class WatchCache {
     return this.#parts.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   }
 
+  /** Why the store may lack objects of the namespace that exist; undefined if it has them all. */
+  gapIn(namespace: string): string | undefined {
+    const part = this.#parts.find((each) => each.covers(namespace));
+    if (!part) return `the operator does not watch namespace ${namespace}`;
+    return part.obstacle?.message ?? (part.lastHeard === undefined ? 'not listed yet' : undefined);
+  }
+
   #sink(namespace: string | undefined): ListWatchOptions['sink'] {
     return {
       kept: (listed) => (this.#isKept(listed) ? [this.#keep(listed)] : []),

@@ -7,7 +7,7 @@ import { API_VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { findCondition } from '../kube/conditions.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
-import { KubeError } from '../kube/kube-error.ts';
+import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Finding } from './external.ts';
 import { classify } from './failure.ts';
@@ -52,7 +52,9 @@ export async function ensureCompanion(
   try {
     return await (wanted ? written(access, object, wanted) : removed(access, object));
   } catch (error) {
-    if (!(error instanceof KubeError) || classify(error).kind === 'stale') throw error;
+    // Something that the API server waits for may hang, and that only with companions.
+    const isAnswer = error instanceof KubeError && classify(error).kind !== 'stale';
+    if (!isAnswer && !(error instanceof KubeUnreachableError)) throw error;
     return { status: 'False', reason: REASON.companionRefused, message: error.message };
   }
 }

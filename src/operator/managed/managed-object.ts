@@ -1,7 +1,7 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type EventReason, REASON } from '../contract/reasons.ts';
-import { mergeConditions, sameStatus } from '../kube/conditions.ts';
+import { findCondition, mergeConditions, mergePatch, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
@@ -51,8 +51,8 @@ export interface Outcome {
 /** Nothing tells when what was refused has become allowed. */
 const REFUSED_RETRY_MS = 60_000;
 
-/** The object versions whose specs took something from elsewhere, and all of that was there. */
-const resolved = new WeakSet<KubeObject>();
+/** Whether the spec of an object version takes something from elsewhere, if all of that was there. */
+const resolved = new WeakMap<KubeObject, boolean>();
 /** The object versions that were compared with everything that was created for them, if that was asked for. */
 const compared = new WeakSet<KubeObject>();
 
@@ -97,7 +97,7 @@ export class ManagedObject {
     if (!this.mayAdopt) mustNameNoIds(this.object);
     const { spec, inputs } = await this.kind.resolve(this.object, declared);
     this.inputs = inputs;
-    if (inputs) resolved.add(this.object);
+    resolved.set(this.object, inputs !== undefined);
     return spec;
   }
 
@@ -119,8 +119,8 @@ export class ManagedObject {
     });
   }
 
-  /** Writes the status only if that changes it. Undefined members of `about` are removed. */
-  async patchStatus(findings: Record<string, Finding>, about: Record<string, unknown> = {}): Promise<void> {
+  /** Writes the status only if that changes it. Undefined findings and undefined members of `about` are removed. */
+  async patchStatus(findings: Record<string, Finding | undefined>, about: Record<string, unknown> = {}): Promise<void> {
     const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
     const current = readStatus(this.object);
     const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
@@ -128,15 +128,13 @@ export class ManagedObject {
     const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
     const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
     if (sameStatus(status, current)) return;
-    const removed = Object.keys(current).filter((key) => status[key] === undefined);
-    const patch = { ...status, ...Object.fromEntries(removed.map((key) => [key, null])) };
-    const body = { metadata: { uid, resourceVersion }, status: patch };
+    const body = { metadata: { uid, resourceVersion }, status: mergePatch(current, status) };
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
   }
 
-  /** Whether all that the spec takes from elsewhere was there in an earlier reconcile of this version. */
-  get wasResolved(): boolean {
-    return resolved.has(this.object);
+  /** Whether the spec takes anything from elsewhere; undefined if no reconcile of this version has found all of that. */
+  get tookInputs(): boolean | undefined {
+    return resolved.get(this.object);
   }
 
   get mayAdopt(): boolean {
@@ -178,17 +176,22 @@ export class ManagedObject {
   }
 
   /** Has the kind's companion as the resource wants it; what the conditions say about that. */
-  async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding>> {
+  async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding | undefined>> {
     const { companion } = this.kind;
     const { kube, companions: known } = this.#access;
     if (!companion || !known) return {};
+    // Whatever was written before, nobody looks after it now.
+    if (spec.managementPolicy === 'Observe') return { [companion.condition]: undefined };
     const wanted = companion.specFor(spec, remote);
     // What was never there, or is gone already, need not be looked for at every reconcile.
     const mayExist = showsCompanion(this.object, companion) || known.has(this.object);
-    if (!wanted && !mayExist) return {};
+    const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
+    if (!wanted && !mayExist) {
+      const isShown = findCondition(readStatus(this.object).conditions ?? [], companion.condition) !== undefined;
+      return isShown ? { [companion.condition]: gone } : {};
+    }
     const finding = await ensureCompanion({ kube, known, companion }, this.object, wanted);
     if (finding?.reason === REASON.companionRefused) this.retryRefused();
-    const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
     return { [companion.condition]: finding ?? gone };
   }
 

@@ -34,12 +34,12 @@ export async function writeStatus(
   const identity = readIdentity(object);
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
-  const companion = spec.managementPolicy === 'Observe' ? {} : await managed.ensureCompanion(spec, remote);
+  const companion = await managed.ensureCompanion(spec, remote);
   await managed.patchStatus(
     {
       [CONDITION.ready]: withNote(ready, note),
       [CONDITION.synced]: synced,
-      ...(managed.inputs && { [CONDITION.referencesResolved]: RESOLVED }),
+      ...whenResolved(managed.inputs !== undefined),
       ...kind.conditions(spec, remote),
       ...companion,
     },
@@ -58,6 +58,9 @@ export async function writeStatus(
   if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
 }
 
+/** Of a spec that takes nothing from elsewhere, nothing is said. */
+const whenResolved = (takesInputs: boolean) => ({ [CONDITION.referencesResolved]: takesInputs ? RESOLVED : undefined });
+
 const someOf = <T>(list: readonly T[] = []) => (list.length > 0 ? list : undefined);
 
 export async function showPaused(managed: ManagedObject): Promise<Outcome> {
@@ -74,7 +77,8 @@ export async function showPaused(managed: ManagedObject): Promise<Outcome> {
 export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
   const { object } = managed;
   const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
-  const resolved = managed.wasResolved ? { [CONDITION.referencesResolved]: RESOLVED } : {};
+  const { tookInputs } = managed;
+  const resolved = tookInputs === undefined ? {} : whenResolved(tookInputs);
   await managed.patchStatus({ ...resolved, ...failureFindings(object, failure) }, about);
   const isNews = managed.object !== object;
   if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);

@@ -4,6 +4,7 @@ import {
   condition,
   findCondition,
   mergeConditions,
+  mergePatch,
   sameStatus,
   toKubeTime,
 } from '../../../src/operator/kube/conditions.ts';
@@ -45,6 +46,12 @@ describe('mergeConditions', () => {
       { Synced: finding },
       [ready({ type: 'Theirs' }), ready(), ready({ type: 'Synced', lastTransitionTime: NOW_TEXT })],
     ],
+    [
+      'removes one of which nothing can be said',
+      [ready(), ready({ type: 'Other' })],
+      { Ready: undefined },
+      [ready({ type: 'Other' })],
+    ],
   ])('%s', (_, current, findings, expected) => {
     expect(mergeConditions(current, findings, 1, NOW)).toEqual(expected);
   });
@@ -72,6 +79,22 @@ test.each([
   ['different in the order of a list', { a: [1, 2] }, { a: [2, 1] }, false],
 ])('two statuses that are %s', (_, a, b, same) => {
   expect(sameStatus(a, b)).toBe(same);
+});
+
+test.each([
+  ['a member', { a: 1, b: 2 }, { a: 1 }, { a: 1, b: null }],
+  ['an undefined one', { a: 1 }, { a: undefined }, { a: null }],
+  [
+    'one inside another',
+    { a: { b: { c: 1, d: 2 } } },
+    { a: { b: { c: 3, d: undefined } } },
+    { a: { b: { c: 3, d: null } } },
+  ],
+  ['all of them', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
+  ['none', {}, { a: { b: 1 } }, { a: { b: 1 } }],
+  ['what was a list, and what is one', { a: [1], b: { c: 1 } }, { a: { c: 1 }, b: [1] }, { a: { c: 1 }, b: [1] }],
+])('a merge patch removes %s', (_, current, wanted, expected) => {
+  expect(mergePatch(current, wanted)).toEqual(expected);
 });
 
 test('a condition is found by its type, and read with every member', () => {

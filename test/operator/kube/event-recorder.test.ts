@@ -112,6 +112,22 @@ describe('what cannot be sent', () => {
     expect(log()).toEqual([warning, repeated, repeated, repeated, warning]);
   });
 
+  test('is what comes while too many wait for an API server that does not answer', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { recorder, asked, dropped } = await setUp((...given) => gate.promise.then(() => json(object())(...given)));
+    for (let second = 0; second < 60; second++) {
+      for (let times = 0; times < 5; times++) recorder.record(object(), created);
+      vi.advanceTimersByTime(1_000);
+    }
+    expect([await dropped('rate'), await dropped('backlog')]).toEqual([0, 100]);
+    gate.resolve();
+    await recorder.flush();
+    recorder.record(object(), refused);
+    await recorder.flush();
+    expect(asked().length).toBe(201);
+    expect(await dropped('backlog')).toBe(100);
+  });
+
   test('is what comes too fast: warnings and others each have a rate of their own', async () => {
     const { recorder, asked, dropped } = await setUp();
     const record = (times: number, event: KubeEvent) => {

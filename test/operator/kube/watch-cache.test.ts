@@ -113,12 +113,23 @@ describe('a cache of two namespaces', () => {
     });
     await askedFor(3);
     expect([isStarted, cache.staleness()]).toEqual([false, undefined]);
+    expect(cache.gapIn('two')).toBe('not listed yet');
     gate.resolve();
     await Promise.all([started, cache.filled]);
+    expect([cache.gapIn('one'), cache.gapIn('two')]).toEqual([undefined, undefined]);
+    expect(cache.gapIn('three')).toBe('the operator does not watch namespace three');
     await askedFor(4);
     expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['one', 'two']);
     expect(asked().sort()).toEqual(['list', 'list', 'watch 5', 'watch 9']);
     expect(cache.staleness()).toBeGreaterThanOrEqual(0);
+  });
+
+  test('says why it lacks what it may not list, and only that', async () => {
+    const answers = byNamespace({ one: [refusal(403), hanging()], two: [listing(6, inside('two')), hanging()] });
+    const { cache } = await setUp(answers, { namespaces });
+    await cache.start();
+    expect(cache.gapIn('one')).toMatch(/^not allowed to list .* in namespace one; grant get, list and watch on /);
+    expect(cache.gapIn('two')).toBeUndefined();
   });
 
   test('lists only the one again whose version has expired', async () => {

@@ -73,6 +73,8 @@ export interface InputsOptions {
   sources: Pick<SourceCache, 'reader' | 'versionOf'>;
   /** The ReferenceGrants; empty if the cluster has none. */
   grants: Pick<ObjectStore, 'values'>;
+  /** Why `grants` may lack some of the namespace; undefined if it has them all. */
+  grantsGap?(namespace: string): string | undefined;
   /** Has all ReferenceGrants of the namespace in `grants`, however late their watch is. @throws KubeError, KubeUnreachableError */
   catchUpOnGrants?(namespace: string): Promise<void>;
   digest: Digester;
@@ -225,7 +227,12 @@ export class Inputs {
     const what = `${to.kind} ${to.namespace}/${to.name}`;
     // Before anything else: whether the target exists is nobody's business in another namespace.
     if (to.namespace !== from.namespace && !this.#isPermitted(from, to)) {
-      const message = `no ReferenceGrant in namespace ${to.namespace} permits references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}: have one created there, with ${permissionFor({ from, to })}`;
+      const crossing = `references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
+      const gap = this.#options.grantsGap?.(to.namespace);
+      const message =
+        gap === undefined
+          ? `no ReferenceGrant in namespace ${to.namespace} permits ${crossing}: have one created there, with ${permissionFor({ from, to })}`
+          : `no ReferenceGrant in namespace ${to.namespace} is known to permit ${crossing}: ${gap}`;
       throw unresolved(REASON.referenceNotPermitted, path, message);
     }
     const peer = this.peer(to.kind);

@@ -51,14 +51,13 @@ export class ReferenceIndex {
     return [...new Set(ofKind.flatMap(([, referrers]) => [...referrers]))];
   }
 
-  /** The objects that refer into the namespace from another one. */
-  crossingInto(namespace: string): ObjectKey[] {
-    return [...this.#targets].flatMap(([referrer, targets]) =>
-      partsOf(referrer).namespace !== namespace &&
-      [...targets].some((target) => partsOf(target).namespace === namespace)
-        ? [referrer]
-        : [],
-    );
+  /** The objects that refer into the namespace from another one; if undefined, into any. */
+  crossingInto(namespace: string | undefined): ObjectKey[] {
+    return [...this.#targets].flatMap(([referrer, targets]) => {
+      const others = [...targets].map((target) => partsOf(target).namespace);
+      const from = partsOf(referrer).namespace;
+      return others.some((to) => to !== from && to === (namespace ?? to)) ? [referrer] : [];
+    });
   }
 
   targetsOf(referrer: ObjectKey): ReadonlySet<ObjectKey> {

@@ -83,9 +83,10 @@ test('the index knows who refers to what, and forgets it', () => {
   expect([...index.referrersOf(edge)]).toEqual([route]);
   expect(index.crossingInto('b')).toEqual([route]);
   expect(index.crossingInto('a')).toEqual([]);
+  expect(index.crossingInto(undefined)).toEqual([route]);
   index.set(route, new Set([edge]));
   expect([...index.referrersOf(other)]).toEqual([]);
-  expect(index.crossingInto('b')).toEqual([]);
+  expect([...index.crossingInto('b'), ...index.crossingInto(undefined)]).toEqual([]);
   index.set(route, new Set());
   expect([...index.referrersOf(edge), ...index.targetsOf(route)]).toEqual([]);
 });

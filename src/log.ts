@@ -40,10 +40,13 @@ function withoutSecrets(line: string): string {
 export function createLogger({ level, format, more }: LogOptions): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
   const options = { level, hooks: { streamWrite: withoutSecrets }, ...(more && { mixin: more }) };
-  const out = standardOutput();
-  if (!isPretty) return pino(options, out);
+  if (!isPretty)
+    return pino(
+      options,
+      standardOutput((line) => line),
+    );
   const readable = prettyFactory()({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss' });
-  return pino(options, { write: (line) => out.write(readable(line)) });
+  return pino(options, standardOutput(readable));
 }
 
 /** Loaded only where it is used. */
@@ -61,19 +64,38 @@ const GATHERED_FOR_MS = 10;
 /** How long to leave a reader alone that takes no more, in milliseconds. */
 const BUSY_MS = 100;
 
+/** How many characters may wait for a reader that takes no more. */
+const MOST_WAITING = 4 * 1024 * 1024;
+
+/** How long to wait at exit for whoever still reads, in milliseconds. */
+const EXIT_MS = 5_000;
+
+/** And for how long at a time. */
+const EXIT_STEP_MS = 10;
+
 /**
- * Never waits for the reader, except at exit. What cannot be written, since the disk is full or the terminal has gone, is
+ * Never waits for the reader, except briefly at exit. What is too much for it is dropped, which a line tells later. What cannot be written, since the disk is full or the terminal has gone, is
  * lost, and the program goes on. pino's own destination ends it then, or waits for ever at exit.
  */
-function standardOutput(): { write(line: string): void } {
+function standardOutput(format: (line: string) => string): { write(line: string): void } {
+  // Node makes a pipe or socket non-blocking when it opens the stream.
+  void process.stdout;
   let lines = '';
+  let dropped = 0;
   /** Of what was taken from them before. */
   let rest = NOTHING;
   let isWriting = false;
 
-  function flush(): void {
-    rest = Buffer.from(lines);
+  function take(): typeof NOTHING {
+    if (dropped > 0) lines += format(tellDropped(dropped));
+    const taken = Buffer.from(lines);
+    dropped = 0;
     lines = '';
+    return taken;
+  }
+
+  function flush(): void {
+    rest = take();
     writeRest();
   }
 
@@ -81,7 +103,7 @@ function standardOutput(): { write(line: string): void } {
     isWriting = true;
     write(STDOUT, rest, (error, written) => {
       isWriting = false;
-      if (isBusy(error)) return void setTimeout(writeRest, BUSY_MS);
+      if (isBusy(error)) return void setTimeout(writeRest, BUSY_MS).unref();
       rest = error ? NOTHING : rest.subarray(written);
       if (rest.length > 0) writeRest();
       else if (lines !== '') flush();
@@ -90,22 +112,31 @@ function standardOutput(): { write(line: string): void } {
 
   process.on('exit', () => {
     // What is being written is no longer ours.
-    for (let left = Buffer.concat([isWriting ? NOTHING : rest, Buffer.from(lines)]); left.length > 0; ) {
+    const deadline = performance.now() + EXIT_MS;
+    for (let left = Buffer.concat([isWriting ? NOTHING : rest, take()]); left.length > 0; ) {
       try {
         left = left.subarray(writeSync(STDOUT, left));
       } catch (error) {
-        if (!isBusy(error)) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_MS);
+        if (!isBusy(error) || performance.now() > deadline) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_STEP_MS);
       }
     }
   });
 
   return {
     write(line) {
+      if (lines.length + line.length > MOST_WAITING) {
+        dropped++;
+        return;
+      }
       if (lines === '' && rest.length === 0) setTimeout(flush, GATHERED_FOR_MS);
-      lines += line;
+      lines += format(line);
     },
   };
 }
+
+/** A line as pino writes it. */
+const tellDropped = (dropped: number) =>
+  `${JSON.stringify({ level: 40, time: Date.now(), dropped, msg: 'dropped lines of this log, which was not read in time' })}\n`;
 
 const isBusy = (error: unknown) => ['EAGAIN', 'EBUSY'].includes(codeOf(error) ?? '');

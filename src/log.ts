@@ -40,13 +40,10 @@ function withoutSecrets(line: string): string {
 export function createLogger({ level, format, more }: LogOptions): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY === true);
   const options = { level, hooks: { streamWrite: withoutSecrets }, ...(more && { mixin: more }) };
-  if (!isPretty)
-    return pino(
-      options,
-      standardOutput((line) => line),
-    );
+  const out = standardOutput();
+  if (!isPretty) return pino(options, out);
   const readable = prettyFactory()({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss' });
-  return pino(options, standardOutput(readable));
+  return pino(options, { write: (line) => out.write(readable(line)) });
 }
 
 /** Loaded only where it is used. */
@@ -64,38 +61,19 @@ const GATHERED_FOR_MS = 10;
 /** How long to leave a reader alone that takes no more, in milliseconds. */
 const BUSY_MS = 100;
 
-/** How many characters may wait for a reader that takes no more. */
-const MOST_WAITING = 4 * 1024 * 1024;
-
-/** How long to wait at exit for whoever still reads, in milliseconds. */
-const EXIT_MS = 5_000;
-
-/** And for how long at a time. */
-const EXIT_STEP_MS = 10;
-
 /**
- * Never waits for the reader, except briefly at exit. What is too much for it is dropped, which a line tells later. What cannot be written, since the disk is full or the terminal has gone, is
+ * Never waits for the reader, except at exit. What cannot be written, since the disk is full or the terminal has gone, is
  * lost, and the program goes on. pino's own destination ends it then, or waits for ever at exit.
  */
-function standardOutput(format: (line: string) => string): { write(line: string): void } {
-  // Node makes a pipe or socket non-blocking when it opens the stream.
-  void process.stdout;
+function standardOutput(): { write(line: string): void } {
   let lines = '';
-  let dropped = 0;
   /** Of what was taken from them before. */
   let rest = NOTHING;
   let isWriting = false;
 
-  function take(): typeof NOTHING {
-    if (dropped > 0) lines += format(tellDropped(dropped));
-    const taken = Buffer.from(lines);
-    dropped = 0;
-    lines = '';
-    return taken;
-  }
-
   function flush(): void {
-    rest = take();
+    rest = Buffer.from(lines);
+    lines = '';
     writeRest();
   }
 
@@ -103,7 +81,7 @@ function standardOutput(format: (line: string) => string): { write(line: string)
     isWriting = true;
     write(STDOUT, rest, (error, written) => {
       isWriting = false;
-      if (isBusy(error)) return void setTimeout(writeRest, BUSY_MS).unref();
+      if (isBusy(error)) return void setTimeout(writeRest, BUSY_MS);
       rest = error ? NOTHING : rest.subarray(written);
       if (rest.length > 0) writeRest();
       else if (lines !== '') flush();
@@ -112,31 +90,22 @@ function standardOutput(format: (line: string) => string): { write(line: string)
 
   process.on('exit', () => {
     // What is being written is no longer ours.
-    const deadline = performance.now() + EXIT_MS;
-    for (let left = Buffer.concat([isWriting ? NOTHING : rest, take()]); left.length > 0; ) {
+    for (let left = Buffer.concat([isWriting ? NOTHING : rest, Buffer.from(lines)]); left.length > 0; ) {
       try {
         left = left.subarray(writeSync(STDOUT, left));
       } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_STEP_MS);
+        if (!isBusy(error)) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_MS);
       }
     }
   });
 
   return {
     write(line) {
-      if (lines.length + line.length > MOST_WAITING) {
-        dropped++;
-        return;
-      }
       if (lines === '' && rest.length === 0) setTimeout(flush, GATHERED_FOR_MS);
-      lines += format(line);
+      lines += line;
     },
   };
 }
-
-/** A line as pino writes it. */
-const tellDropped = (dropped: number) =>
-  `${JSON.stringify({ level: 40, time: Date.now(), dropped, msg: 'dropped lines of this log, which was not read in time' })}\n`;
 
 const isBusy = (error: unknown) => ['EAGAIN', 'EBUSY'].includes(codeOf(error) ?? '');

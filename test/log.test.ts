@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../dev/processes/wait.ts';
@@ -13,23 +12,12 @@ const SECRETS = {
   ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
 };
 
-function programOf(statements: string, format: string): string {
+function run(statements: string, format: string, redirected = '') {
   const log = new URL('../src/log.ts', import.meta.url).href;
-  return `
+  const program = `
     import { createLogger } from ${JSON.stringify(log)};
     const log = createLogger({ level: 'info', format: '${format}' });
     ${statements}`;
-}
-
-/** Nothing of what it logs is read, unless a test does. */
-function start(statements: string) {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', programOf(statements, 'json')]);
-  onTestFinished(() => void child.kill('SIGKILL'));
-  return child;
-}
-
-function run(statements: string, format: string, redirected = '') {
-  const program = programOf(statements, format);
   const words = ['-c', `exec "$@" ${redirected}`, 'sh', process.execPath, '--input-type=module', '--eval', program];
   return spawnSync('/bin/sh', words, { encoding: 'utf8', timeout: 30_000 });
 }
@@ -90,36 +78,6 @@ describe('the log', () => {
     const lines = logged(`for (let n = 0; n < 5000; n++) log.info({ n }, 'a line'); ${end}`, 'json', false).split('\n');
     expect(lines.pop()).toBe('');
     expect(lines.map((line) => JSON.parse(line).n)).toEqual(Array.from({ length: 5000 }, (__, n) => n));
-  });
-
-  const FLOOD = `
-    for (let n = 0; n < 100; n++) {
-      for (let m = 0; m < 1000; m++) log.info('x'.repeat(100));
-      await new Promise((turn) => setImmediate(turn));
-    }
-    process.stderr.write('done');`;
-
-  test('holds a few megabytes for a reader that stalls, and then tells it how much it has missed', async () => {
-    const child = start(`${FLOOD} await new Promise((end) => process.stdin.once('data', end));`);
-    await once(child.stderr, 'data');
-    const lines = createInterface({ input: child.stdout });
-    const [end, closed] = [once(child, 'exit'), once(lines, 'close')];
-    let [seen, dropped] = [0, 0];
-    lines.on('line', (text) => {
-      const line: { dropped?: number } = JSON.parse(text);
-      dropped += line.dropped ?? 0;
-      seen += line.dropped === undefined ? 1 : 0;
-    });
-    child.stdin.end('end');
-    expect(await end).toEqual([0, null]);
-    await closed;
-    expect(seen + dropped).toBe(100_000);
-    expect(dropped).toBeGreaterThan(10_000);
-  });
-
-  test.each(['', 'process.exit();'])('that nobody reads holds up no program that ends: %s', async (end) => {
-    const child = start(`${FLOOD} ${end}`);
-    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   test.runIf(existsSync('/dev/full')).each(['json', 'pretty'])(

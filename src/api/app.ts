@@ -1,5 +1,5 @@
 /** The management API as a Fastify instance: no process, no listening, no set-up. */
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
@@ -104,6 +104,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const bodyLimit = options.bodyLimit ?? 1024 * 1024;
   const log: Pick<FastifyBaseLogger, 'warn'> = options.logger ?? { warn: () => undefined };
+  /** Why the router could not take the path of a request. */
+  const unroutable = new WeakMap<IncomingMessage, Error>();
   const app: FastifyInstance = Fastify({
     ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
     // Our line per request is in access-log.ts.
@@ -117,7 +119,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Requests that still arrive on open connections while stopping are served (shutdown.ts).
     return503OnClosing: false,
     forceCloseConnections: false,
-    frameworkErrors: answerError,
+    // Fastify would answer past all hooks: without a line in the log, and without counting for anybody.
+    frameworkErrors: (error, { raw }, reply) => {
+      unroutable.set(raw, error);
+      raw.url = '/';
+      app.routing(raw, reply.raw);
+    },
     clientErrorHandler: answerClientError,
   });
 
@@ -156,10 +163,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
   app.addHook('onRequest', async (request, reply) => {
     const hosts = hasOneHost(request.raw) ? undefined : invalidByRule({ Host: 'must be given only once' });
+    const refusal = hosts ?? unroutable.get(request.raw);
     const isRouted = !request.is404 && !methods.lacks(pathOf(request), request.method);
-    if (isRouted && !hosts) return;
+    if (isRouted && !refusal) return;
     await rateLimiter.countUnrouted(request, reply, credentialsOf(request.headers.authorization));
-    if (hosts) throw hosts;
+    if (refusal) throw refusal;
     answerMissing(request, reply);
     return reply;
   });

@@ -175,7 +175,9 @@ async function startEmbedded(dataDir: string, logger: FastifyBaseLogger | undefi
 
 async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseLogger | undefined): Promise<Database> {
   try {
-    const applied = await migrate(url);
+    const applied = await migrate(url, undefined, (blockers) =>
+      logger?.warn({ waiting_for: blockers }, 'to migrate the database, waiting for sessions that hold locks'),
+    );
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
   } catch (error) {
     throw cannotUseDatabase(error, url);

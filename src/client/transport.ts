@@ -114,6 +114,12 @@ export function createTransport(options: TransportOptions): Transport {
       } catch (error) {
         // An earlier attempt has deleted it, or somebody else has: it is gone.
         if (!outcomeKnown && call.method === 'DELETE' && isNotFound(error)) return GONE;
+        // What is said of the repetition may be so only since an earlier attempt took effect.
+        if (!outcomeKnown && call.method === 'PATCH' && error instanceof ApiError && !error.transient)
+          throw new ApiUnreachableError(`${call.method} ${call.path}: no answer, and when repeated: ${error.message}`, {
+            cause: error,
+            mayTakeEffect: true,
+          });
         if (tried >= retries || !isTransient(error) || !isSafeToRepeat(call, error)) throw error;
         if ((error.retryAfterMs ?? 0) > longestWaitMs) throw error;
         outcomeKnown &&= isRefusal(error);

@@ -98,6 +98,8 @@ describe.concurrent('what is tried again', () => {
     ['nothing that is wrong', {}, [errorOf('CONFLICT', 409), OK], 1, 'CONFLICT'],
     ['whatever was refused before it began', { method: 'POST' }, [LIMITED, OK], 2, 200],
     ['a refused change at an ETag', { method: 'PATCH', ...at }, [LIMITED, OK], 2, 200],
+    ['a change, of which a repetition tells nothing', { method: 'PATCH' }, [BUSY, MISSING], 2, undefined],
+    ['a change that was refused at first', { method: 'PATCH' }, [LIMITED, MISSING], 2, 'NOT_FOUND'],
     ['a delete, which is done if it finds nothing', { method: 'DELETE' }, [BUSY, MISSING], 2, 204],
     ['a delete that found nothing at first', { method: 'DELETE' }, [MISSING], 1, 'NOT_FOUND'],
     ['a delete that was refused, and then finds nothing', { method: 'DELETE' }, [LIMITED, MISSING], 2, 'NOT_FOUND'],

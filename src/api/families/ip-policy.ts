@@ -1,15 +1,18 @@
 /** IP policies: their rules, which go with them, and their rule sets. */
+import { z } from 'zod';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { mount } from '../crud/mount.ts';
 import { ipPolicyRules } from './ip-policy-rule.ts';
-import { ruleChanges } from './rule-changes.ts';
+import { namedRule, ruleChanges } from './rule-changes.ts';
 import { getRuleSet, replaceRuleSet } from './rule-set.ts';
+
+/** Without their texts, which can be megabytes. */
+const NAMED_RULES = 'select id, cidr, action from ip_policy_rules where ip_policy_id = $1 order by id';
 
 export const ipPolicies = mount(ipPolicy, {
   async beforeDelete({ tx }, { id }) {
-    const { rows } = ipPolicyRules;
-    const removed = await rows.where(tx, 'ip_policy_id', id);
-    await rows.removeMany(
+    const removed = z.array(namedRule).parse(await tx.query({ text: NAMED_RULES, values: [id] }));
+    await ipPolicyRules.rows.removeMany(
       tx,
       removed.map((rule) => rule.id),
     );

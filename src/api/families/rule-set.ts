@@ -91,8 +91,10 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     readOnly: RULE_SET_READ_ONLY,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
-    handle: (call, api) =>
-      writeLocked(api, policies, call, async (context, policy) => {
+    async handle(call, api) {
+      // Not in the transaction, which may run again.
+      call.reserve(await sizeOf(api.db, call.params.id));
+      return writeLocked(api, policies, call, async (context, policy) => {
         const { tx } = context;
         const { base } = call;
         const current = await rules.rows.where(tx, 'ip_policy_id', policy.id);
@@ -119,7 +121,8 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const told = ruleChanges({ added: created, changed, removed: deleted });
         const revision = await writeRow(context, policies, policy, told);
         return answer(rules, { id: policy.id, revision }, rows, base);
-      }),
+      });
+    },
   });
 
 /** What makes the rule set `wanted`: the CIDR block says which rule is which. */

@@ -21,7 +21,9 @@ export const getWhoami = operation({
   params: {},
   success: { status: 200, description: 'The caller.', schema: whoami },
   async handle({ caller: { id, admin, keyId }, base }, { db }) {
-    const [owner, key] = await Promise.all([ownerOf(db, id, base), apiKeys.rows.get(db, keyId)]);
+    // One after the other: a request must not take two connections of the pool.
+    const owner = await ownerOf(db, id, base);
+    const key = await apiKeys.rows.get(db, keyId);
     if (!owner || !key) throw unauthenticated('The API key is unknown.');
     return { body: whoami.parse({ uri: base + PATH, owner, admin, api_key: apiKeys.show(key, base) }) };
   },

@@ -1,6 +1,7 @@
 /** Rotation of encryption keys: which ones a database needs, where the default one is stored, and how to change them. */
 import { randomBytes } from 'node:crypto';
-import { access, chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, link, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Database, Executor } from '../store/database.ts';
 import { BadEncryptionKey, KEY_BYTES, type Keyring, parseKeyring } from './keyring.ts';
@@ -67,13 +68,17 @@ export async function keyFromFile(file: string): Promise<Keyring> {
 
 async function make(file: string): Promise<void> {
   const fresh = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  await writeFile(fresh, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  const key = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
+  // On the disk before anything is sealed with it, which a crash of the machine must not leave behind alone.
+  await writeFile(fresh, key, { mode: 0o600, flag: 'wx', flush: true });
   try {
     await chmod(fresh, 0o600);
     // Unlike a rename, a link leaves alone what another process has made in the meantime.
     await link(fresh, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
+    await using folder = await open(dirname(file));
+    await folder.sync();
   } finally {
     await rm(fresh, { force: true });
   }

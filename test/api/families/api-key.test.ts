@@ -1,5 +1,5 @@
 /** A key with an end gives nothing that lasts longer than itself. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { apiKey } from '../../../src/resources/api-key.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
@@ -148,4 +148,16 @@ test('a key is there for its owner and admins only', async () => {
     expect(reply.status).toBe(404);
   expect((await other.get('/api_keys')).text).not.toContain(id);
   for (const caller of [bot, admin]) expect((await caller.get(path)).status).toBe(200);
+});
+
+test('whoever asks who they are takes one connection to the database at a time', async () => {
+  const { query } = api.db;
+  let [running, most] = [0, 0];
+  const counted = vi.spyOn(api.db, 'query').mockImplementation((statement) => {
+    most = Math.max(most, ++running);
+    return query(statement).finally(() => running--);
+  });
+  expect((await admin.get('/whoami')).status).toBe(200);
+  counted.mockRestore();
+  expect(most).toBe(1);
 });

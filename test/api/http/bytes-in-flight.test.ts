@@ -194,7 +194,25 @@ describe('the rules of a policy, whose texts are far longer as JSON', () => {
     const shown = await api.admin.get(path);
     expect([shown.status, read()]).toEqual([200, 1]);
     expect(shown.text.length).toBeGreaterThan(4 * MIB);
+    const { transaction } = api.db;
+    const inTransactions: (string | undefined)[] = [];
+    const transactions = vi.spyOn(api.db, 'transaction').mockImplementation((work) =>
+      transaction((tx) =>
+        work({
+          query(statement) {
+            inTransactions.push(statement.name);
+            return tx.query(statement);
+          },
+        }),
+      ),
+    );
+    expect((await bot.put(path, { rules: [] })).status).toBe(429);
     query.mockRestore();
+    // Deleting them takes no texts.
+    expect((await bot.delete(path.replace('/rules', ''))).status).toBe(204);
+    expect(inTransactions).toContain('ip_policies.lock');
+    expect(inTransactions).not.toContain(READ);
+    transactions.mockRestore();
   });
 
   test('count once while they are unread, and are not read for a client that is gone before', async () => {

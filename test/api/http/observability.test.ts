@@ -134,6 +134,27 @@ describe('a request', () => {
     for (const sent of [policy, owner, 'x.example.com', 'other.test']) expect(log).not.toContain(sent);
   });
 
+  test.each([
+    ['/%zz', 400],
+    [`/ip_policies/${'x'.repeat(101)}`, 404],
+  ])('to %s, which the router itself refuses, is logged and counted as what leads nowhere', async (path, status) => {
+    const count = async () => {
+      const { text } = await anonymous.get('/metrics');
+      const label = `{method="GET",route="unmatched",status_code="${status}"}`;
+      return Number(
+        text
+          .split('\n')
+          .find((one) => one.includes(`count${label}`))
+          ?.split(' ')[1] ?? 0,
+      );
+    };
+    const before = await count();
+    const sent = await anonymous.get(path, { 'x-request-id': `router-${status}` });
+    expect([sent.status, sent.headers['x-request-id']]).toEqual([status, `router-${status}`]);
+    expect(logged(`router-${status}`)).toMatchObject([{ level: 30, method: 'GET', route: 'unmatched', status }]);
+    expect(await count()).toBe(before + 1);
+  });
+
   test('of a probe is logged at debug', async () => {
     await anonymous.get('/healthz', { 'x-request-id': 'probe-1' });
     expect(logged('probe-1')).toMatchObject([{ level: 20, route: '/healthz', status: 200 }]);

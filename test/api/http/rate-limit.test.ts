@@ -21,6 +21,13 @@ const times = async (count: number, call: () => Promise<Reply>) => {
   return replies;
 };
 
+/** The last two are what the router itself refuses. */
+const NOWHERE: [path: string, status: number][] = [
+  ['/nothing', 404],
+  ['/ip_policies/%zz', 400],
+  [`/ip_policies/${'x'.repeat(101)}`, 404],
+];
+
 describe('an API key', async () => {
   const api = await start({ perKey: LIMIT });
   const users = await Promise.all([api.newUser(), api.newUser()]);
@@ -69,12 +76,12 @@ describe('an API key', async () => {
     expect((await user.get('/healthz')).headers).not.toHaveProperty('ratelimit-limit');
   });
 
-  test('counts what does not exist, too', async () => {
+  test.each(NOWHERE)('counts what leads nowhere, too: %s', async (path, status) => {
     const { admin } = await start({ perKey: LIMIT });
     expect((await admin.get('/ip_policies')).status).toBe(200);
-    const replies = await times(LIMIT - 1, () => admin.get('/nothing'));
-    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT - 1).fill(404));
-    refused(await admin.get('/nothing'));
+    const replies = await times(LIMIT - 1, () => admin.get(path));
+    expect(replies.map((reply) => reply.status)).toEqual(Array(LIMIT - 1).fill(status));
+    refused(await admin.get(path));
     refused(await admin.put('/ip_policies', {}));
   });
 
@@ -223,14 +230,14 @@ describe('a stranger', async () => {
   const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
   // Known to be valid, and so not refused for what strangers do.
   expect((await api.admin.get('/ip_policies')).status).toBe(200);
-  test('may as often ask for what does not exist, which counts for a valid key instead', async () => {
-    const missing = await times(LIMIT, () => api.anonymous.post('/nothing', {}, from(90)));
-    expect(missing.map(({ status }) => status)).toEqual(Array(LIMIT).fill(404));
-    refused(await api.anonymous.get('/nothing', from(90)));
-    refused(await api.anonymous.put('/ip_policies', {}, from(90)));
-    refused(await api.anonymous.get('/openapi.json', from(90)));
-    for (const reply of await times(2 * LIMIT, () => api.admin.get('/nothing', from(90))))
-      expect(reply.status).toBe(404);
+  test.each(NOWHERE)('may as often ask for %s, which counts for a valid key instead', async (path, status) => {
+    const address = { 'x-forwarded-for': `2001:db8:${path.length}::1` };
+    const missing = await times(LIMIT, () => api.anonymous.get(path, address));
+    expect(missing.map((reply) => reply.status)).toEqual(Array(LIMIT).fill(status));
+    refused(await api.anonymous.post('/nothing', {}, address));
+    refused(await api.anonymous.put('/ip_policies', {}, address));
+    refused(await api.anonymous.get('/openapi.json', address));
+    for (const reply of await times(2 * LIMIT, () => api.admin.get(path, address))) expect(reply.status).toBe(status);
   });
 
   test('may as often speak another version', async () => {

@@ -175,7 +175,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: RESOLVED,
     kinds: hasReferences,
     meaning: 'An object that the spec names is being deleted, and waits for this one.',
-    remedy: 'Refer to another, or delete this one, too.',
+    remedy: 'What the message says: refer to another, or delete this one, too.',
   },
   referenceNotPermitted: {
     concern: 'another object',

@@ -63,6 +63,8 @@ export class ManagedObject {
   readonly metrics: ManagedMetrics;
   /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
   inputs: UsedInputs | undefined;
+  /** What the user should know about that. */
+  remark: string | undefined;
   /** Why the next create replaces a resource: told once it has succeeded. */
   replaces: string | undefined;
   /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
@@ -95,8 +97,9 @@ export class ManagedObject {
   async readSpec(): Promise<ManagedSpec> {
     const declared = this.kind.readSpec(this.object);
     if (!this.mayAdopt) mustNameNoIds(this.object);
-    const { spec, inputs } = await this.kind.resolve(this.object, declared);
+    const { spec, inputs, remark } = await this.kind.resolve(this.object, declared);
     this.inputs = inputs;
+    this.remark = remark;
     if (inputs) resolved.add(this.object);
     return spec;
   }

@@ -67,7 +67,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'nobody',
     on: CERTIFICATE,
     kinds: isDomain,
-    meaning: 'The certificate is being issued; the operator looks every 10 seconds.',
+    meaning:
+      'The certificate is requested, and not issued yet; the message says how far the service is, as in `waiting to be started`.',
   },
   notRequested: {
     concern: 'nobody',

@@ -8,7 +8,7 @@ import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
-import { ensureCompanion, type KnownCompanions, showsCompanion } from './companion.ts';
+import { ensureCompanion, type KnownCompanions, releaseCompanion, showsCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
@@ -193,6 +193,14 @@ export class ManagedObject {
     if (finding?.reason === REASON.companionRefused) this.retryRefused();
     const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
     return { [companion.condition]: finding ?? gone };
+  }
+
+  /** Lets the kind's companion outlive the object. */
+  async releaseCompanion(): Promise<void> {
+    const { companion } = this.kind;
+    const { kube, companions: known } = this.#access;
+    if (!companion || !known || !(showsCompanion(this.object, companion) || known.has(this.object))) return;
+    await releaseCompanion({ kube, known, companion }, this.object);
   }
 
   /** Has the object reconciled again. */

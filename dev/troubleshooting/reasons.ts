@@ -67,7 +67,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'nobody',
     on: CERTIFICATE,
     kinds: isDomain,
-    meaning: 'The certificate is being issued; the operator looks every 10 seconds.',
+    meaning:
+      'The certificate is requested, and not issued yet; the message says how far the service is, as in `waiting to be started`.',
   },
   notRequested: {
     concern: 'nobody',
@@ -175,7 +176,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: RESOLVED,
     kinds: hasReferences,
     meaning: 'An object that the spec names is being deleted, and waits for this one.',
-    remedy: 'Refer to another, or delete this one, too.',
+    remedy: 'What the message says: refer to another, or delete this one, too.',
   },
   referenceNotPermitted: {
     concern: 'another object',

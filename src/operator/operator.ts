@@ -127,7 +127,8 @@ export class TunnelOperator extends OuterShell {
     const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } =
       this.#config;
     const waiting = new Waiting();
-    const access = new SecretAccess(this.#kube, this.#secrets);
+    const mayAdopt = (name: string) => adoptNamespaces === undefined || adoptNamespaces.includes(name);
+    const access = new SecretAccess(this.#kube, this.#secrets, mayAdopt);
     this.#controllers = allKinds.map(
       (declared) =>
         new Controller(new ConnectedKind(declared, this.#client, access, this.#inputs), {
@@ -139,7 +140,7 @@ export class TunnelOperator extends OuterShell {
           concurrency,
           resyncMs,
           silenceMs,
-          mayAdopt: (name) => adoptNamespaces === undefined || adoptNamespaces.includes(name),
+          mayAdopt,
           mayHandOutUserRights: allowUserApiKeys,
           waiting,
           metrics: this.#metrics,

@@ -1,6 +1,6 @@
 /** Namespaces in which existing resources may neither be adopted nor named by id, and keys with the rights of users. */
-import { expect, test } from 'vitest';
-import { eventually, ours, POLICIES, policy, startStack } from './stack.ts';
+import { describe, expect, test } from 'vitest';
+import { CREDENTIALS, credential, eventually, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({
   prefix: 'grant',
@@ -189,4 +189,68 @@ test('objects without these annotations work as ever, also once their annotation
   expect((await stack.ready(POLICIES, 'own')).status.id).toBe(status.id);
   await stack.remove(POLICIES, 'own');
   expect(await stack.remoteIds()).not.toContain(status.id);
+});
+
+describe('an object restored with its annotations and its Secret, under a new UID and without its status', () => {
+  const overlapping = (name: string, annotations = {}, secret = name) =>
+    credential(name, { rotation: { overlap: '1h' }, secret: { name: secret } }, annotations);
+
+  /** The ids that belong to it: its own, and the one that a rotation has superseded. */
+  async function restored(name: string): Promise<string[]> {
+    await stack.apply(overlapping(name));
+    const first = await stack.ready(CREDENTIALS, name);
+    await stack.annotate(CREDENTIALS, name, { [`${GROUP}/rotate-requested-at`]: 'now' });
+    const { object: backup, status } = await eventually(async () => {
+      const seen = await stack.ready(CREDENTIALS, name);
+      expect(seen.status.id).not.toBe(first.status.id);
+      return seen;
+    });
+    const { data, type, metadata } = await stack.kube.get(SECRETS, name, stack.namespace);
+    const { labels, annotations } = metadata;
+    await stack.restart(async () => {
+      await stack.kube.patch(CREDENTIALS, name, { metadata: { finalizers: null } }, stack.namespace);
+      await stack.remove(CREDENTIALS, name);
+      await stack.run('delete', 'secret', name, '--ignore-not-found');
+      const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name, labels, annotations }, type, data };
+      expect(await stack.tryApply(secret)).toMatchObject({ code: 0 });
+      await stack.apply(overlapping(name, backup.metadata.annotations));
+    });
+    return [String(first.status.id), String(status.id)];
+  }
+
+  const denied = async (name: string) => {
+    const { ready } = await stack.reason(CREDENTIALS, name, 'Ready', 'AccessDenied');
+    return ready?.message ?? '';
+  };
+
+  test('keeps what it has once its namespace is permitted for the time being', async () => {
+    const [, current] = await restored('backup');
+    const before = await stack.remoteIds();
+    expect(await denied('backup')).toContain(
+      `to keep what its annotations name, as after a restore, have the operator started with --adopt-namespaces that include it until this object is Ready`,
+    );
+    await stack.restart(undefined, { adoptNamespaces: [stack.namespace] });
+    expect((await stack.ready(CREDENTIALS, 'backup')).status.id).toBe(current);
+    await stack.restart();
+    await stack.reconciled(CREDENTIALS, 'backup');
+    expect((await stack.ready(CREDENTIALS, 'backup')).status.id).toBe(current);
+    expect((await stack.remoteIds()).sort()).toEqual(before.sort());
+    await stack.remove(CREDENTIALS, 'backup');
+  });
+
+  test('gets another if its annotations are removed, and is never told to adopt', async () => {
+    const old = await restored('anew');
+    const message = await denied('anew');
+    const named = [...message.matchAll(/tunnel-operator\.dev\/[a-z-]+/g)].map(([name]) => name);
+    expect(named).toEqual([`${GROUP}/external-id`, `${GROUP}/retiring`]);
+    await stack.annotate(CREDENTIALS, 'anew', Object.fromEntries(named.map((name) => [name, null])));
+    const { ready } = await stack.reason(CREDENTIALS, 'anew', 'Ready', 'SecretConflict');
+    expect(ready?.message).toBe(
+      `Secret anew exists and holds the token of ${old[1]}, which may not be adopted from namespace ${stack.namespace}: set spec.secret.name to another name, or delete the Secret if nothing uses it`,
+    );
+    await stack.apply(overlapping('anew', {}, 'anew-other'));
+    const { status } = await stack.ready(CREDENTIALS, 'anew');
+    expect(old).not.toContain(status.id);
+    expect(await stack.remoteIds()).toEqual(expect.arrayContaining([...old, status.id]));
+  });
 });

@@ -14,7 +14,6 @@ const stack = await startStack({ prefix: 'handed-out' });
 const { client, kube, namespace } = stack;
 
 const KEYS = ours('apikeys');
-const BOTS = ours('botusers');
 const DESTINATIONS = ours('eventdestinations');
 const SUBSCRIPTIONS = ours('eventsubscriptions');
 
@@ -195,49 +194,6 @@ describe.each(ROWS)('what $kind.kind hands out', (row) => {
       expect(status.id).not.toBe(id);
       expect(await stack.secret(name)).toEqual({ [key]: expect.stringMatching(row.value), [idKey]: status.id });
     });
-  });
-});
-
-describe('an owner by reference', () => {
-  test.each([
-    ['APIKey', KEYS, 'token'],
-    ['TunnelCredential', CREDENTIALS, 'token'],
-  ])('of %s is waited for, kept by a rotation, and not deleted from under it', async (kind, of, key) => {
-    const name = `${of.plural}-owned`;
-    await stack.apply(object(kind, name, { ownerRef: { name }, rotation: { overlap: '0s' } }));
-    const { ready } = await stack.reason(of, name, 'Ready', 'ReferenceNotFound');
-    expect(ready?.message).toContain(`spec.ownerRef: BotUser ${namespace}/${name} does not exist`);
-    await stack.apply(object('BotUser', name, { name }));
-    const first = await stack.ready(of, name);
-    const bot = String((await stack.ready(BOTS, name)).status.id);
-    expect(first.status.ownerId).toBe(bot);
-    const token = (await stack.secret(name))?.[key];
-
-    await stack.annotate(of, name, { [ANNOTATION.rotateRequestedAt]: 'now' });
-    await eventually(async () => {
-      const { status } = await stack.ready(of, name);
-      expect(status.id).not.toBe(first.status.id);
-      expect(status.ownerId).toBe(bot);
-      expect((await stack.secret(name))?.[key]).not.toBe(token);
-      expect(await stack.remoteIds()).not.toContain(first.status.id);
-    });
-    await stack.run('delete', BOTS.plural, name, '--wait=false');
-    await stack.reason(BOTS, name, 'Ready', 'DeletionBlocked');
-    await stack.remove(of, name);
-    await eventually(async () => expect(await stack.find(BOTS, name)).toBeUndefined());
-  });
-
-  test.each(['APIKey', 'TunnelCredential'])('of %s may be given by id, and not beside ownerId', async (kind) => {
-    const { id } = await client.botUsers.create({ name: 'outside' });
-    const of = kind === 'APIKey' ? KEYS : CREDENTIALS;
-    const name = `${of.plural}-by-id`;
-    const both = await stack.tryApply(object(kind, name, { ownerRef: { id }, ownerId: id }));
-    expect(both.stderr).toContain('ownerId cannot be combined with ownerRef');
-    await stack.apply(object(kind, name, { ownerRef: { id } }));
-    expect((await stack.ready(of, name)).status.ownerId).toBe(id);
-    const other = await stack.tryApply(object(kind, name, { ownerRef: { name: 'other' } }));
-    expect(other.stderr).toContain('ownerRef is immutable');
-    await stack.remove(of, name);
   });
 });
 

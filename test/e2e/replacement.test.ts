@@ -71,6 +71,24 @@ describe('a TLSCertificate', () => {
     expect(reasons).not.toContain('DriftCorrected');
   });
 
+  test('says in an Event what outside the cluster holds on to the old one', async () => {
+    const first = await tlsSecret('held-tls', 'held.example.com');
+    await stack.apply(object('TLSCertificate', 'held', { secretRef: { name: 'held-tls' } }), first.manifest);
+    const before = String((await stack.ready(CERTIFICATES, 'held')).status.id);
+    const outside = await client.reservedDomains.create({ domain: 'held.example.com', certificate_id: before });
+    await stack.apply((await tlsSecret('held-tls', 'held.example.com')).manifest);
+    await eventually(async () => {
+      const { reason, message } = (await stack.events('held')).find((each) => each.reason === 'DeletionBlocked') ?? {};
+      expect(reason).toBe('DeletionBlocked');
+      expect(message).toContain(`${before} is superseded, and cannot be deleted yet: `);
+      expect(message).toContain(outside.id);
+    });
+    expect((await stack.ready(CERTIFICATES, 'held')).status.id).not.toBe(before);
+    await client.reservedDomains.delete(outside.id);
+    await stack.remove(CERTIFICATES, 'held');
+    expect(await certificatesInApi()).not.toContain(before);
+  });
+
   test('is not replaced by a Secret whose key and certificate do not belong together; the old one stays in use', async () => {
     const [before] = await certificatesInApi();
     const [one, other] = [await tlsSecret('shop-tls', host), await tlsSecret('shop-tls', host)];

@@ -213,6 +213,29 @@ test('takes back a DNSEndpoint that no status tells of', async () => {
   await stack.remove(DOMAINS, 'kept');
 });
 
+test('leaves its DNSEndpoint to the domain that Retain keeps, also if that is managed again', async () => {
+  const spec = { domain: 'retained.example.net', dns: { publish: true }, deletionPolicy: 'Retain' };
+  await stack.apply(domain('retained', spec));
+  await published('retained');
+  const { status } = await stack.see(DOMAINS, 'retained');
+  const written = await stack.find(DNS_ENDPOINTS, 'retained');
+  await stack.remove(DOMAINS, 'retained');
+  const kept = await stack.find(DNS_ENDPOINTS, 'retained');
+  expect(kept?.spec).toEqual(written?.spec);
+  // By which Kubernetes would collect it.
+  expect(kept?.metadata.ownerReferences).toBeUndefined();
+
+  const again = domain('retained', { ...spec, deletionPolicy: 'Delete' });
+  const annotations = { 'tunnel-operator.dev/adopt': String(status.id) };
+  await stack.apply({ ...again, metadata: { ...again.metadata, annotations } });
+  await published('retained');
+  expect((await stack.find(DNS_ENDPOINTS, 'retained'))?.metadata).toMatchObject({
+    uid: kept?.metadata.uid,
+    ownerReferences: [{ kind: 'ReservedDomain', name: 'retained' }],
+  });
+  await stack.remove(DOMAINS, 'retained');
+});
+
 test('is Ready though its DNSEndpoint is refused, and says so', async () => {
   await stack.apply(domain('refused', { domain: 'refused.example.net', dns: { publish: true } }));
   await stack.ready(DOMAINS, 'refused');

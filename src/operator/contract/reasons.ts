@@ -65,7 +65,7 @@ export const REASON = {
   deletionBlocked: 'DeletionBlocked',
   /** CertificateReady: in use. */
   issued: 'Issued',
-  /** CertificateReady: being issued. */
+  /** CertificateReady: requested, and not issued yet; perhaps nobody has started on it. */
   pending: 'Pending',
   /** CertificateReady: the domain asks for none. */
   notRequested: 'NotRequested',

@@ -125,6 +125,7 @@ export class Controller {
         this.cache.staleness() === undefined ? (this.cache.obstacle()?.message ?? 'not listed yet') : undefined,
       ownerKind: kind.ownerKind,
       modulesIn: (object) => kind.modulesIn(object),
+      referencesIn: (object) => kind.referencesIn(object),
       catchUp: (namespace) => this.cache.catchUp(namespace),
       concernedWith: (id) => claims.concernedWith(id),
       enqueue: (key) => this.#enqueue(key),

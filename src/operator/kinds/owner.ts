@@ -7,7 +7,7 @@ import { Reference } from '../managed/inputs/input.ts';
 import { refTo } from '../managed/inputs/schemas.ts';
 import type { PrinterColumn } from '../managed/kind.ts';
 
-const spec = { ownerRef: refTo([botUser], 'The bot that owns it. Immutable.').optional() };
+const spec = { ownerRef: refTo([botUser], 'The bot that owns it. Immutable.', { isImmutable: true }).optional() };
 
 const rules: readonly CelRule[] = [
   {

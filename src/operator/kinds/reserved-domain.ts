@@ -9,8 +9,10 @@ import { plainKind } from './plain-kind.ts';
 
 type Domain = View<typeof reservedDomain>;
 
-/** While a certificate is being issued, its job is looked at this often; otherwise the resync does. */
-const JOB_POLL_MS = 10_000;
+/** How often the job of a certificate is looked at, which no resync does: at first, and at last, as long as a resync takes. */
+const JOB_POLL_MS = { first: 10_000, last: 600_000 };
+/** The part of its age after which a job is looked at again. */
+const OF_AGE = 1 / 4;
 
 const isAutomatic = z.object({ certificateManagementPolicy: z.object({}) });
 
@@ -69,8 +71,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
   },
   describe: (_, domain: Domain) => ({ dnsRecords: recordsOf(domain) }),
   conditions: (_, domain: Domain) => conditionsOf(domain),
-  refreshAt: (domain: Domain, now) =>
-    domain.certificate_management_status?.provisioning_job ? new Date(now.getTime() + JOB_POLL_MS) : undefined,
+  refreshAt: (domain: Domain, now) => jobRefreshAt(domain, now),
   columns: [
     'domain',
     { name: 'CNAME', type: 'string', jsonPath: '.status.cnameTarget', description: 'Where the domain must point.' },
@@ -114,6 +115,17 @@ export function recordsOf(domain: Domain): DnsRecord[] {
     ...(target === null ? [] : [{ name, type: 'CNAME' as const, target }]),
     ...(challenge === null ? [] : [{ name: `_acme-challenge.${bare}`, type: 'CNAME' as const, target: challenge }]),
   ];
+}
+
+/** By the job's own times, as far as it has any: one that nobody starts must not be read every few seconds for ever. */
+function jobRefreshAt({ created_at, certificate_management_status: status }: Domain, now: Date): Date | undefined {
+  const job = status?.provisioning_job;
+  if (!job) return undefined;
+  const times = [created_at, job.started_at, job.retries_at].flatMap((time) => (time === null ? [] : Date.parse(time)));
+  const [retry] = times.filter((time) => time > now.getTime());
+  const last = Math.max(...times.filter((time) => time <= now.getTime()));
+  const wait = retry === undefined ? (now.getTime() - last) * OF_AGE : retry - now.getTime();
+  return new Date(now.getTime() + Math.min(Math.max(wait, JOB_POLL_MS.first), JOB_POLL_MS.last));
 }
 
 /** What the service says about the certificate, and by it about the DNS. */

@@ -5,6 +5,7 @@
  */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
+import { annotation } from '../kube/kube-object.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { type Identity, knows } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
@@ -12,7 +13,11 @@ import type { ManagedObject } from './managed-object.ts';
 /** @throws Blocked in a namespace without adoption, in the same words whether or not the resource exists */
 export function mustMayAdopt({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
   if (mayAdopt) return;
-  const message = `existing resources may be neither adopted nor observed from namespace ${object.metadata.namespace}: remove the annotations ${ANNOTATION.adopt} and ${ANNOTATION.externalId}, or have the operator started with --adopt-namespaces that include it`;
+  const naming = [ANNOTATION.adopt, ANNOTATION.externalId, ANNOTATION.retiring].filter((name) =>
+    annotation(object, name),
+  );
+  const annotations = `annotation${naming.length === 1 ? '' : 's'} ${naming.join(' and ')}`;
+  const message = `existing resources may be neither adopted nor observed from namespace ${object.metadata.namespace}: to keep what its annotations name, as after a restore, have the operator started with --adopt-namespaces that include it until this object is Ready; to have another resource, remove the ${annotations}`;
   throw new Blocked(REASON.accessDenied, message);
 }
 

@@ -3,14 +3,15 @@
  * need not have that group.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { API_VERSION } from '../contract/names.ts';
+import { ANNOTATION, API_VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { findCondition } from '../kube/conditions.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
-import type { KubeObject } from '../kube/kube-object.ts';
+import { annotation, type KubeObject, type OwnerReference } from '../kube/kube-object.ts';
 import type { Finding } from './external.ts';
 import { classify } from './failure.ts';
+import { readIdentity } from './identity.ts';
 import { readStatus } from './spec.ts';
 
 /** What a kind may have written beside its resource. */
@@ -67,7 +68,8 @@ async function written(
   const { name, namespace } = object.metadata;
   const existing = await kube.find(type, name, namespace);
   if (existing) known.observe(existing);
-  if (existing && !isOwned(existing, object)) {
+  const isFree = existing !== undefined && isOfPredecessor(existing, object);
+  if (existing && !isOwned(existing, object) && !isFree) {
     const message = `${kind} ${name} exists and does not belong to this object: delete it, or rename this object`;
     return { status: 'False', reason: REASON.companionConflict, message };
   }
@@ -78,9 +80,13 @@ async function written(
       return { status: 'False', reason: REASON.companionKindMissing, message };
     }
     known.observe(created);
-  } else if (!isDeepStrictEqual(existing.spec, wanted)) {
+  } else if (isFree || !isDeepStrictEqual(existing.spec, wanted)) {
     const { uid, resourceVersion } = existing.metadata;
-    const body = { metadata: { uid, resourceVersion }, spec: wanted };
+    const ownership = isFree && {
+      ownerReferences: [ownerReferenceTo(object)],
+      annotations: { [ANNOTATION.externalId]: null },
+    };
+    const body = { metadata: { uid, resourceVersion, ...ownership }, spec: wanted };
     known.observe(await kube.patch(type, name, body, namespace));
   }
   return { status: 'True', reason: REASON.companionWritten, message: `Written to ${kind} ${name}` };
@@ -92,6 +98,20 @@ async function removed({ kube, companion: { type } }: CompanionAccess, object: K
   if (existing && isOwned(existing, object)) {
     await kube.delete(type, name, namespace, { uid: existing.metadata.uid });
   }
+}
+
+/** Lets the companion outlive its object. @throws KubeError */
+export async function releaseCompanion(
+  { kube, companion: { type } }: CompanionAccess,
+  object: KubeObject,
+): Promise<void> {
+  const { name, namespace, uid: owner } = object.metadata;
+  const existing = await kube.find(type, name, namespace);
+  const { uid, resourceVersion, ownerReferences = [] } = existing?.metadata ?? {};
+  const others = ownerReferences.filter((reference) => reference.uid !== owner);
+  if (others.length === ownerReferences.length) return;
+  const annotations = { [ANNOTATION.externalId]: readIdentity(object).externalId };
+  await kube.patch(type, name, { metadata: { uid, resourceVersion, ownerReferences: others, annotations } }, namespace);
 }
 
 /** Undefined if the cluster does not have the kind. */
@@ -114,16 +134,25 @@ export function showsCompanion(object: KubeObject, { condition }: Pick<Companion
 export const isOwned = (existing: KubeObject, { metadata: { uid } }: KubeObject) =>
   existing.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
 
+/** Whether nobody owns it any more, since an earlier object of the same resource has left it behind. */
+function isOfPredecessor(existing: KubeObject, object: KubeObject): boolean {
+  const id = annotation(existing, ANNOTATION.externalId);
+  return !existing.metadata.ownerReferences?.length && id !== undefined && id === readIdentity(object).externalId;
+}
+
+function ownerReferenceTo({ kind = '', metadata: { name, uid } }: KubeObject): OwnerReference {
+  return { apiVersion: API_VERSION, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
 function bodyFor(
-  { kind: ownerKind, metadata: { name, uid } }: KubeObject,
+  object: KubeObject,
   { type, kind }: Pick<Companion<never, never>, 'type' | 'kind'>,
   spec: Record<string, unknown>,
 ) {
-  const owner = { apiVersion: API_VERSION, kind: ownerKind, name, uid, controller: true, blockOwnerDeletion: true };
   return {
     apiVersion: `${type.group}/${type.version}`,
     kind,
-    metadata: { name, ownerReferences: [owner] },
+    metadata: { name: object.metadata.name, ownerReferences: [ownerReferenceTo(object)] },
     spec,
   };
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
 import { type Delivery, type External, type Finding, mayExist, type Remote } from './external.ts';
 import { claimOf } from './identity.ts';
-import { inputsOf, isSource, Reference } from './inputs/input.ts';
+import { inputsOf, isReference, isSource, Reference } from './inputs/input.ts';
 import { type Inputs, type Resolved, resourceIdOf, type UsedReference } from './inputs/inputs.ts';
 import { targetOf } from './inputs/reference-index.ts';
 import type { AnyKind } from './kind.ts';
@@ -105,6 +105,13 @@ export class ConnectedKind {
   /** Whether what the object hands out would have the rights of a user at the management API. */
   handsOutUserRights(spec: ManagedSpec): boolean {
     return this.#declared.handsOutUserRights?.(spec) ?? false;
+  }
+
+  /** What the object refers to, by name. */
+  referencesIn(object: KubeObject): Reference[] {
+    return inputsOf(this.membersOf(object))
+      .filter(isReference)
+      .map(({ input }) => input);
   }
 
   /** The modules that the object declares for what it refers to, by their names in the API. */

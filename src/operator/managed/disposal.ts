@@ -13,7 +13,13 @@ import { isUnfinished, shownIdentity } from './spec.ts';
 import { handedOver } from './succession.ts';
 
 /** When to try again to delete a superseded resource that cannot go yet. */
-const RETRY_MS = 60_000;
+const RETRY_MS = { first: 60_000, last: 3_600_000 };
+
+/** The longer something outside the cluster holds on to it, of which nothing tells, the longer the pause. */
+export function retryAfter(heldSince: Date, now: Date): Date {
+  const pause = (now.getTime() - heldSince.getTime()) / 2;
+  return new Date(now.getTime() + Math.min(Math.max(pause, RETRY_MS.first), RETRY_MS.last));
+}
 
 /**
  * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
@@ -34,16 +40,23 @@ export async function retireSuperseded(
   const left = [...goingAlong, ...(await claimedByAnother(managed, inQuestion))];
   const needed = due.length > 0 ? await neededStill(managed, identity, successor) : [];
   const kept: Retiring[] = [];
+  const retries: Date[] = [];
   for (const entry of due.filter((each) => !left.includes(each))) {
-    if (needed.includes(entry.id) || (await refusalOf(deleteSurely(managed, entry)))) kept.push(entry);
+    const isNeeded = needed.includes(entry.id);
+    const refusal = isNeeded ? undefined : await refusalOf(deleteSurely(managed, entry));
+    if (!isNeeded && !refusal) continue;
+    kept.push(entry);
+    retries.push(refusal ? retryAfter(new Date(entry.after), now) : new Date(now.getTime() + RETRY_MS.first));
+    if (!refusal) continue;
+    const message = `${entry.id} is superseded, and cannot be deleted yet: ${refusal.message}`;
+    managed.recordEvent('Warning', REASON.deletionBlocked, message);
   }
   const deleted = due.filter((entry) => !kept.includes(entry) && !left.includes(entry)).map(({ id }) => id);
   if (deleted.length + left.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
   managed.waiting.changed(deleted);
-  const retry = kept.length > 0 ? new Date(now.getTime() + RETRY_MS) : undefined;
-  return later.map(({ after }) => new Date(after)).reduce(earliest, retry);
+  return [...retries, ...later.map(({ after }) => new Date(after))].reduce<Date | undefined>(earliest, undefined);
 }
 
 /**
@@ -90,10 +103,11 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
     managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
 }
 
-/** Lets the resource, and the Secret with its token, outlive the object; not one that was never finished. */
+/** Lets the resource, the Secret with its token and its companion outlive the object; not one that was never finished. */
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object, idsOf(everythingOf(identity)))) ?? [];
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
+  await managed.releaseCompanion();
   const { stays, others } = await remainsOf(managed, identity, held);
   await deleteAll(managed, others);
   if (stays !== undefined)

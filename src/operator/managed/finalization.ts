@@ -49,11 +49,17 @@ function mustBeUnreferenced({ object, kind }: ManagedObject): void {
   const referrers = kind.inputs.referrersOf(kind.name, object);
   if (referrers.length === 0) return;
   const others = referrers.length > MOST_NAMED ? ` and ${referrers.length - MOST_NAMED} more` : '';
-  const named = `${referrers.slice(0, MOST_NAMED).join(', ')}${others}`;
+  const named = `${referrers
+    .slice(0, MOST_NAMED)
+    .map(({ name }) => name)
+    .join(', ')}${others}`;
   const verb = referrers.length === 1 ? 'refers' : 'refer';
+  const remedy = referrers.some(({ isBound }) => isBound)
+    ? 'delete what refers to it'
+    : 'delete what refers to it, or let that refer to another';
   throw new Blocked(
     REASON.deletionBlocked,
-    `${named} ${verb} to this object, which is deleted once nothing does: delete what refers to it, or let that refer to another`,
+    `${named} ${verb} to this object, which is deleted once nothing does: ${remedy}`,
   );
 }
 

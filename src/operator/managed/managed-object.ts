@@ -8,7 +8,7 @@ import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
-import { ensureCompanion, type KnownCompanions, showsCompanion } from './companion.ts';
+import { ensureCompanion, type KnownCompanions, releaseCompanion, showsCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
@@ -63,6 +63,8 @@ export class ManagedObject {
   readonly metrics: ManagedMetrics;
   /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
   inputs: UsedInputs | undefined;
+  /** What the user should know about that. */
+  remark: string | undefined;
   /** Why the next create replaces a resource: told once it has succeeded. */
   replaces: string | undefined;
   /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
@@ -95,8 +97,9 @@ export class ManagedObject {
   async readSpec(): Promise<ManagedSpec> {
     const declared = this.kind.readSpec(this.object);
     if (!this.mayAdopt) mustNameNoIds(this.object);
-    const { spec, inputs } = await this.kind.resolve(this.object, declared);
+    const { spec, inputs, remark } = await this.kind.resolve(this.object, declared);
     this.inputs = inputs;
+    this.remark = remark;
     resolved.set(this.object, inputs !== undefined);
     return spec;
   }
@@ -193,6 +196,14 @@ export class ManagedObject {
     const finding = await ensureCompanion({ kube, known, companion }, this.object, wanted);
     if (finding?.reason === REASON.companionRefused) this.retryRefused();
     return { [companion.condition]: finding ?? gone };
+  }
+
+  /** Lets the kind's companion outlive the object. */
+  async releaseCompanion(): Promise<void> {
+    const { companion } = this.kind;
+    const { kube, companions: known } = this.#access;
+    if (!companion || !known || !(showsCompanion(this.object, companion) || known.has(this.object))) return;
+    await releaseCompanion({ kube, known, companion }, this.object);
   }
 
   /** Has the object reconciled again. */

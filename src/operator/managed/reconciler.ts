@@ -17,6 +17,7 @@ import { mustMayAdopt } from './adoption-grant.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
+import { withNote } from './findings.ts';
 import { inTurn } from './giving-way.ts';
 import { mustMayHandOut } from './handing-out-grant.ts';
 import { ensureFinalizer, ensureIntent } from './intent.ts';
@@ -61,7 +62,7 @@ export class ManagedReconciler {
     });
     // What this reconcile has superseded.
     const retirement = await retireSuperseded(managed, new Date(), current.remote);
-    await writeStatus(managed, spec, current);
+    await writeStatus(managed, spec, { ...current, ready: withNote(current.ready, managed.remark) });
     const refresh = managed.kind.refreshAt(current.remote, new Date());
     return managed.outcome([current.renewAt, retirement, refresh, managed.retryAt].reduce(earliest));
   }

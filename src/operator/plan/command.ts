@@ -73,6 +73,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
     secrets: new SecretConflicts({
       find: (name) => cluster.findSecret(name),
       isDeclared: (name) => cluster.declaresSecret(name),
+      mayAdopt,
       note,
     }),
     named: new NamedResources(derived, client),

@@ -17,6 +17,8 @@ export interface SecretConflictsOptions {
   find(name: SecretName): Promise<KubeObject | undefined>;
   /** Whether the files have such a Secret. */
   isDeclared(name: SecretName): boolean;
+  /** Whether objects of the namespace may adopt existing resources. */
+  mayAdopt(namespace: string): boolean;
   /** Receives what could not be checked, and why. */
   note(text: string): void;
 }
@@ -55,7 +57,8 @@ export class SecretConflicts {
     if (found === 'forbidden') return;
     const existing = found ?? this.#toCome.get(keyOf({ metadata: name }));
     if (existing) {
-      await mustBeOurs(handout, existing, object, decision.remote?.id, (id) => mayExist(external, id));
+      const exists = this.#options.mayAdopt(name.namespace) ? (id: string) => mayExist(external, id) : undefined;
+      await mustBeOurs(handout, existing, object, decision.remote?.id, exists);
       mustBeOfType(handout, existing);
       const handed = handedNow(handout, existing, decision);
       mustBeWritable(existing, handed && secretBody(handout, object, spec, handed, existing).data);

@@ -11,8 +11,8 @@ const TIME = '2026-11-22T10:00:00.000Z';
 const job = (error_code: null | 'DNS_ERROR' | 'INTERNAL_ERROR', msg = 'waiting') => ({
   error_code,
   msg,
-  started_at: null,
-  retries_at: null,
+  started_at: null as string | null,
+  retries_at: null as string | null,
 });
 
 function domain(given: Partial<Domain> = {}): Domain {
@@ -97,6 +97,33 @@ test.each([
   const now = new Date(TIME);
   const at = reservedDomainKind.refreshAt?.(domain(given), now);
   expect(at && at.getTime() - now.getTime()).toBe(expected);
+});
+
+const later = (ms: number) => new Date(Date.parse(TIME) + ms);
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+test('a job that nobody starts is looked at ever less often', () => {
+  let reads = 0;
+  let now = later(0);
+  while (now < later(DAY)) {
+    reads += 1;
+    now = reservedDomainKind.refreshAt?.(domain(status(null, job(null))), now) ?? later(DAY);
+  }
+  expect(reads).toBeGreaterThan(100);
+  expect(reads).toBeLessThan(200);
+});
+
+test.each([
+  ['has just started', { started_at: later(DAY).toISOString() }, 10_000],
+  ['started an hour ago', { started_at: later(DAY - 60 * MINUTE).toISOString() }, 10 * MINUTE],
+  ['tries again in five minutes', { retries_at: later(DAY + 5 * MINUTE).toISOString() }, 5 * MINUTE],
+  ['tries again tomorrow', { retries_at: later(2 * DAY).toISOString() }, 10 * MINUTE],
+  ['is trying again', { started_at: TIME, retries_at: later(DAY - 1).toISOString() }, 10_000],
+])('a job that %s is looked at by its own times', (_, times, expected) => {
+  const given = domain(status(null, { ...job(null), ...times }));
+  const at = reservedDomainKind.refreshAt?.(given, later(DAY));
+  expect(at && at.getTime() - later(DAY).getTime()).toBe(expected);
 });
 
 describe('the certificate of a domain', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { everythingOf, whatStays } from '../../../src/operator/managed/disposal.ts';
+import { everythingOf, retryAfter, whatStays } from '../../../src/operator/managed/disposal.ts';
 import type { Identity } from '../../../src/operator/managed/identity.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
@@ -41,4 +41,13 @@ describe('when an object lets go of its resource', () => {
     const result = whatStays(identity, { recorded, shown }, held);
     expect({ stays: result.stays?.id, others: result.others.map(({ id }) => id) }).toEqual({ stays, others });
   });
+});
+
+test.each([
+  ['a moment', 0, 60_000],
+  ['an hour', 3_600_000, 1_800_000],
+  ['a week', 7 * 86_400_000, 3_600_000],
+])('what has been held for %s is tried again after a pause that grows', (_, heldMs, expected) => {
+  const now = new Date('2026-11-21T10:00:00Z');
+  expect(retryAfter(new Date(now.getTime() - heldMs), now).getTime() - now.getTime()).toBe(expected);
 });

@@ -10,11 +10,14 @@ export class Reference {
   readonly name: string;
   /** Undefined: that of the referring object. */
   readonly namespace: string | undefined;
+  /** Whether the object can never refer to another. */
+  readonly isImmutable: boolean;
 
-  constructor(target: { kind: string; name: string; namespace?: string | undefined }) {
+  constructor(target: { kind: string; name: string; namespace?: string | undefined; isImmutable?: boolean }) {
     this.kind = target.kind;
     this.name = target.name;
     this.namespace = target.namespace;
+    this.isImmutable = target.isImmutable ?? false;
   }
 }
 

@@ -18,7 +18,7 @@ import {
   replaceInputs,
   type Source,
 } from './input.ts';
-import { objectKey, partsOf, type ReferenceIndex } from './reference-index.ts';
+import { objectKey, partsOf, type ReferenceIndex, targetOf } from './reference-index.ts';
 import type { SourceCache } from './source-cache.ts';
 import { unresolved } from './unresolved.ts';
 
@@ -31,6 +31,8 @@ export interface Peer {
   readonly ownerKind?: string | undefined;
   /** The modules that the object declares for what it refers to. */
   modulesIn?(object: KubeObject): readonly string[];
+  /** What the object refers to. */
+  referencesIn?(object: KubeObject): readonly Reference[];
   /** Has all objects of the namespace in the store, however late their watch is. @throws KubeError, KubeUnreachableError */
   catchUp?(namespace: string): Promise<void>;
   /** The keys of the objects that claim the id, or show it to those that refer to them. */
@@ -66,6 +68,16 @@ export interface Resolved<Spec> {
   spec: Spec;
   /** Undefined if the spec takes nothing from elsewhere. */
   inputs: UsedInputs | undefined;
+  /** What the user should know about it though it can be used. */
+  remark?: string | undefined;
+}
+
+/** An object that refers to another. */
+export interface Referrer {
+  /** As people name it. */
+  name: string;
+  /** Whether it can never refer to another. */
+  isBound: boolean;
 }
 
 export interface InputsOptions {
@@ -117,7 +129,8 @@ export class Inputs {
       const digest = this.#options.digest(object.metadata.uid, path, text);
       sources.push({ field: path, kind: input.kind, name: input.name, resourceVersion, digest });
     }
-    return { spec: replaceInputs(spec, (input) => values.get(input)), inputs: { sources, references } };
+    const remark = placed.filter(isReference).flatMap((each) => this.#farewellTo(object, each))[0];
+    return { spec: replaceInputs(spec, (input) => values.get(input)), inputs: { sources, references }, remark };
   }
 
   /**
@@ -157,9 +170,19 @@ export class Inputs {
     }
   }
 
-  /** The objects, as `Kind namespace/name`, that refer to this one and may do so. */
-  referrersOf(kind: string, object: KubeObject): string[] {
-    return this.#referrersOf(kind, object).map(said);
+  /** The objects that refer to this one and may do so. */
+  referrersOf(kind: string, object: KubeObject): Referrer[] {
+    const { namespace = '', name } = object.metadata;
+    const target = objectKey(kind, namespace, name);
+    return this.#referrersOf(kind, object).map((referrer) => {
+      const peer = this.peer(referrer.kind);
+      const found = peer?.store.get(`${referrer.namespace}/${referrer.name}`);
+      const references = (found && peer?.referencesIn?.(found)) ?? [];
+      const isBound = references.some(
+        (input) => input.isImmutable && targetOf({ input }, referrer.namespace) === target,
+      );
+      return { name: said(referrer), isBound };
+    });
   }
 
   /** The modules that others declare for this object's resource, and may declare. */
@@ -221,10 +244,18 @@ export class Inputs {
     });
   }
 
-  #idOf(kind: string, { metadata }: KubeObject, { input, path }: PlacedInput<Reference>): string {
+  /** What the user should know about a target that is used for as long as it is there. */
+  #farewellTo({ metadata }: KubeObject, { input, path }: PlacedInput<Reference>): string[] {
+    const to = { kind: input.kind, namespace: input.namespace ?? metadata.namespace ?? '', name: input.name };
+    const target = this.peer(to.kind)?.store.get(`${to.namespace}/${to.name}`);
+    if (target?.metadata.deletionTimestamp === undefined) return [];
+    return [`${path}: ${said(to)} is being deleted, and waits for this object, which works until you delete it`];
+  }
+
+  #idOf(kind: string, { metadata, status }: KubeObject, { input, path }: PlacedInput<Reference>): string {
     const from = { kind, namespace: metadata.namespace ?? '' };
     const to = { kind: input.kind, namespace: input.namespace ?? from.namespace, name: input.name };
-    const what = `${to.kind} ${to.namespace}/${to.name}`;
+    const what = said(to);
     // Before anything else: whether the target exists is nobody's business in another namespace.
     if (to.namespace !== from.namespace && !this.#isPermitted(from, to)) {
       const crossing = `references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
@@ -242,14 +273,15 @@ export class Inputs {
       if (gap !== undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not known yet: ${gap}`);
       throw unresolved(REASON.referenceNotFound, path, `${what} does not exist: create it, or correct the reference`);
     }
-    if (target.metadata.deletionTimestamp !== undefined) {
-      throw unresolved(
-        REASON.referenceDeleting,
-        path,
-        `${what} is being deleted: refer to another, or delete this object, too`,
-      );
-    }
     const id = resourceIdOf(target);
+    // It waits for this object, which would wait in vain to be told of another.
+    const isBound = input.isImmutable && usedIds.safeParse(status).data?.references?.some((used) => used.id === id);
+    if (target.metadata.deletionTimestamp !== undefined && !isBound) {
+      const remedy = input.isImmutable
+        ? 'delete this object, and create one that refers to another'
+        : 'refer to another, or delete this object, too';
+      throw unresolved(REASON.referenceDeleting, path, `${what} is being deleted: ${remedy}`);
+    }
     if (id !== undefined) return id;
     throw unresolved(REASON.referenceNotReady, path, `${what} is not ready yet: its condition Ready says why`);
   }
@@ -270,7 +302,8 @@ function ignoreForbidden(error: unknown): void {
 }
 
 /** As people name an object. */
-const said = ({ kind, namespace, name }: ReturnType<typeof partsOf>) => `${kind} ${namespace}/${name}`;
+const said = ({ kind, namespace, name }: { kind: string; namespace: string; name: string }) =>
+  `${kind} ${namespace}/${name}`;
 
 const shownId = z.object({ id: z.string() });
 

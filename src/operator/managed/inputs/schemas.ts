@@ -15,7 +15,11 @@ export interface ReferenceTarget {
 const objectName = z.string().min(1).max(253);
 
 /** An object of one of the kinds, by name, or a resource that is not in the cluster, by id. */
-export function refTo(targets: readonly ReferenceTarget[], description: string): z.ZodType<Reference | string> {
+export function refTo(
+  targets: readonly ReferenceTarget[],
+  description: string,
+  { isImmutable = false } = {},
+): z.ZodType<Reference | string> {
   const titles = targets.map(({ title }) => title);
   const [only] = titles.length === 1 ? titles : [];
   const what = titles.join(' or ');
@@ -41,7 +45,7 @@ export function refTo(targets: readonly ReferenceTarget[], description: string):
       const named = only ?? ('kind' in given && typeof given.kind === 'string' ? given.kind : undefined);
       if (id !== undefined && name === undefined) return id;
       if (name !== undefined && id === undefined && named !== undefined)
-        return new Reference({ kind: named, name, namespace });
+        return new Reference({ kind: named, name, namespace, isImmutable });
       context.addIssue({ code: 'custom', message: `must name a ${what}, or have an id`, input: undefined });
       return z.NEVER;
     })

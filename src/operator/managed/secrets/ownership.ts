@@ -36,7 +36,7 @@ export function releasedId(handout: Handout, existing: KubeObject): string | und
 
 /**
  * @param id of the object's resource, where the object does not tell yet
- * @param mayExist whether a resource may exist whose value was released
+ * @param mayExist whether a resource may exist whose value was released; undefined where none may be adopted
  * @throws Blocked when the Secret belongs to something else
  */
 export async function mustBeOurs(
@@ -44,22 +44,22 @@ export async function mustBeOurs(
   existing: KubeObject,
   object: KubeObject,
   id: string | undefined,
-  mayExist: (id: string) => Promise<boolean>,
+  mayExist: ((id: string) => Promise<boolean>) | undefined,
 ): Promise<void> {
   if (isOurs(handout, existing, object, id)) return;
   const held = releasedId(handout, existing);
-  throw secretConflict(handout, existing, object, held !== undefined && (await mayExist(held)));
+  throw secretConflict(handout, existing, object, held === undefined ? false : await mayExist?.(held));
 }
 
 /**
  * What to tell the user about a Secret that is not the object's.
- * @param heldExists whether the resource may exist whose value was released
+ * @param heldExists whether the resource may exist whose value was released; undefined where that is nobody's business
  */
 export function secretConflict(
   handout: Handout,
   existing: KubeObject,
   object: KubeObject,
-  heldExists: boolean,
+  heldExists: boolean | undefined,
 ): Blocked {
   const { name, ownerReferences = [] } = existing.metadata;
   const owner = ownerReferences.find(({ controller }) => controller) ?? ownerReferences[0];
@@ -68,6 +68,8 @@ export function secretConflict(
   const told = () => {
     if (owner) return `belongs to ${owner.kind} ${owner.name}: ${rename}`;
     if (held === undefined) return `does not belong to this object: ${rename}, or delete the Secret`;
+    if (heldExists === undefined)
+      return `holds the ${handout.what} of ${held}, which may not be adopted from namespace ${object.metadata.namespace}: ${rename}, or delete the Secret if nothing uses it`;
     if (!heldExists)
       return `holds the ${handout.what} of ${held}, which no longer exists: ${rename}, or delete the Secret`;
     const adopt = mayAdopt(object) ? `set the annotation ${ANNOTATION.adopt} to ${held}, or ` : '';

@@ -6,10 +6,13 @@ import { type CachedSecret, SECRETS, type SecretCache } from './secret-cache.ts'
 export class SecretAccess {
   readonly #kube: KubeApi;
   readonly #cache: SecretCache;
+  /** Whether objects of the namespace may adopt what a Secret holds the value of. */
+  readonly mayAdopt: (namespace: string) => boolean;
 
-  constructor(kube: KubeApi, cache: SecretCache) {
+  constructor(kube: KubeApi, cache: SecretCache, mayAdopt: (namespace: string) => boolean = () => true) {
     this.#kube = kube;
     this.#cache = cache;
+    this.mayAdopt = mayAdopt;
   }
 
   /**

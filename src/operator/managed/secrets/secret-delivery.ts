@@ -137,7 +137,8 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
   /** @throws Blocked when the Secret of that name belongs to something else */
   async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
-    if (found) await mustBeOurs(this.handout, found, object, id, this.#mayExist);
+    const mayExist = this.#secrets.mayAdopt(object.metadata.namespace ?? '') ? this.#mayExist : undefined;
+    if (found) await mustBeOurs(this.handout, found, object, id, mayExist);
     return found;
   }
 

@@ -86,6 +86,9 @@ describe('a Secret that exists', () => {
     expect(secretConflict(token, existing, object(), false).message).toBe(
       `Secret s exists and holds the token of cr_9, which no longer exists: ${rename}, or delete the Secret`,
     );
+    expect(secretConflict(token, existing, object(), undefined).message).toBe(
+      `Secret s exists and holds the token of cr_9, which may not be adopted from namespace ns: ${rename}, or delete the Secret if nothing uses it`,
+    );
   });
 });
 

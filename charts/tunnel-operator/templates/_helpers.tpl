@@ -155,13 +155,17 @@ key: bootstrap-api-key
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
 {{- end -}}
-{{- /* Whoever installs for some namespaces may not be allowed to look. */}}
-{{- if and (not .Values.crds.enabled) .Release.IsUpgrade .Values.rbac.create (not .Values.watchNamespaces) -}}
+{{- /* Whoever has no rights in the whole cluster may not look, and has installed none. */}}
+{{- if and (not .Values.crds.enabled) .Release.IsUpgrade -}}
+{{- $mayLook := and .Values.rbac.create (not .Values.watchNamespaces) -}}
+{{- $operator := lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-operator" (include "tunnel-operator.fullname" .)) -}}
+{{- if or $mayLook (get (($operator.metadata).annotations | default dict) (include "tunnel-operator.takesCrdsAlong" .)) -}}
 {{- range (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "").items -}}
 {{- $annotations := .metadata.annotations | default dict -}}
 {{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
 {{- if and (eq .spec.group "tunnel-operator.dev") $isOurs (ne (get $annotations "helm.sh/resource-policy") "keep") -}}
 {{- fail (printf "crds.enabled=false would delete %s, which this release has installed, with all its objects: upgrade with crds.keep=true first." .metadata.name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -176,6 +180,11 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The annotation of an operator whose release deletes the CustomResourceDefinitions when it goes. */}}
+{{- define "tunnel-operator.takesCrdsAlong" -}}
+tunnel-operator.dev/takes-crds-along
 {{- end -}}
 
 {{/* Called with a list: the root, an object of the cluster. */}}

@@ -1,6 +1,6 @@
 /** What the chart does about objects that the cluster has already. */
 import { expect, test } from 'vitest';
-import { DATABASE } from './helm.ts';
+import { DATABASE, named, render } from './helm.ts';
 import { installed, renderIn } from './lookups.ts';
 
 const crds = { enabled: false };
@@ -27,4 +27,11 @@ test('a release in some namespaces asks for nothing of the whole cluster', async
   const values = { ...DATABASE, crds, watchNamespaces: ['a'], rbac: { aggregateClusterRoles: false } };
   const cluster = { objects: await installed(values), mayReadAll: false };
   expect(await renderIn(cluster, values, { isUpgrade: true })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a Secret with keys is not deleted, however late it appears', async () => {
+  const objects = await render({ database: { bundled: { enabled: true } } });
+  const policies = named(objects, 'Secret').map(({ metadata }) => metadata.annotations['helm.sh/hook-delete-policy']);
+  // Without a policy, Helm deletes what there is before it makes a hook.
+  expect(policies).toEqual(['hook-failed', 'hook-failed']);
 });

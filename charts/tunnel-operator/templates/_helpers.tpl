@@ -87,9 +87,14 @@ and only while there is none: in the manifest of a revision, its values would co
 {{- if not $secret -}}true{{- end -}}
 {{- end -}}
 
-{{/* The annotations of such a Secret. Hooks stay anyway; `keep` is for revisions whose manifest still had it. */}}
+{{/*
+The annotations of such a Secret. `keep` is for revisions whose manifest still had it. The policy replaces that of hooks
+without one, which is to delete whatever has the name by now, as a Secret that is restored meanwhile: Helm fails instead.
+What it deletes is a Secret that it has just made, in an installation or upgrade that goes no further.
+*/}}
 {{- define "tunnel-operator.madeOnce" -}}
 helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-delete-policy: hook-failed
 helm.sh/resource-policy: keep
 {{- end -}}
 

@@ -201,13 +201,14 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* Whether the operator shares the objects with others, by label. */}}
+{{- define "tunnel-operator.isShard" -}}
+{{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}true{{- end -}}{{- end -}}
+{{- end -}}
+
 {{/* Whether an operator works on all objects of the cluster. */}}
 {{- define "tunnel-operator.worksEverywhere" -}}
-{{- if and .Values.operator.enabled .Values.rbac.create (not .Values.watchNamespaces) -}}
-{{- $isShard := false -}}
-{{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}{{- $isShard = true -}}{{- end -}}{{- end -}}
-{{- if not $isShard -}}true{{- end -}}
-{{- end -}}
+{{- if and .Values.operator.enabled .Values.rbac.create (not .Values.watchNamespaces) (not (include "tunnel-operator.isShard" .)) -}}true{{- end -}}
 {{- end -}}
 
 {{/*

@@ -1,0 +1,25 @@
+/** What is said after an installation. */
+import { expect, test } from 'vitest';
+import { CHART, DATABASE, helm } from './helm.ts';
+
+const notes = async (values: object) =>
+  (await helm(['install', 'it', CHART, '--dry-run=client'], { ...DATABASE, ...values })).stdout.split('\nNOTES:\n')[1];
+
+test('names no test where there is none', async () => {
+  expect(await notes({})).toContain('helm test it');
+  expect(await notes({ operator: { enabled: false } })).not.toContain('helm test');
+});
+
+const shard = { extraEnv: [{ name: 'SHARD_SELECTOR', value: 'shard=b' }] };
+
+test.each<[string, object, string[]]>([
+  ['all namespaces', {}, ['--all-namespaces']],
+  ['some namespaces', { watchNamespaces: ['a', 'b'] }, ['--namespace a', '--namespace b']],
+  ['a shard', { operator: shard }, []],
+  ['a shard of some namespaces', { operator: shard, watchNamespaces: ['a'] }, []],
+  ['nothing', { operator: { enabled: false } }, []],
+  ['all namespaces, whose objects the uninstall deletes', { crds: { keep: false } }, []],
+])('tells how to delete the objects of this operator, and no others: of %s', async (_, values, expected) => {
+  const said = [...((await notes(values)) ?? '').matchAll(/kubectl delete tunnels --all (.*)/g)];
+  expect(said.map(([, where]) => where)).toEqual(expected);
+});

@@ -1,5 +1,5 @@
 /** What the chart does about objects that the cluster has already. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DATABASE, named, render } from './helm.ts';
 import { installed, renderIn } from './lookups.ts';
 
@@ -34,4 +34,43 @@ test('a Secret with keys is not deleted, however late it appears', async () => {
   const policies = named(objects, 'Secret').map(({ metadata }) => metadata.annotations['helm.sh/hook-delete-policy']);
   // Without a policy, Helm deletes what there is before it makes a hook.
   expect(policies).toEqual(['hook-failed', 'hook-failed']);
+});
+
+describe('a second operator', () => {
+  const some = (...watchNamespaces: string[]) => ({ ...DATABASE, crds, watchNamespaces });
+  const all = some();
+  const shard = { operator: { extraEnv: [{ name: 'SHARD_SELECTOR', value: 'shard=b' }] } };
+  const other = 'the release other in the namespace elsewhere has an operator of';
+
+  test.each<[string, object, object, string]>([
+    ['of all namespaces beside one of all', all, all, `${other} all namespaces already`],
+    ['of all namespaces beside one of some', some('a'), all, `${other} the namespace a already`],
+    ['of some namespaces beside one of all', all, some('a'), `${other} all namespaces already`],
+    ['of a namespace that another has', some('a', 'b'), some('b', 'c'), `${other} the namespace b already`],
+  ])('%s is refused', async (_, first, second, reason) => {
+    const objects = await installed(first, { name: 'other', namespace: 'elsewhere' });
+    const refused = { code: 1, stderr: expect.stringContaining(reason) };
+    expect(await renderIn({ objects }, second)).toMatchObject(refused);
+    expect(await renderIn({ objects }, { ...second, ...shard })).toMatchObject({ code: 0 });
+    expect(await renderIn({ objects }, { ...second, operator: { enabled: false } })).toMatchObject({ code: 0 });
+  });
+
+  test('in the namespace of the first is refused, unless they are shards: they have the same Lease', async () => {
+    const objects = await installed(some('a'), { name: 'other' });
+    const stderr = expect.stringContaining('the release other in the namespace tunnels has an operator already');
+    expect(await renderIn({ objects }, some('b'))).toMatchObject({ code: 1, stderr });
+    expect(await renderIn({ objects }, { ...some('b'), ...shard })).toMatchObject({ code: 0 });
+  });
+
+  test('of other namespaces is not, even of that in which the first is', async () => {
+    const objects = await installed(some('a'), { name: 'other', namespace: 'elsewhere' });
+    expect(await renderIn({ objects }, some('elsewhere'))).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('of the same release is an upgrade', async () => {
+    for (const values of [all, some('a')])
+      expect(await renderIn({ objects: await installed(values) }, values, { isUpgrade: true })).toMatchObject({
+        code: 0,
+      });
+  });
 });

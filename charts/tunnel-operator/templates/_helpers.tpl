@@ -174,14 +174,39 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if include "tunnel-operator.worksEverywhere" . -}}
-{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items -}}
+{{- include "tunnel-operator.refuseSecondOperator" . -}}
+{{- end -}}
+
+{{/*
+Refuses an operator beside another one that works on the same objects or has the same Lease; shards may be several. The
+bindings tell. A lookup that is forbidden fails, so it is only for such as this release makes, too.
+*/}}
+{{- define "tunnel-operator.refuseSecondOperator" -}}
+{{- if and .Values.operator.enabled .Values.rbac.create (not (include "tunnel-operator.isShard" .)) -}}
+{{- $rbac := "rbac.authorization.k8s.io/v1" -}}
+{{- $bindings := list -}}
+{{- $namespaces := list "" -}}
+{{- if .Values.watchNamespaces -}}
+{{- $namespaces = append .Values.watchNamespaces .Release.Namespace | uniq -}}
+{{- end -}}
+{{- if or (not .Values.watchNamespaces) .Values.rbac.aggregateClusterRoles -}}
+{{- $bindings = (lookup $rbac "ClusterRoleBinding" "" "").items | default list -}}
+{{- end -}}
+{{- range $namespaces -}}
+{{- $bindings = concat $bindings ((lookup $rbac "RoleBinding" . "").items | default list) -}}
+{{- end -}}
+{{- range $bindings -}}
 {{- $labels := .metadata.labels | default dict -}}
-{{- $annotations := .metadata.annotations | default dict -}}
-{{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
 {{- $isOperator := and (eq (get $labels "app.kubernetes.io/component") "operator") (hasPrefix "tunnel-operator-" (get $labels "helm.sh/chart")) -}}
-{{- if and $isOperator (not $isOurs) -}}
-{{- fail (printf "the release %s in the namespace %s has an operator of all namespaces already, and two would work against each other: set watchNamespaces in both, or share the objects by SHARD_SELECTOR in operator.extraEnv of both." (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace")) -}}
+{{- if and $isOperator (not (include "tunnel-operator.isOfThisRelease" (list $ .))) -}}
+{{- $other := printf "the release %s in the namespace %s" (get $labels "app.kubernetes.io/instance") (first (.subjects | default (list dict))).namespace -}}
+{{- $share := "share the objects by SHARD_SELECTOR in operator.extraEnv of both" -}}
+{{- if not (hasSuffix "-lease" .roleRef.name) -}}
+{{- $where := .metadata.namespace | empty | ternary "all namespaces" (print "the namespace " .metadata.namespace) -}}
+{{- fail (printf "%s has an operator of %s already, and two would work against each other: set watchNamespaces in both, with none in common, or %s." $other $where $share) -}}
+{{- else if eq .metadata.namespace $.Release.Namespace -}}
+{{- fail (printf "%s has an operator already, and both would have the same Lease, so that only one works: install this one in another namespace, or %s." $other $share) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -204,11 +229,6 @@ true
 {{/* Whether the operator shares the objects with others, by label. */}}
 {{- define "tunnel-operator.isShard" -}}
 {{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}true{{- end -}}{{- end -}}
-{{- end -}}
-
-{{/* Whether an operator works on all objects of the cluster. */}}
-{{- define "tunnel-operator.worksEverywhere" -}}
-{{- if and .Values.operator.enabled .Values.rbac.create (not .Values.watchNamespaces) (not (include "tunnel-operator.isShard" .)) -}}true{{- end -}}
 {{- end -}}
 
 {{/*

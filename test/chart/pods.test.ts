@@ -39,6 +39,17 @@ test('what users set for a container replaces what the chart sets', async () => 
 });
 
 test.each([
+  ['api', 'HOST'],
+  ['api', 'PORT'],
+  ['api', 'METRICS_PORT'],
+  ['operator', 'METRICS_HOST'],
+  ['operator', 'METRICS_PORT'],
+] as const)('users cannot set where the %s listens, which probes go by: %s', async (component, name) => {
+  const values = { ...DATABASE, [component]: { extraEnv: [{ name, value: '9999' }] } };
+  await expect(environments(values)).rejects.toThrow(`${component}.extraEnv cannot set ${name}: probes`);
+});
+
+test.each([
   ['all, by default', [], undefined],
   ['none', ['-'], []],
   ['those that are named', ['a', 'b'], ['a', 'b']],

@@ -160,6 +160,13 @@ key: bootstrap-api-key
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
 {{- end -}}
+{{- range $component, $fixed := dict "api" (list "HOST" "PORT" "METRICS_PORT") "operator" (list "METRICS_HOST" "METRICS_PORT") -}}
+{{- range (index $.Values $component).extraEnv -}}
+{{- if has .name $fixed -}}
+{{- fail (printf "%s.extraEnv cannot set %s: probes, Services and NetworkPolicies go by the addresses and ports of the chart." $component .name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- /* Whoever has no rights in the whole cluster may not look, and has installed none. */}}
 {{- if and (not .Values.crds.enabled) .Release.IsUpgrade -}}
 {{- $mayLook := and .Values.rbac.create (not .Values.watchNamespaces) -}}

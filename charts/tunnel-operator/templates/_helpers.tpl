@@ -140,6 +140,18 @@ key: bootstrap-api-key
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary "443" "80") -}}
 {{- end -}}
 
+{{/* The ports of a URL of PostgreSQL, which may have several hosts, and name ports among its parameters, too. */}}
+{{- define "tunnel-operator.databasePortsOf" -}}
+{{- $ports := list -}}
+{{- range regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#@]*).*$" . "${2}" | splitList "," -}}
+{{- $ports = append $ports (regexFind ":[0-9]+$" . | trimPrefix ":" | default "5432") -}}
+{{- end -}}
+{{- with regexFind "[?&]port=[0-9,]+" . -}}
+{{- $ports = concat $ports (splitList "," (regexReplaceAll ".*=" . "")) -}}
+{{- end -}}
+{{- join "," $ports -}}
+{{- end -}}
+
 {{/* Contradictions that the schema cannot express. */}}
 {{- define "tunnel-operator.validate" -}}
 {{- with .Values.database -}}

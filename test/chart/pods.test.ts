@@ -86,6 +86,18 @@ test.each([
   await expect(environments(values(most + 1))).rejects.toThrow('maximum');
 });
 
+test('no probe that kills asks the database or another API', async () => {
+  const objects = await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
+  const asking = (path: string) => ({ httpGet: { path } });
+  const probes = {
+    startupProbe: asking('/healthz'),
+    livenessProbe: asking('/healthz'),
+    readinessProbe: asking('/readyz'),
+  };
+  const deployed = { spec: { template: { spec: { containers: [probes] } } } };
+  expect(objects).toMatchObject([deployed, deployed]);
+});
+
 test('every Pod goes where its kind may run', async () => {
   const placement = {
     nodeSelector: { disk: 'fast' },

@@ -1,4 +1,6 @@
 /** What is said after an installation. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CHART, DATABASE, helm } from './helm.ts';
 
@@ -22,4 +24,19 @@ test.each<[string, object, string[]]>([
 ])('tells how to delete the objects of this operator, and no others: of %s', async (_, values, expected) => {
   const said = [...((await notes(values)) ?? '').matchAll(/kubectl delete tunnels --all (.*)/g)];
   expect(said.map(([, where]) => where)).toEqual(expected);
+});
+
+const alerts = { prometheusRule: { enabled: true } };
+
+test.each<[string, object, string[]]>([
+  ['alerts', alerts, ['TunnelApiDown', 'TunnelOperatorWithoutLeader']],
+  ['alerts of the API', { ...alerts, operator: { enabled: false } }, ['TunnelApiDown']],
+  ['alerts, and a ServiceMonitor', { ...alerts, serviceMonitor: { enabled: true } }, []],
+  ['neither', {}, []],
+])('tells which alerts fire until somebody scrapes the programs: with %s', async (_, values, expected) => {
+  const said = [...((await notes(values)) ?? '').matchAll(/until then, (\w+) fires/g)];
+  expect(said.map(([, alert]) => alert)).toEqual(expected);
+  const rules = await readFile(join(CHART, 'files/alerts.yaml'), 'utf8');
+  const absent = rules.split('- alert: ').filter((rule) => rule.includes('absent('));
+  expect(absent.map((rule) => rule.split('\n')[0])).toEqual(expect.arrayContaining(expected));
 });

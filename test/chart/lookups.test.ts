@@ -1,6 +1,7 @@
 /** What the chart does about objects that the cluster has already. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { DATABASE, named, render } from './helm.ts';
+import { DATABASE, named, type Rendered, render } from './helm.ts';
 import { installed, renderIn } from './lookups.ts';
 
 const crds = { enabled: false };
@@ -72,5 +73,31 @@ describe('a second operator', () => {
       expect(await renderIn({ objects: await installed(values) }, values, { isUpgrade: true })).toMatchObject({
         code: 0,
       });
+  });
+});
+
+describe('the API is restarted with another URL of the database, and the annotation that does it', () => {
+  const checksum = async (url: string, objects: readonly Rendered[] = []) => {
+    const { stdout } = await renderIn({ objects }, { database: { url } }, { isUpgrade: true });
+    return /checksum\/database: (\w{64})$/m.exec(stdout)?.[1];
+  };
+  const url = 'postgres://user:guessed@database.example.com/tunnels';
+  const others = ['postgres://user:other@database.example.com/tunnels', `${url}?password=other`];
+  const elsewhere = url.replace('database.', 'another.');
+
+  test('has the encryption key in it', async () => {
+    const [keys, otherKeys] = [await installed({ database: { url } }), await installed({ database: { url } })];
+    const mine = await checksum(url, keys);
+    expect(await checksum(url, keys)).toBe(mine);
+    const hashes = [mine, await checksum(url, otherKeys)];
+    for (const other of [...others, elsewhere]) hashes.push(await checksum(other, keys));
+    expect(new Set(hashes).size).toBe(5);
+    expect(hashes).not.toContain(createHash('sha256').update(url).digest('hex'));
+  });
+
+  test('has nothing secret in it without a key', async () => {
+    const mine = await checksum(url);
+    for (const other of others) expect(await checksum(other)).toBe(mine);
+    expect(mine).not.toBe(await checksum(elsewhere));
   });
 });

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings } from '../../src/api/settings.ts';
 import { operatorSettings } from '../../src/operator/settings.ts';
+import { EVERYWHERE } from '../../src/settings/listen-address.ts';
 import { tracingSettings } from '../../src/tracing/settings.ts';
 import { CHART, DATABASE, named, render } from './helm.ts';
 import { EXTRA, MATRIX } from './matrix.ts';
@@ -84,6 +85,16 @@ test.each([
   const all = await environments(values(most));
   expect(schema.parse(all[name]?.SHUTDOWN_TIMEOUT)).toBe((most - 2) * 1000);
   await expect(environments(values(most + 1))).rejects.toThrow('maximum');
+});
+
+test('both programs listen on the addresses of IPv6, too', async () => {
+  const { api, operator } = await environments(DATABASE);
+  expect(api?.HOST).toBe(EVERYWHERE);
+  expect(operatorSettings.host.default).toBe(EVERYWHERE);
+  expect(operator).not.toHaveProperty('METRICS_HOST');
+  expect(await readFile(join(CHART, '../../Dockerfile'), 'utf8')).toMatch(
+    new RegExp(`^ENV .*HOST=${EVERYWHERE} `, 'm'),
+  );
 });
 
 test('no probe that kills asks the database or another API', async () => {

@@ -51,7 +51,7 @@ COPY --from=root /root-fs /
 COPY --from=dependencies /app /app
 COPY --from=build /app/dist /app/dist
 COPY LICENSE /app/
-ENV NODE_ENV=production HOST=0.0.0.0 LOG_FORMAT=json
+ENV NODE_ENV=production HOST=:: LOG_FORMAT=json
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 8081

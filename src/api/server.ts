@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
 import { CannotStart, cannotListen } from '../settings/cannot-start.ts';
+import { listenAddress } from '../settings/listen-address.ts';
 import { BadSettings, readSettings } from '../settings/settings.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
@@ -200,7 +201,7 @@ async function listen(
   portSetting: 'PORT' | 'METRICS_PORT',
 ): Promise<void> {
   try {
-    const { address } = await lookup(host);
+    const { address } = await lookup(listenAddress(host));
     await app.listen({ host: address, port });
   } catch (error) {
     throw cannotListen(error, { host, port, names: { host: 'HOST', port: portSetting } });

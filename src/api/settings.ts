@@ -50,7 +50,7 @@ export const apiSettings = {
   host: {
     env: 'HOST',
     flag: '--host <address>',
-    description: 'address to listen on',
+    description: 'address to listen on; :: for all, those of IPv4 too',
     default: '127.0.0.1',
     schema: z.string().min(1, 'must not be empty'),
   },

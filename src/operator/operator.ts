@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
+import { listenAddress } from '../settings/listen-address.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient } from './api-client.ts';
 import { ApiOwner, OtherOwner } from './api-owner.ts';
@@ -158,7 +159,7 @@ export class TunnelOperator extends OuterShell {
     await super.start();
     const { host, port } = this.#config;
     this.#health = await startHealthServer({
-      host,
+      host: listenAddress(host),
       port,
       registry: this.#metrics.registry,
       beforeScrape: () => this.#readGauges(),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
+import { EVERYWHERE } from '../settings/listen-address.ts';
 import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { LabelSelector } from './kube/label-selector.ts';
@@ -145,8 +146,8 @@ export const operatorSettings = {
   host: {
     env: 'METRICS_HOST',
     flag: '--metrics-host <address>',
-    description: 'address for /metrics, /healthz and /readyz',
-    default: '0.0.0.0',
+    description: 'address for /metrics, /healthz and /readyz; :: for all, those of IPv4 too',
+    default: EVERYWHERE,
     schema: z.string().min(1),
   },
   port: {

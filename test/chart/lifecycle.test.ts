@@ -217,7 +217,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
 
     // Earlier versions of the chart had the Secrets in their manifests.
     const { chart, edit } = await copyOfChart('with-secrets');
-    await edit('templates/_helpers.tpl', (text) => text.replace('helm.sh/hook: pre-install,pre-upgrade\n', ''));
+    await edit('templates/_helpers.tpl', (text) => text.replace(/helm\.sh\/hook.*\n/g, ''));
     await release('install', [chart], values, namespace);
     const made = await secrets();
     await release('upgrade', [CHART], values, namespace);
@@ -231,6 +231,15 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await release('upgrade', [CHART], { ...values, global: { logLevel: 'debug' } }, namespace);
     expect(await secrets()).toEqual(rotated);
     await release('rollback', ['2'], undefined, namespace);
+    expect(await secrets()).toEqual(rotated);
+
+    // As if it had appeared after the chart had looked.
+    const late = await copyOfChart('late');
+    await late.edit('templates/_helpers.tpl', (text) => text.replace(/lookup "v1" "Secret" .*?(?= -}})/, 'dict'));
+    expect(await tryRelease('upgrade', [late.chart], values, namespace)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/pre-upgrade.* conflict/s),
+    });
     expect(await secrets()).toEqual(rotated);
 
     await rotate(SECRET, { 'encryption-key': null });

@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { CHART, DATABASE, helm, named, type Rendered, render } from './helm.ts';
 
 const labels = z.record(z.string(), z.string());
-const peer = z.object({ podSelector: z.object({ matchLabels: labels }).optional() });
+const oneOf = z.object({ key: z.string(), operator: z.literal('In'), values: z.array(z.string()) });
+const peer = z.object({
+  podSelector: z.object({ matchLabels: labels, matchExpressions: z.array(oneOf).default([]) }).optional(),
+});
 const rule = z.object({
   ports: z.array(z.object({ port: z.union([z.string(), z.number()]) })),
   from: z.array(peer).optional(),
@@ -15,9 +18,10 @@ const deployment = z.object({
   spec: z.object({ template: z.object({ metadata: z.object({ labels }) }) }),
 });
 
-const only = ['networkpolicies.yaml', 'operator/deployment.yaml'];
+const only = ['networkpolicies.yaml', 'operator/deployment.yaml', 'tests/credential.yaml'];
 const selects = ({ podSelector }: z.output<typeof peer>, pod: Record<string, string>) =>
-  Object.entries(podSelector?.matchLabels ?? {}).every(([key, value]) => pod[key] === value);
+  Object.entries(podSelector?.matchLabels ?? {}).every(([key, value]) => pod[key] === value) &&
+  (podSelector?.matchExpressions ?? []).every(({ key, values }) => values.includes(pod[key] ?? ''));
 const policyOf = (objects: readonly Rendered[], component: string) => {
   const all = named(objects, 'NetworkPolicy').filter(({ metadata }) => metadata.name.endsWith(`-${component}`));
   const [policy] = policies.parse(all);
@@ -27,6 +31,7 @@ const policyOf = (objects: readonly Rendered[], component: string) => {
 const operatorPod = (objects: readonly Rendered[]) =>
   deployment.parse(named(objects, 'Deployment').find(({ metadata }) => metadata.name.endsWith('-operator'))).spec
     .template.metadata.labels;
+const testPod = (objects: readonly Rendered[]) => named(objects, 'Pod')[0]?.metadata.labels ?? {};
 
 const shard = (apiUrl: string) => ({
   api: { enabled: false },
@@ -34,16 +39,19 @@ const shard = (apiUrl: string) => ({
   networkPolicy: { enabled: true },
 });
 
-test('a shard, which is a release of its own, reaches the API of another release', async () => {
+test('a shard, which is a release of its own, reaches the API of another release, and so does its test', async () => {
   const apiFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
   const first = await render({ ...DATABASE, networkPolicy: { enabled: true, apiFrom } }, { name: 'first' });
   const second = await render(shard('http://first-tunnel-operator-api.tunnels.svc'), { name: 'second', only });
   const [toApi] = policyOf(first, 'api').ingress;
   const admitted = (pod: Record<string, string>) =>
     toApi?.from?.some((one) => one.podSelector !== undefined && selects(one, pod)) === true;
-  expect(admitted(operatorPod(first))).toBe(true);
-  expect(admitted(operatorPod(second))).toBe(true);
-  expect(admitted({ 'app.kubernetes.io/component': 'operator' })).toBe(false);
+  for (const objects of [first, second]) {
+    expect(admitted(operatorPod(objects))).toBe(true);
+    expect(admitted(testPod(objects))).toBe(true);
+  }
+  for (const component of ['operator', 'test'])
+    expect(admitted({ 'app.kubernetes.io/component': component })).toBe(false);
 
   // What a Service sends on arrives at the port of the Pod.
   const apiPod = deployment.parse(named(first, 'Deployment').find(({ metadata }) => metadata.name.endsWith('-api')))
@@ -64,6 +72,18 @@ test.each([
   const ways = policyOf(await render(shard(url), { only }), 'operator').egress ?? [];
   const anywhere = ways.filter(({ to, ports }) => to === undefined && ports[0]?.port !== 53);
   expect(anywhere.map(({ ports }) => ports.map(({ port }) => port))).toEqual([expected]);
+});
+
+test.each([
+  ['postgres://u:p@db/tunnels', [6432, 5432]],
+  ['postgres://u:p@db:6543/tunnels', [6432, 6543]],
+  ['postgresql://u:p:1@db-1:5433,db-2,[2001:db8::1]:6432/tunnels?target_session_attrs=primary', [6432, 5433, 5432]],
+  ['postgres://db', [6432, 5432]],
+  ['postgres:///tunnels?host=a,b&port=5433,5434', [6432, 5432, 5433, 5434]],
+])('the API reaches the database on the ports of its URL: %s', async (url, expected) => {
+  const networkPolicy = { enabled: true, databasePorts: [6432] };
+  const [, database] = policyOf(await render({ database: { url }, networkPolicy }, { only }), 'api').egress ?? [];
+  expect(database?.ports.map(({ port }) => port)).toEqual(expected);
 });
 
 test.each(['databasePorts', 'operatorPorts', 'tracingPorts'])(

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings } from '../../src/api/settings.ts';
 import { operatorSettings } from '../../src/operator/settings.ts';
+import { EVERYWHERE } from '../../src/settings/listen-address.ts';
 import { tracingSettings } from '../../src/tracing/settings.ts';
 import { CHART, DATABASE, named, render } from './helm.ts';
 import { EXTRA, MATRIX } from './matrix.ts';
@@ -36,6 +37,17 @@ async function environments(values: object): Promise<Record<string, Record<strin
 test('what users set for a container replaces what the chart sets', async () => {
   const all = await environments(MATRIX.everything ?? {});
   expect(all).toMatchObject({ migrate: EXTRA, api: EXTRA, operator: EXTRA });
+});
+
+test.each([
+  ['api', 'HOST'],
+  ['api', 'PORT'],
+  ['api', 'METRICS_PORT'],
+  ['operator', 'METRICS_HOST'],
+  ['operator', 'METRICS_PORT'],
+] as const)('users cannot set where the %s listens, which probes go by: %s', async (component, name) => {
+  const values = { ...DATABASE, [component]: { extraEnv: [{ name, value: '9999' }] } };
+  await expect(environments(values)).rejects.toThrow(`${component}.extraEnv cannot set ${name}: probes`);
 });
 
 test.each([
@@ -86,6 +98,28 @@ test.each([
   const all = await environments(values(most));
   expect(schema.parse(all[name]?.SHUTDOWN_TIMEOUT)).toBe((most - 2) * 1000);
   await expect(environments(values(most + 1))).rejects.toThrow('maximum');
+});
+
+test('both programs listen on the addresses of IPv6, too', async () => {
+  const { api, operator } = await environments(DATABASE);
+  expect(api?.HOST).toBe(EVERYWHERE);
+  expect(operatorSettings.host.default).toBe(EVERYWHERE);
+  expect(operator).not.toHaveProperty('METRICS_HOST');
+  expect(await readFile(join(CHART, '../../Dockerfile'), 'utf8')).toMatch(
+    new RegExp(`^ENV .*HOST=${EVERYWHERE} `, 'm'),
+  );
+});
+
+test('no probe that kills asks the database or another API', async () => {
+  const objects = await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
+  const asking = (path: string) => ({ httpGet: { path } });
+  const probes = {
+    startupProbe: asking('/healthz'),
+    livenessProbe: asking('/healthz'),
+    readinessProbe: asking('/readyz'),
+  };
+  const deployed = { spec: { template: { spec: { containers: [probes] } } } };
+  expect(objects).toMatchObject([deployed, deployed]);
 });
 
 test('every Pod goes where its kind may run', async () => {

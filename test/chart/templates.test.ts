@@ -158,12 +158,6 @@ test('labels for all objects are on all, Pods included', async () => {
   expect(pods.filter(({ labels }) => lacking(labels))).toEqual([]);
 });
 
-test('what is said after an installation names no test where there is none', async () => {
-  const notes = async (values: object) => (await helm(['install', 'it', CHART, '--dry-run=client'], values)).stdout;
-  expect(await notes(DATABASE)).toContain('helm test it');
-  expect(await notes({ ...DATABASE, operator: { enabled: false } })).not.toContain('helm test');
-});
-
 test('the Pods of hooks take what a mesh or a quota asks for', async () => {
   const resources = { limits: { cpu: '1', memory: '1Gi' } };
   const hooks = { podAnnotations: { mesh: 'off' }, podLabels: { team: 'edge' }, resources };

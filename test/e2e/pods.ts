@@ -181,6 +181,11 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
         })),
       },
     });
+    // Some tests start a second one for the same objects, which the chart would refuse beside this one.
+    for (const namespace of [system, ...(config.namespaces ?? [])]) {
+      const bindings = ['rolebindings', '--selector', `app.kubernetes.io/instance=${name}`];
+      await run('-n', namespace, 'label', ...bindings, 'app.kubernetes.io/component-');
+    }
     const pods = ['pods', '--selector', `app.kubernetes.io/instance=${name}`];
     // Not until it is ready: one whose API key is refused never is.
     const started = '--for=jsonpath={.status.containerStatuses[0].started}=true';

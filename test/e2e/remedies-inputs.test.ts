@@ -248,8 +248,10 @@ const problems: Problem[] = [
       `${NOT_SERVED}: oidc of HTTPSEdgeRouteModules ${namespace}/${name}, whose condition Ready says what is missing`,
     remedies: {
       'what is missing': async (name) => {
-        const { ready } = await stack.see(ours('httpsedgeroutemodules'), name);
-        expect(ready?.message).toContain(`Secret ${namespace}/${name} does not exist: create it`);
+        await eventually(async () => {
+          const { ready } = await stack.see(ours('httpsedgeroutemodules'), name);
+          expect(ready?.message).toContain(`Secret ${namespace}/${name} does not exist: create it`);
+        });
         await write(secret(name, { clientSecret: 'secret' }));
       },
     },

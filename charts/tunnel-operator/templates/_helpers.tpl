@@ -87,9 +87,14 @@ and only while there is none: in the manifest of a revision, its values would co
 {{- if not $secret -}}true{{- end -}}
 {{- end -}}
 
-{{/* The annotations of such a Secret. Hooks stay anyway; `keep` is for revisions whose manifest still had it. */}}
+{{/*
+The annotations of such a Secret. `keep` is for revisions whose manifest still had it. The policy replaces that of hooks
+without one, which is to delete whatever has the name by now, as a Secret that is restored meanwhile: Helm fails instead.
+What it deletes is a Secret that it has just made, in an installation or upgrade that goes no further.
+*/}}
 {{- define "tunnel-operator.madeOnce" -}}
 helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-delete-policy: hook-failed
 helm.sh/resource-policy: keep
 {{- end -}}
 
@@ -135,6 +140,18 @@ key: bootstrap-api-key
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary "443" "80") -}}
 {{- end -}}
 
+{{/* The ports of a URL of PostgreSQL, which may have several hosts, and name ports among its parameters, too. */}}
+{{- define "tunnel-operator.databasePortsOf" -}}
+{{- $ports := list -}}
+{{- range regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#@]*).*$" . "${2}" | splitList "," -}}
+{{- $ports = append $ports (regexFind ":[0-9]+$" . | trimPrefix ":" | default "5432") -}}
+{{- end -}}
+{{- with regexFind "[?&]port=[0-9,]+" . -}}
+{{- $ports = concat $ports (splitList "," (regexReplaceAll ".*=" . "")) -}}
+{{- end -}}
+{{- join "," $ports -}}
+{{- end -}}
+
 {{/* Contradictions that the schema cannot express. */}}
 {{- define "tunnel-operator.validate" -}}
 {{- with .Values.database -}}
@@ -155,8 +172,18 @@ key: bootstrap-api-key
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
 {{- end -}}
-{{- /* Whoever installs for some namespaces may not be allowed to look. */}}
-{{- if and (not .Values.crds.enabled) .Release.IsUpgrade .Values.rbac.create (not .Values.watchNamespaces) -}}
+{{- range $component, $fixed := dict "api" (list "HOST" "PORT" "METRICS_PORT") "operator" (list "METRICS_HOST" "METRICS_PORT") -}}
+{{- range (index $.Values $component).extraEnv -}}
+{{- if has .name $fixed -}}
+{{- fail (printf "%s.extraEnv cannot set %s: probes, Services and NetworkPolicies go by the addresses and ports of the chart." $component .name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- /* Whoever has no rights in the whole cluster may not look, and has installed none. */}}
+{{- if and (not .Values.crds.enabled) .Release.IsUpgrade -}}
+{{- $mayLook := and .Values.rbac.create (not .Values.watchNamespaces) -}}
+{{- $operator := lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-operator" (include "tunnel-operator.fullname" .)) -}}
+{{- if or $mayLook (get (($operator.metadata).annotations | default dict) (include "tunnel-operator.takesCrdsAlong" .)) -}}
 {{- range (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "").items -}}
 {{- $annotations := .metadata.annotations | default dict -}}
 {{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
@@ -165,17 +192,48 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if include "tunnel-operator.worksEverywhere" . -}}
-{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items -}}
+{{- end -}}
+{{- include "tunnel-operator.refuseSecondOperator" . -}}
+{{- end -}}
+
+{{/*
+Refuses an operator beside another one that works on the same objects or has the same Lease; shards may be several. The
+bindings tell. A lookup that is forbidden fails, so it is only for such as this release makes, too.
+*/}}
+{{- define "tunnel-operator.refuseSecondOperator" -}}
+{{- if and .Values.operator.enabled .Values.rbac.create (not (include "tunnel-operator.isShard" .)) -}}
+{{- $rbac := "rbac.authorization.k8s.io/v1" -}}
+{{- $bindings := list -}}
+{{- $namespaces := list "" -}}
+{{- if .Values.watchNamespaces -}}
+{{- $namespaces = append .Values.watchNamespaces .Release.Namespace | uniq -}}
+{{- end -}}
+{{- if or (not .Values.watchNamespaces) .Values.rbac.aggregateClusterRoles -}}
+{{- $bindings = (lookup $rbac "ClusterRoleBinding" "" "").items | default list -}}
+{{- end -}}
+{{- range $namespaces -}}
+{{- $bindings = concat $bindings ((lookup $rbac "RoleBinding" . "").items | default list) -}}
+{{- end -}}
+{{- range $bindings -}}
 {{- $labels := .metadata.labels | default dict -}}
-{{- $annotations := .metadata.annotations | default dict -}}
-{{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
 {{- $isOperator := and (eq (get $labels "app.kubernetes.io/component") "operator") (hasPrefix "tunnel-operator-" (get $labels "helm.sh/chart")) -}}
-{{- if and $isOperator (not $isOurs) -}}
-{{- fail (printf "the release %s in the namespace %s has an operator of all namespaces already, and two would work against each other: set watchNamespaces in both, or share the objects by SHARD_SELECTOR in operator.extraEnv of both." (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace")) -}}
+{{- if and $isOperator (not (include "tunnel-operator.isOfThisRelease" (list $ .))) -}}
+{{- $other := printf "the release %s in the namespace %s" (get $labels "app.kubernetes.io/instance") (first (.subjects | default (list dict))).namespace -}}
+{{- $share := "share the objects by SHARD_SELECTOR in operator.extraEnv of both" -}}
+{{- if not (hasSuffix "-lease" .roleRef.name) -}}
+{{- $where := .metadata.namespace | empty | ternary "all namespaces" (print "the namespace " .metadata.namespace) -}}
+{{- fail (printf "%s has an operator of %s already, and two would work against each other: set watchNamespaces in both, with none in common, or %s." $other $where $share) -}}
+{{- else if eq .metadata.namespace $.Release.Namespace -}}
+{{- fail (printf "%s has an operator already, and both would have the same Lease, so that only one works: install this one in another namespace, or %s." $other $share) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The annotation of an operator whose release deletes the CustomResourceDefinitions when it goes. */}}
+{{- define "tunnel-operator.takesCrdsAlong" -}}
+tunnel-operator.dev/takes-crds-along
 {{- end -}}
 
 {{/* Called with a list: the root, an object of the cluster. */}}
@@ -187,13 +245,9 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* Whether an operator works on all objects of the cluster. */}}
-{{- define "tunnel-operator.worksEverywhere" -}}
-{{- if and .Values.operator.enabled .Values.rbac.create (not .Values.watchNamespaces) -}}
-{{- $isShard := false -}}
-{{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}{{- $isShard = true -}}{{- end -}}{{- end -}}
-{{- if not $isShard -}}true{{- end -}}
-{{- end -}}
+{{/* Whether the operator shares the objects with others, by label. */}}
+{{- define "tunnel-operator.isShard" -}}
+{{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}true{{- end -}}{{- end -}}
 {{- end -}}
 
 {{/*

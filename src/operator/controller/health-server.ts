@@ -1,8 +1,10 @@
 /** `/metrics`, `/healthz` and `/readyz` of the operator. */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIPv6 } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Readiness } from './readiness.ts';
+
+const REACHED_AT: Readonly<Record<string, string>> = { '::': '[::1]', '0.0.0.0': '127.0.0.1' };
 
 export interface HealthServerOptions {
   host: string;
@@ -20,7 +22,7 @@ export interface HealthServer {
 
 /** @throws when the address cannot be listened on */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { registry, beforeScrape, readiness } = options;
+  const { host, registry, beforeScrape, readiness } = options;
   const server = createServer(async (request, response) => {
     const answer = (status: number, body: string, type = 'text/plain; charset=utf-8') => {
       response.writeHead(status, { 'content-type': type }).end(body);
@@ -40,10 +42,10 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
         return answer(404, 'not found; try /metrics, /healthz or /readyz\n');
     }
   });
-  await listen(server, options.port, options.host);
+  await listen(server, options.port, host);
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${options.host === '0.0.0.0' ? '127.0.0.1' : options.host}:${port}`,
+    url: `http://${REACHED_AT[host] ?? (isIPv6(host) ? `[${host}]` : host)}:${port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

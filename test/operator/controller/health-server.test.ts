@@ -2,6 +2,7 @@ import { Gauge, Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type HealthServer, startHealthServer } from '../../../src/operator/controller/health-server.ts';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
+import { EVERYWHERE, listenAddress } from '../../../src/settings/listen-address.ts';
 
 const problems: string[] = [];
 const details: string[] = [];
@@ -83,6 +84,20 @@ test('the address to ask is one that can be connected to', async () => {
   const another = await startHealthServer({ ...options, host: '127.0.0.2' });
   expect(another.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
   await another.close();
+});
+
+test('with IPv6 or without, everywhere includes the addresses of IPv4', async () => {
+  const everywhere = await startHealthServer({
+    host: listenAddress(EVERYWHERE),
+    port: 0,
+    registry: new Registry(),
+    beforeScrape: () => {},
+    readiness: () => ({ problems: [], details: [] }),
+  });
+  const { port } = new URL(everywhere.url);
+  for (const url of [everywhere.url, `http://127.0.0.1:${port}`])
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  await everywhere.close();
 });
 
 test('a scrape that hangs does not keep it from closing', async () => {

@@ -14,23 +14,41 @@ const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const group = '/apis/tunnel-operator.dev/v1alpha1';
 const deadline = Date.now() + Number(process.env.TIMEOUT_SECONDS) * 1000;
 
+/** What was there when it was last seen. */
+let left = [];
+
 async function kube(method, path) {
-  const call = request(`${server}${path}`, { method, headers: { authorization: `Bearer ${token}` }, ca });
-  call.end();
-  const [response] = await once(call, 'response');
-  const said = await text(response);
-  const { statusCode } = response;
-  // In plain words, as often as it takes, where the server has too much to do.
-  if (statusCode === 429 || statusCode >= 500) return askAgain(method, path, said);
-  if (statusCode === 404) return {};
-  if (statusCode >= 300) throw new Error(`${method} ${path}: ${said}`);
-  return JSON.parse(said);
+  for (;;) {
+    const { status, said } = await ask(method, path);
+    if (status === 404) return {};
+    if (status < 300) return JSON.parse(said);
+    const reason = `${method} ${path}: ${said}`;
+    if (status !== 429 && status < 500) throw new Error(reason);
+    if (Date.now() > deadline) giveUp(reason);
+    await delay(1000);
+  }
 }
 
-async function askAgain(method, path, said) {
-  if (Date.now() > deadline) throw new Error(`${method} ${path}: ${said}`);
-  await delay(1000);
-  return kube(method, path);
+/** A server that cannot be reached is one that has too much to do: in plain words, to be asked as often as it takes. */
+async function ask(method, path) {
+  const signal = AbortSignal.timeout(Math.min(Math.max(deadline - Date.now(), 1000), 30_000));
+  try {
+    const call = request(`${server}${path}`, { method, headers: { authorization: `Bearer ${token}` }, ca, signal });
+    call.end();
+    const [response] = await once(call, 'response');
+    return { status: response.statusCode, said: await text(response) };
+  } catch (error) {
+    return { status: 503, said: error.message || error.code };
+  }
+}
+
+function giveUp(reason) {
+  if (reason) process.stderr.write(`${reason}\n`);
+  for (const { plural, metadata, status } of left) {
+    const why = status?.conditions?.find(({ status }) => status !== 'True')?.message ?? 'is the operator running?';
+    process.stderr.write(`left: ${plural} ${metadata.namespace}/${metadata.name}: ${why}\n`);
+  }
+  process.exit(1);
 }
 
 const { resources = [] } = await kube('GET', group);
@@ -54,20 +72,14 @@ async function remaining() {
 
 let asked = new Set();
 for (;;) {
-  const left = await remaining();
+  left = await remaining();
   if (left.length === 0) break;
   const news = left.filter(({ metadata }) => !asked.has(metadata.uid) && !metadata.deletionTimestamp);
   for (const { plural, metadata } of news) {
     await kube('DELETE', `${group}/namespaces/${metadata.namespace}/${plural}/${metadata.name}`);
   }
   asked = new Set(left.map(({ metadata }) => metadata.uid));
-  if (Date.now() > deadline) {
-    for (const { plural, metadata, status } of left) {
-      const why = status?.conditions?.find(({ status }) => status !== 'True')?.message ?? 'is the operator running?';
-      process.stderr.write(`left: ${plural} ${metadata.namespace}/${metadata.name}: ${why}\n`);
-    }
-    process.exit(1);
-  }
+  if (Date.now() > deadline) giveUp();
   await delay(500);
 }
 process.stdout.write('no objects are left\n');

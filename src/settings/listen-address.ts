@@ -1,0 +1,15 @@
+/** Where a server listens that is to be reached at every address of the machine. */
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+
+/** All addresses, those of IPv4 too. */
+export const EVERYWHERE = '::';
+
+/** @returns what to listen on for the address of a setting: a machine without IPv6 refuses `::` */
+export function listenAddress(
+  host: string,
+  interfaces: Record<string, readonly Pick<NetworkInterfaceInfo, 'family'>[] | undefined> = networkInterfaces(),
+): string {
+  if (host !== EVERYWHERE) return host;
+  const hasIPv6 = Object.values(interfaces).some((addresses) => addresses?.some(({ family }) => family === 'IPv6'));
+  return hasIPv6 ? EVERYWHERE : '0.0.0.0';
+}

@@ -26,7 +26,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   client: [...FAMILIES, 'errors.ts', 'retry'],
 
   'api/errors': FAMILIES,
-  'api/store': [...FAMILIES, 'errors.ts', 'tracing'],
+  'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
   'api/http': [...FAMILIES, 'tracing', 'api/errors', 'api/store', 'api/secrets'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],

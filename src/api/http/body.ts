@@ -2,18 +2,10 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidByRule } from '../errors/errors.ts';
 import type { Charge } from './bytes-in-flight.ts';
+import { RequestAborted } from './request-aborted.ts';
 
 /** As nginx logs it; no client ever sees it. */
 export const ABORTED = 499;
-
-/** The client went away in the middle of its request. */
-export class RequestAborted extends Error {
-  override readonly name = 'RequestAborted';
-
-  constructor() {
-    super('the client went away before its request had arrived');
-  }
-}
 
 /** What a piece of a body costs beside its bytes, however small it is: a body sent in single bytes holds many. */
 const BYTES_PER_PIECE = 512;

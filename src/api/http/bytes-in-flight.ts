@@ -4,7 +4,7 @@
  */
 import { overloaded, rateLimited } from '../errors/errors.ts';
 import type { Caller } from './authentication.ts';
-import { RequestAborted } from './body.ts';
+import { RequestAborted } from './request-aborted.ts';
 
 /** In bytes; 0 for no limit. */
 export interface BytesInFlightLimits {

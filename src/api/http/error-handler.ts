@@ -17,7 +17,8 @@ import {
 } from '../errors/errors.ts';
 import { POOL_EXHAUSTED, transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
-import { ABORTED, RequestAborted } from './body.ts';
+import { ABORTED } from './body.ts';
+import { RequestAborted } from './request-aborted.ts';
 import { newRequestId } from './request-id.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 

@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, rateLimited } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
 import type { Caller, Credentials } from './authentication.ts';
-import { RequestAborted } from './body.ts';
 import type { PoolShares } from './pool-shares.ts';
+import { RequestAborted } from './request-aborted.ts';
 
 export interface RateLimits {
   /** Requests of one API key in a window; 0 for no limit. */

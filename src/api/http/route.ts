@@ -5,7 +5,6 @@ import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
 import { invalidByRule, notFound } from '../errors/errors.ts';
 import { pathOf } from './allowed-methods.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
-import { RequestAborted } from './body.ts';
 import { sizeOf } from './body-size.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
@@ -20,6 +19,7 @@ import {
 } from './operation.ts';
 import type { PoolShares } from './pool-shares.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { RequestAborted } from './request-aborted.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
 

@@ -1,8 +1,8 @@
 /** What may be held at once, without anybody who holds it. */
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/api/errors/errors.ts';
-import { RequestAborted } from '../../../src/api/http/body.ts';
 import { createBytesInFlight, MAX_PAGE_BYTES } from '../../../src/api/http/bytes-in-flight.ts';
+import { RequestAborted } from '../../../src/api/http/request-aborted.ts';
 
 const key = (keyId: string, id = 'owner') => ({ id, keyId });
 const PER_KEY = { code: 'RATE_LIMITED', headers: { 'retry-after': '1' }, message: expect.stringContaining('Too many') };

@@ -44,7 +44,7 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   },
   'src/api/secrets/rotation.ts': {
     'const fresh = * → *': 'any number of random bytes will do',
-    'await writeFile(* → *{ mode: 0o600, });': 'the name is random: no other process has made that file',
+    'await writeFile(* → *{ mode: 0o600, flush: true });': 'the name is random: no other process has made that file',
     'await writeFile(* → *{ flag: *': 'the chmod that follows does it',
     'await writeFile(* → writeFile(*': 'a race with the two calls behind it, which no test can force',
   },

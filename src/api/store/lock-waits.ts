@@ -11,6 +11,10 @@ export interface Blocker {
   application_name: string;
 }
 
+/** As people look for them in pg_stat_activity: `4711 (psql)`. */
+export const saidOf = (blockers: readonly Blocker[]): string =>
+  blockers.map(({ pid, application_name }) => `${pid} (${application_name})`).join(', ');
+
 /** Whoever comes after a statement that waits for a table waits as long, even to read it. */
 export const LONGEST_LOCK_WAIT_MS = 2_000;
 

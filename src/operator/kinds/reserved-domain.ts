@@ -71,7 +71,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
   },
   describe: (_, domain: Domain) => ({ dnsRecords: recordsOf(domain) }),
   conditions: (_, domain: Domain) => conditionsOf(domain),
-  refreshAt: (domain: Domain, now) => jobRefreshAt(domain, now),
+  refreshAt: jobRefreshAt,
   columns: [
     'domain',
     { name: 'CNAME', type: 'string', jsonPath: '.status.cnameTarget', description: 'Where the domain must point.' },

@@ -29,9 +29,17 @@ export function permits(grant: KubeObject, { from, to }: Crossing): boolean {
 }
 
 /** What a grant says that permits just this reference, as it stands in a manifest. */
-export function permissionFor({ from, to }: Crossing): string {
+function permissionFor({ from, to }: Crossing): string {
   const permitted = `{group: ${GROUP}, kind: ${from.kind}, namespace: ${from.namespace}}`;
   return `spec: {from: [${permitted}], to: [{group: ${GROUP}, kind: ${to.kind}, name: ${to.name}}]}`;
+}
+
+/** Why the reference is not permitted, and what would permit it; `gap` says why not all grants are known, if so. */
+export function notPermitted({ from, to }: Crossing, gap: string | undefined): string {
+  const crossing = `references from ${from.kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
+  if (gap !== undefined) return `no ReferenceGrant in namespace ${to.namespace} is known to permit ${crossing}: ${gap}`;
+  const remedy = `have one created there, with ${permissionFor({ from, to })}`;
+  return `no ReferenceGrant in namespace ${to.namespace} permits ${crossing}: ${remedy}`;
 }
 
 /** The namespaces from which objects of the kind may refer to what is in another one. */

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../kube/object-store.ts';
 import { Blocked } from '../external.ts';
 import { valueIn } from '../spec-terms.ts';
 import { DigestedText, type Digester } from './digest.ts';
-import { grantedTo, permissionFor, permits } from './grants.ts';
+import { type Crossing, grantedTo, notPermitted, permits } from './grants.ts';
 import {
   type Input,
   inputsOf,
@@ -176,7 +176,7 @@ export class Inputs {
     const target = objectKey(kind, namespace, name);
     return this.#referrersOf(kind, object).map((referrer) => {
       const peer = this.peer(referrer.kind);
-      const found = peer?.store.get(`${referrer.namespace}/${referrer.name}`);
+      const found = this.#find(referrer);
       const references = (found && peer?.referencesIn?.(found)) ?? [];
       const isBound = references.some(
         (input) => input.isImmutable && targetOf({ input }, referrer.namespace) === target,
@@ -189,7 +189,7 @@ export class Inputs {
   modulesDeclaredFor(kind: string, object: KubeObject): { referrer: string; modules: readonly string[] }[] {
     return this.#referrersOf(kind, object).flatMap((referrer) => {
       const peer = this.peer(referrer.kind);
-      const found = peer?.store.get(`${referrer.namespace}/${referrer.name}`);
+      const found = this.#find(referrer);
       if (!found || found.metadata.deletionTimestamp !== undefined) return [];
       const modules = peer?.modulesIn?.(found) ?? [];
       return modules.length > 0 ? [{ referrer: said(referrer), modules }] : [];
@@ -215,8 +215,7 @@ export class Inputs {
   /** The objects that the object refers to. */
   targetsOf(kind: string, { metadata }: KubeObject): KubeObject[] {
     return [...this.index.targetsOf(objectKey(kind, metadata.namespace ?? '', metadata.name))].flatMap((key) => {
-      const target = partsOf(key);
-      return this.peer(target.kind)?.store.get(`${target.namespace}/${target.name}`) ?? [];
+      return this.#find(partsOf(key)) ?? [];
     });
   }
 
@@ -237,9 +236,7 @@ export class Inputs {
   idsInUseBy(kind: string, { metadata }: KubeObject): string[] {
     const { namespace = '', name } = metadata;
     return [...this.index.referrersOf(objectKey(kind, namespace, name))].flatMap((key) => {
-      const referrer = partsOf(key);
-      const status = this.peer(referrer.kind)?.store.get(`${referrer.namespace}/${referrer.name}`)?.status;
-      const { id, references = [] } = usedIds.safeParse(status).data ?? {};
+      const { id, references = [] } = usedIds.safeParse(this.#find(partsOf(key))?.status).data ?? {};
       return [...references.map((reference) => reference.id), ...(id === undefined ? [] : [id])];
     });
   }
@@ -247,7 +244,7 @@ export class Inputs {
   /** What the user should know about a target that is used for as long as it is there. */
   #farewellTo({ metadata }: KubeObject, { input, path }: PlacedInput<Reference>): string[] {
     const to = { kind: input.kind, namespace: input.namespace ?? metadata.namespace ?? '', name: input.name };
-    const target = this.peer(to.kind)?.store.get(`${to.namespace}/${to.name}`);
+    const target = this.#find(to);
     if (target?.metadata.deletionTimestamp === undefined) return [];
     return [`${path}: ${said(to)} is being deleted, and waits for this object, which works until you delete it`];
   }
@@ -258,18 +255,12 @@ export class Inputs {
     const what = said(to);
     // Before anything else: whether the target exists is nobody's business in another namespace.
     if (to.namespace !== from.namespace && !this.#isPermitted(from, to)) {
-      const crossing = `references from ${kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
-      const gap = this.#options.grantsGap?.(to.namespace);
-      const message =
-        gap === undefined
-          ? `no ReferenceGrant in namespace ${to.namespace} permits ${crossing}: have one created there, with ${permissionFor({ from, to })}`
-          : `no ReferenceGrant in namespace ${to.namespace} is known to permit ${crossing}: ${gap}`;
+      const message = notPermitted({ from, to }, this.#options.grantsGap?.(to.namespace));
       throw unresolved(REASON.referenceNotPermitted, path, message);
     }
-    const peer = this.peer(to.kind);
-    const target = peer?.store.get(`${to.namespace}/${to.name}`);
+    const target = this.#find(to);
     if (!target) {
-      const gap = peer?.gap?.();
+      const gap = this.peer(to.kind)?.gap?.();
       if (gap !== undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not known yet: ${gap}`);
       throw unresolved(REASON.referenceNotFound, path, `${what} does not exist: create it, or correct the reference`);
     }
@@ -286,10 +277,11 @@ export class Inputs {
     throw unresolved(REASON.referenceNotReady, path, `${what} is not ready yet: its condition Ready says why`);
   }
 
-  #isPermitted(
-    from: { kind: string; namespace: string },
-    to: { kind: string; namespace: string; name: string },
-  ): boolean {
+  #find({ kind, namespace, name }: Crossing['to']): KubeObject | undefined {
+    return this.peer(kind)?.store.get(`${namespace}/${name}`);
+  }
+
+  #isPermitted(from: Crossing['from'], to: Crossing['to']): boolean {
     return [...this.#options.grants.values()].some((grant) => permits(grant, { from, to }));
   }
 }
@@ -302,8 +294,7 @@ function ignoreForbidden(error: unknown): void {
 }
 
 /** As people name an object. */
-const said = ({ kind, namespace, name }: { kind: string; namespace: string; name: string }) =>
-  `${kind} ${namespace}/${name}`;
+const said = ({ kind, namespace, name }: Crossing['to']) => `${kind} ${namespace}/${name}`;
 
 const shownId = z.object({ id: z.string() });
 

@@ -13,6 +13,7 @@ import type { Remote } from '../../src/operator/managed/external.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { conditionProblems } from '../settled.ts';
+import { inspectCompanions } from './companions.ts';
 import { type Declared, type PolicySpec, SECRETS, type Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */
@@ -107,6 +108,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   for (const { id, ip_policy } of rules) {
     if (!claimed.has(`IPPolicy ${ip_policy.id}`)) problems.push(`${id} is an orphan of ${ip_policy.id}`);
   }
+  if (stage.hasCompanions) problems.push(...(await inspectCompanions(stage, objects)));
   return { problems, outline };
 }
 

@@ -12,7 +12,7 @@ import { type Counts, countsSince, excess, lastEvent } from './counts.ts';
 import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import type { Cast, Scenario } from './scenarios.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 export interface KillPoint {
   /** As `label` names the call. */
@@ -42,13 +42,14 @@ export interface Report {
 
 /** `count` stages, each with an operator that is restarted after each crash and so is there for the next. */
 export function chains(count: number): Promise<Stage[]> {
-  return Promise.all(
-    Array.from({ length: count }, async () => {
-      const stage = await openStage({ flags: ONE_BY_ONE });
-      await (await stage.startOperator()).untilReconciling();
-      return stage;
-    }),
-  );
+  return Promise.all(Array.from({ length: count }, () => chain()));
+}
+
+/** One such stage. */
+export async function chain(options: Omit<StageOptions, 'flags'> = {}): Promise<Stage> {
+  const stage = await openStage({ ...options, flags: ONE_BY_ONE });
+  await (await stage.startOperator()).untilReconciling();
+  return stage;
 }
 
 /** Performs a scenario without a crash, then with one at each of the chosen points; default: all. */

@@ -140,9 +140,10 @@ export class FaultProxy {
     const body = await read(request);
     const forward = async () => toAnswer(await send(open(), body));
     // Leader election, and what this cluster has not, which is looked for again and again.
-    if (/\/(leases|referencegrants)|\/dnsendpoints$/.test(url.pathname)) return reply(response, await forward());
-
     const { method = 'GET' } = request;
+    const isLookingFor = method === 'GET' && /\/dnsendpoints$/.test(url.pathname);
+    if (isLookingFor || /\/(leases|referencegrants)/.test(url.pathname)) return reply(response, await forward());
+
     this.#counted++;
     const at = performance.now();
     const call: Call = {

@@ -29,6 +29,7 @@ import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts'
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import type { Remote } from '../../src/operator/managed/external.ts';
+import { DNS_ENDPOINTS, dnsEndpointCrd } from '../e2e/foreign-crds.ts';
 import { createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
@@ -78,6 +79,8 @@ export interface StageOptions {
   readonly databaseUrl?: string;
   /** Default: the shared control plane. Of another one, the namespace `default` is used. */
   readonly cluster?: ControlPlane;
+  /** Whether the cluster gets the CustomResourceDefinitions of companions; only one of its own. */
+  readonly hasCompanions?: boolean;
 }
 
 const open: Stage[] = [];
@@ -96,6 +99,7 @@ export class Stage {
   /** Past the proxies, with a key that no operator has. */
   readonly client: Client;
   readonly proxies: FaultProxy[] = [];
+  readonly hasCompanions: boolean;
   /** What the user wants to be there. */
   readonly declared = new Map<string, Declared>();
   /** Kinds of which anything was ever declared. */
@@ -121,6 +125,7 @@ export class Stage {
     folder: string;
     compileCache: string;
     flags: readonly string[];
+    hasCompanions: boolean;
   }) {
     this.namespace = parts.namespace;
     this.databaseUrl = parts.databaseUrl;
@@ -129,6 +134,7 @@ export class Stage {
     this.#folder = parts.folder;
     this.#compileCache = parts.compileCache;
     this.#flags = parts.flags;
+    this.hasCompanions = parts.hasCompanions;
     this.kube = new KubeApi(parts.kubeconfig, { userAgent: 'crash-tests', timeoutMs: 20_000 });
     this.client = createClient({ baseUrl: parts.api.listening, apiKey: API_KEY });
     open.push(this);
@@ -400,7 +406,7 @@ const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  const { cluster, flags = [] } = options;
+  const { cluster, flags = [], hasCompanions = false } = options;
   if (cluster) await installCrds((...args) => kubectlOf(cluster, args));
   else crds ??= installCrds((...args) => kubectl(args));
   await crds;
@@ -408,9 +414,10 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
-  const common = { databaseUrl, api, folder, compileCache: await compileCache, flags };
+  const common = { databaseUrl, api, folder, compileCache: await compileCache, flags, hasCompanions };
   const stage = new Stage({ ...common, ...(await whereOf(cluster)) });
   await stage.keepOwnKeys();
+  if (hasCompanions) await installCompanions(stage);
   return stage;
 }
 
@@ -428,6 +435,13 @@ async function installCrds(run: Kubectl): Promise<void> {
   if (applied.code !== 0) throw new Error(applied.stderr);
   const waited = await run('wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS);
   if (waited.code !== 0) throw new Error(waited.stderr);
+}
+
+async function installCompanions({ kube, namespace }: Stage): Promise<void> {
+  const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+  await kube.create(crds, dnsEndpointCrd());
+  const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
+  await waitFor('DNSEndpoints to be served', () => kube.list(DNS_ENDPOINTS, { namespace }), { isFatal });
 }
 
 async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: string[]) {

@@ -1,0 +1,32 @@
+/** The operator is killed at every call while it looks after objects of other projects, on a cluster that has their kinds. */
+import { afterAll, describe, expect, it } from 'vitest';
+import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { publications } from './companions.ts';
+import { chain, check, type KillPoint } from './kill-points.ts';
+import type { Stage } from './stage.ts';
+
+describe('the operator survives being killed at every call, before and after it takes effect,', {
+  timeout: 1_200_000,
+  ...skipFor(NOT_OUR_CLUSTER),
+}, () => {
+  let plane: ControlPlane | undefined;
+  let stage: Promise<Stage> | undefined;
+  afterAll(async () => {
+    await (await stage)?.close();
+    await plane?.stop();
+  });
+
+  it.for(publications)('while it $name', async (scenario, { annotate }) => {
+    plane ??= await startControlPlane({ controllerManager: false });
+    stage ??= chain({ cluster: plane, hasCompanions: true });
+    const { failures, killed, points } = await check([await stage], scenario, { isExact: true });
+    await annotate(`killed at ${killed.length} of ${points.length} points`);
+    expect(failures).toEqual([]);
+    // Whether it looks once more at what was changed meanwhile is not the same every time.
+    expect(killed.length).toBeGreaterThanOrEqual(points.length / 2);
+    const ofCompanions = ({ call }: KillPoint) => call.includes('/dnsendpoints');
+    expect(killed.filter(ofCompanions)).toEqual(points.filter(ofCompanions));
+  });
+});

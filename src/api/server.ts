@@ -77,6 +77,10 @@ export async function startApi(
     if (!keys)
       logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or a client secret cannot be created');
     const opened = await openMigrated(databaseUrl, config, logger);
+    const url = databaseUrl;
+    const blameDatabase = (error: unknown) => {
+      throw cannotUseDatabase(error, url);
+    };
     const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
     const { eventRetentionMs } = config;
     const housekeepingDone = startHousekeeping(db, { eventRetentionMs, logger, signal: ending.signal });
@@ -87,7 +91,7 @@ export async function startApi(
         delay(closingMs(config.shutdownTimeoutMs) / 2, undefined, { ref: false }),
       ]),
     );
-    const secrets = await openSecrets(db, keys, source);
+    const secrets = await openSecrets(db, keys, source).catch(blameDatabase);
 
     const app = await buildApp({
       db,
@@ -118,7 +122,8 @@ export async function startApi(
       tracing,
     });
     undo.push(() => app.close());
-    const makeKey = () => bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey);
+    const makeKey = () =>
+      bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one exists only when nothing can go wrong any more: it is
     // shown once, and who starts this again after a failure must get one.
     const given = config.bootstrapApiKey === undefined ? undefined : await makeKey();

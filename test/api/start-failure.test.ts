@@ -250,22 +250,39 @@ test.each(['2>&-', '2>/dev/null'])('no first key is made that %s would swallow',
   expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
 });
 
+/** The way to a database, which resets some connections. @param isReset told how many there have been with this one */
+async function wayTo(database: string, isReset: (count: number) => boolean): Promise<string> {
+  const real = new URL(database);
+  let count = 0;
+  const service = createServer((socket) => {
+    if (isReset(++count)) return socket.resetAndDestroy();
+    socket.pipe(connect(Number(real.port), real.hostname)).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  atEnd(() => new Promise((closed) => service.close(closed)));
+  await once(service, 'listening');
+  const address = service.address();
+  const through = new URL(real);
+  through.port = String(typeof address === 'object' && address?.port);
+  return through.href;
+}
+
+test('a database that goes away in the middle of a start is told in one line, too', async () => {
+  // Through the first one it is migrated.
+  const DATABASE_URL = await wayTo(databaseUrl, (count) => count > 1);
+  const { code, err } = await run(['api'], { DATABASE_URL, PORT: '0' });
+  expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: cannot use the database at [^\n]*ECONNRESET[^\n]*\n$/);
+  expect(code).toBe(1);
+});
+
 describe('migrate', () => {
   test('waits for a database that is not there yet', async () => {
-    // An empty one: other tests have migrated theirs.
-    const real = new URL(await createTestDatabase());
     let refused = 0;
-    // Like a Service whose Pod is starting: it leads nowhere at first.
-    const service = createServer((socket) => {
-      if (++refused <= 2) return socket.resetAndDestroy();
-      socket.pipe(connect(Number(real.port), real.hostname)).pipe(socket);
-    }).listen(0, '127.0.0.1');
-    atEnd(() => new Promise((closed) => service.close(closed)));
-    await once(service, 'listening');
-    const address = service.address();
-    const through = new URL(real);
-    through.port = String(typeof address === 'object' && address?.port);
-    const { code, out, err } = await run(['migrate', '--wait', '30s'], { DATABASE_URL: through.href });
+    // An empty one: other tests have migrated theirs. Like a Service whose Pod is starting, it leads nowhere at first.
+    const DATABASE_URL = await wayTo(await createTestDatabase(), (count) => {
+      refused = count;
+      return count <= 2;
+    });
+    const { code, out, err } = await run(['migrate', '--wait', '30s'], { DATABASE_URL });
     expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: .*ECONNRESET.*; trying again\n$/);
     expect(out).toContain('applied 0001');
     expect({ code, refused }).toEqual({ code: 0, refused: 3 });

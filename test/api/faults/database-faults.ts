@@ -32,6 +32,20 @@ async function withAdmin(stage: LoadStage, act: (admin: pg.Client) => Promise<un
   }
 }
 
+const MOST_STARTS = 5;
+
+/** As whoever supervises a process does: a start that the database keeps waiting too long ends, and is repeated. */
+async function startAgain(api: ApiProcess): Promise<void> {
+  for (let starts = 1; ; starts++) {
+    try {
+      return await api.start();
+    } catch (error) {
+      const isOfDatabase = error instanceof Error && error.message.includes('DATABASE_URL: cannot use the database');
+      if (!isOfDatabase || starts === MOST_STARTS) throw error;
+    }
+  }
+}
+
 const terminate = ({ database }: LoadStage, admin: pg.Client, most: number) => admin.query(TERMINATE, [database, most]);
 
 export const faults = {
@@ -98,7 +112,7 @@ export const faults = {
     const api = random.oneOf<ApiProcess>(stage.processes);
     await api.kill();
     await recovered(stage);
-    await api.start();
+    await startAgain(api);
     await recovered(stage);
   },
   async 'a process stands still in the middle of transactions'(stage, random) {
@@ -118,7 +132,7 @@ export const faults = {
     await Promise.all([api.kill(), stage.postgres.crash()]);
     await stage.load.refusals(3);
     await stage.postgres.restart();
-    await api.start();
+    await startAgain(api);
     await recovered(stage);
   },
 } satisfies Record<string, LoadFault>;

@@ -50,7 +50,12 @@ export async function walk(
     expect(before?.object.metadata.resourceVersion).toBe(settled?.metadata.resourceVersion);
     const resource = before && (await walkable.shown(String(before.status.id)));
     const expected = await freshTwice(walkable, body);
-    for (const object of objects) await putObject(stack, object);
+    const isObserved = spec.managementPolicy === 'Observe';
+    const putObjects = async () => {
+      for (const object of objects) await putObject(stack, object);
+    };
+    // As long as it manages the resource, it follows them, whatever is to come.
+    if (!isObserved) await putObjects();
     const refusal = await refusalOf(putOwn(stack, row, name, spec));
     if (refusal !== undefined) {
       // What was there stays as it was, and the definition is no stricter than the API.
@@ -60,7 +65,7 @@ export async function walk(
       counts.refused++;
       return;
     }
-    const isObserved = spec.managementPolicy === 'Observe';
+    if (isObserved) await putObjects();
     await eventually(async () => {
       const { ready, status, object } = await decided(stack, walkable, name);
       if (isObserved) {

@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 /** The command line: which program to run, and with which settings. */
-import { fstatSync, statSync, writeSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
@@ -180,6 +178,7 @@ type Log = ReturnType<typeof createLogger>;
 
 async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | undefined): Promise<void> {
   const { startApi } = await import('./api/server.ts');
+  const { announceKey } = await import('./api/announced-key.ts');
   // From now on: a start may take long, and as process 1 of a container this one must see to signals by itself.
   const signalled = untilSignalled().then((signal) => {
     log.info({ signal }, 'stopping');
@@ -231,32 +230,6 @@ async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig,
   await operator.stop();
   // Whoever does not take the last traces would keep the process alive.
   process.exit();
-}
-
-const STDERR = 2;
-
-/**
- * On standard error, not in the log: shown once, and never in a log archive.
- * @throws CannotStart when nobody would see it
- */
-function announceKey(key: string, log: Log): void {
-  if (isDiscarded(STDERR)) {
-    const why =
-      'the first API key would be shown on standard error, which is closed or /dev/null: open it, or set BOOTSTRAP_API_KEY';
-    // The reason for the end goes to standard error, too.
-    log.error(why);
-    throw new CannotStart(why);
-  }
-  writeSync(
-    STDERR,
-    `\nThis database had no API key. Here is the first one, of an admin; it will not be shown again:\n\n  ${key}\n\n`,
-  );
-}
-
-/** Whether what is written there is lost. Node opens /dev/null in place of what was closed when it started. */
-function isDiscarded(descriptor: number): boolean {
-  const file = fstatSync(descriptor);
-  return file.isCharacterDevice() && file.rdev === statSync(devNull).rdev;
 }
 
 function addSettings(command: Command, settings: Settings): Command {

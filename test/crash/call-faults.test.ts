@@ -9,11 +9,12 @@ import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { isDeep } from '../deep.ts';
 import { type Counts, countsSince, lastEvent } from './counts.ts';
+import type { Declared } from './declared.ts';
 import { untilSettled } from './inspect.ts';
 import { counter } from './kill-points.ts';
 import { type Assignment, Attribution, FAULTS, hanging, ObjectFaults } from './object-faults.ts';
 import type { Fault } from './proxy.ts';
-import { type Declared, openStage } from './stage.ts';
+import { openStage } from './stage.ts';
 
 const stage = await openStage({ flags: ['--api-timeout', '2s', '--kube-timeout', '2s'] });
 await stage.startOperator();

@@ -1,17 +1,27 @@
-/** Stories of domains that publish their records, and what must be there of it. Only for test files. */
+/** Domains that publish their records: their stories, what must be there of it, and what a cluster needs for it. Only for test files. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { storyRow } from '../../dev/fixtures/story-rows.ts';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
-import { DNS_ENDPOINTS } from '../e2e/foreign-crds.ts';
+import { DNS_ENDPOINTS, dnsEndpointCrd } from '../e2e/foreign-crds.ts';
 import type { Cast, Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 
 const DOMAINS = storyRow('ReservedDomain');
 
 const asking = z.object({ dns: z.object({ publish: z.boolean() }).optional() });
+
+/** Has the cluster serve them. */
+export async function installCompanions({ kube, namespace }: Stage): Promise<void> {
+  const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+  await kube.create(crds, dnsEndpointCrd());
+  const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
+  await waitFor('DNSEndpoints to be served', () => kube.list(DNS_ENDPOINTS, { namespace }), { isFatal });
+}
 
 /** In sentences, what is wrong with the DNSEndpoints; empty if each domain that asks for one has it, and no other. */
 export async function inspectCompanions(stage: Stage, objects: readonly KubeObject[]): Promise<string[]> {

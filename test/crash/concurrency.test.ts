@@ -2,12 +2,13 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, FINALIZER } from '../../src/operator/contract/names.ts';
+import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { AGENT, agent, createBoth, POLICY, policy } from './pair.ts';
 import type { Fault } from './proxy.ts';
-import { openStage, SECRETS, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {

@@ -2,6 +2,7 @@
  * How many resources were created and deleted in the API: the end alone does not tell that something was made twice, and
  * one of the two deleted again. Only for test files.
  */
+import { expect } from 'vitest';
 import type { Stage } from './stage.ts';
 
 /** By the type of the event, as in `ip_policy_created.v0`; without those that are zero. */
@@ -33,4 +34,12 @@ export function sum(all: readonly Counts[]): Counts {
 export function excess(counts: Counts, most: Counts, tolerated = 0): string[] {
   const found = Object.entries(counts).filter(([type, times]) => times > (most[type] ?? 0) + tolerated);
   return found.map(([type, times]) => `${type} ${times} times, not ${most[type] ?? 0}`);
+}
+
+/**
+ * What was created and deleted since the event must be no more than in these together. It may be less: one new resource
+ * can make up for several things that happened while nobody was told.
+ */
+export async function expectNothingMore(stage: Stage, since: unknown, ...most: Counts[]): Promise<void> {
+  expect(excess(await countsSince(stage, since), sum(most))).toEqual([]);
 }

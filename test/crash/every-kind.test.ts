@@ -5,10 +5,11 @@ import { type Story, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import type { Answer, Call } from './proxy.ts';
-import { openStage, SECRETS } from './stage.ts';
+import { openStage } from './stage.ts';
 
 const stage = await openStage({ flags: ['--api-timeout', '2s'] });
 await (await stage.startOperator()).untilReconciling();

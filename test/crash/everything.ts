@@ -9,8 +9,9 @@ import type { DataObject } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
+import type { DeclaredByRow } from './declared.ts';
 import type { Scenario } from './scenarios.ts';
-import type { DeclaredByRow, Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 const texts = z.record(z.string(), z.string()).optional();
 const metadata = z.object({ name: z.string() });

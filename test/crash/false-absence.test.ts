@@ -4,9 +4,10 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { ERROR_STATUS } from '../../src/resources/definition/errors.ts';
+import type { Declared } from './declared.ts';
 import { untilSettled } from './inspect.ts';
 import type { Call } from './proxy.ts';
-import { type Declared, openStage, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {

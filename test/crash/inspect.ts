@@ -11,10 +11,12 @@ import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
 import type { Remote } from '../../src/operator/managed/external.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { conditionProblems } from '../settled.ts';
 import { inspectCompanions } from './companions.ts';
-import { type Declared, type PolicySpec, SECRETS, type Stage } from './stage.ts';
+import type { Declared, PolicySpec } from './declared.ts';
+import type { Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */
 export interface Outline {

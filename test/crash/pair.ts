@@ -1,6 +1,8 @@
 /** A policy and a credential, as many stories have them. Only for test files. */
+
+import type { CredentialSpec } from './declared.ts';
 import type { Call } from './proxy.ts';
-import type { CredentialSpec, Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 export const policy = { kind: 'IPPolicy', name: 'policy' } as const;
 export const agent = { kind: 'TunnelCredential', name: 'agent' } as const;

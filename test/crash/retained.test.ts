@@ -4,11 +4,13 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { cleanUp } from './clean-up.ts';
+import type { CredentialSpec } from './declared.ts';
 import { untilSettled } from './inspect.ts';
 import { AGENT, agent, isCreate } from './pair.ts';
 import { type Call, CUT } from './proxy.ts';
-import { type CredentialSpec, openStage, SECRETS, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {

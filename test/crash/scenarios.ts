@@ -4,7 +4,8 @@ import { type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
 import { type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import type { CredentialSpec, PolicySpec, Stage } from './stage.ts';
+import type { CredentialSpec, PolicySpec } from './declared.ts';
+import type { Stage } from './stage.ts';
 
 /** One performance of a scenario, with objects of its own. */
 export interface Cast {

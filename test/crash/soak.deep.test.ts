@@ -8,10 +8,11 @@ import { randomFrom } from '../../dev/fixtures/random.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ApiError } from '../../src/client/errors.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import type { Declared } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { FAULTS, refusal } from './object-faults.ts';
 import type { Fault } from './proxy.ts';
-import { type Declared, openStage, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 const SEED = Number(process.env.SOAK_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 8);

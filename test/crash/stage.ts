@@ -7,70 +7,32 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
-import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import type { DataObject } from '../../dev/fixtures/source-texts.ts';
-import { type Story, type StoryRow, storyRow, storyRows } from '../../dev/fixtures/story-rows.ts';
-import { waitFor } from '../../dev/processes/wait.ts';
+import { type Story, type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { keyring } from '../../src/api/secrets/keyring.ts';
 import { type RunningApi, startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
-import { isNotFound } from '../../src/client/errors.ts';
-import { API_VERSION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
-import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
-import { KubeError } from '../../src/operator/kube/kube-error.ts';
-import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
+import { KubeApi } from '../../src/operator/kube/kube-api.ts';
 import type { Remote } from '../../src/operator/managed/external.ts';
-import { DNS_ENDPOINTS, dnsEndpointCrd } from '../e2e/foreign-crds.ts';
-import { createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
+import { installCrds, installCrdsBy } from '../crds.ts';
+import { createNamespace, createTestDatabase, kubeconfig } from '../harness.ts';
+import { installCompanions } from './companions.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
+import { ignoreNotFound, UserNamespace } from './user-namespace.ts';
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
 /** With which the API seals private keys and the like. */
 const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
-export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
-
-const CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
-
-export interface PolicySpec {
-  description?: string;
-  metadata?: string;
-  rules?: { cidr: string; action: 'allow' | 'deny'; description?: string }[];
-  deletionPolicy?: 'Delete' | 'Retain';
-}
-
-export interface CredentialSpec {
-  description?: string;
-  acl?: string[];
-  ownerId?: string;
-  secret?: { name?: string; key?: string };
-  rotation?: { interval?: string; overlap?: string };
-  deletionPolicy?: 'Delete' | 'Retain';
-}
-
-/** An object of any kind that is declared as its row says. */
-export interface DeclaredByRow extends Declaration {
-  readonly kind: string;
-  readonly name: string;
-  /** What the API has, beside `remote`, of objects that the spec names. @param idOf by `kind/name` */
-  readonly tied?: (idOf: (object: string) => string | undefined) => Readonly<Record<string, unknown>>;
-}
-
-export type Declared =
-  | DeclaredByRow
-  | { readonly kind: 'IPPolicy'; readonly name: string; readonly spec: PolicySpec }
-  | { readonly kind: 'TunnelCredential'; readonly name: string; readonly spec: CredentialSpec };
 
 export interface StageOptions {
   /** More flags of every operator. */
@@ -84,7 +46,6 @@ export interface StageOptions {
 }
 
 const open: Stage[] = [];
-let crds: Promise<void> | undefined;
 let compileCache: Promise<string> | undefined;
 
 afterAll(async () => {
@@ -92,18 +53,12 @@ afterAll(async () => {
   if (compileCache) await rm(await compileCache, { recursive: true, force: true });
 });
 
-export class Stage {
-  readonly namespace: string;
-  readonly kube: KubeApi;
+export class Stage extends UserNamespace {
   readonly databaseUrl: string;
   /** Past the proxies, with a key that no operator has. */
   readonly client: Client;
   readonly proxies: FaultProxy[] = [];
   readonly hasCompanions: boolean;
-  /** What the user wants to be there. */
-  readonly declared = new Map<string, Declared>();
-  /** Kinds of which anything was ever declared. */
-  readonly #kinds = new Set<StoryRow>();
   readonly #declarations = new Map<string, Promise<Story>>();
   /** Ids of resources that declared ones refer to; no operator has to do with them. */
   readonly #others = new Set<string>();
@@ -127,7 +82,7 @@ export class Stage {
     flags: readonly string[];
     hasCompanions: boolean;
   }) {
-    this.namespace = parts.namespace;
+    super(parts.namespace, new KubeApi(parts.kubeconfig, { userAgent: 'crash-tests', timeoutMs: 20_000 }));
     this.databaseUrl = parts.databaseUrl;
     this.#kubeconfig = parts.kubeconfig;
     this.#api = parts.api;
@@ -135,7 +90,6 @@ export class Stage {
     this.#compileCache = parts.compileCache;
     this.#flags = parts.flags;
     this.hasCompanions = parts.hasCompanions;
-    this.kube = new KubeApi(parts.kubeconfig, { userAgent: 'crash-tests', timeoutMs: 20_000 });
     this.client = createClient({ baseUrl: parts.api.listening, apiKey: API_KEY });
     open.push(this);
   }
@@ -191,10 +145,6 @@ export class Stage {
     this.#operators[place] = undefined;
   }
 
-  get kinds(): readonly StoryRow[] {
-    return [...this.#kinds];
-  }
-
   get operators(): OperatorProcess[] {
     return this.#operators.filter((operator) => operator !== undefined);
   }
@@ -243,7 +193,7 @@ export class Stage {
     }
   }
 
-  // What users do.
+  // Its resources.
 
   /** Declarations that no other number shares; what they refer to is made past the operator, and stays. */
   declare(row: StoryRow, n: number): Promise<Story> {
@@ -280,64 +230,6 @@ export class Stage {
     return isAttached ? all : all.filter(({ id }) => !this.#others.has(partsOfId(id).own));
   }
 
-  async apply(declared: Declared, annotations: Record<string, string> = {}): Promise<void> {
-    const { kind, name, spec } = declared;
-    const type = typeOf(kind);
-    for (const object of 'objects' in declared ? declared.objects : []) await this.#keep(object);
-    const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
-    this.declared.set(`${kind}/${name}`, declared);
-    this.#kinds.add(storyRow(kind));
-    await retryOnConflict(async () => {
-      const existing = await this.kube.find(type, name, this.namespace);
-      if (!existing) return this.kube.create(type, body, this.namespace);
-      const metadata = { ...existing.metadata, annotations: { ...existing.metadata.annotations, ...annotations } };
-      return this.kube.replace(type, name, { ...existing, metadata, spec }, this.namespace);
-    });
-  }
-
-  async #keep(object: DataObject): Promise<void> {
-    const type = DATA_TYPES[object.kind];
-    const { name } = object.metadata;
-    const existing = await this.kube.find(type, name, this.namespace);
-    if (existing)
-      await this.kube.replace(type, name, { ...existing, ...object, metadata: existing.metadata }, this.namespace);
-    else await this.kube.create(type, object, this.namespace);
-  }
-
-  /** As `kubectl replace` of the manifest: of the object nothing stays but its status. */
-  async replace({ kind, name, spec }: Declared, annotations: Record<string, string> = {}): Promise<void> {
-    const type = typeOf(kind);
-    await retryOnConflict(async () => {
-      const { metadata, apiVersion } = await this.kube.get(type, name, this.namespace);
-      const { uid, resourceVersion } = metadata;
-      const body = { apiVersion, kind, metadata: { name, uid, resourceVersion, annotations }, spec };
-      return this.kube.replace(type, name, body, this.namespace);
-    });
-  }
-
-  /** As a restore from a backup leaves it, and `kubectl replace --subresource=status`. */
-  async wipeStatus({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<void> {
-    await retryOnConflict(async () => {
-      const object = await this.kube.get(typeOf(kind), name, this.namespace);
-      const status = Object.fromEntries(Object.keys(object.status ?? {}).map((member) => [member, null]));
-      return this.kube.patch(typeOf(kind), name, { status }, this.namespace, 'status');
-    });
-  }
-
-  /** Asks for the deletion, as `kubectl delete --wait=false`. */
-  async remove({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<void> {
-    this.declared.delete(`${kind}/${name}`);
-    await ignoreNotFound(this.kube.delete(typeOf(kind), name, this.namespace));
-  }
-
-  async removeAll(): Promise<void> {
-    for (const declared of [...this.declared.values()]) await this.remove(declared);
-  }
-
-  async annotate({ kind, name }: Pick<Declared, 'kind' | 'name'>, annotations: Record<string, string | null>) {
-    await this.kube.patch(typeOf(kind), name, { metadata: { annotations } }, this.namespace);
-  }
-
   /** Past the operator, as another client of the API would. */
   async deleteInTheApi(kinds: readonly StoryRow[] = this.kinds): Promise<void> {
     for (const row of kinds) {
@@ -346,46 +238,13 @@ export class Stage {
     }
   }
 
-  async deleteSecret(name: string): Promise<void> {
-    await ignoreNotFound(this.kube.delete(SECRETS, name, this.namespace));
-  }
-
-  find({ kind, name }: Pick<Declared, 'kind' | 'name'>): Promise<KubeObject | undefined> {
-    return this.kube.find(typeOf(kind), name, this.namespace);
-  }
-
-  /** @throws when there is none */
-  async token(secret: string, key = 'token'): Promise<string> {
-    const { data } = await this.kube.get(SECRETS, secret, this.namespace);
-    const encoded = typeof data === 'object' && data !== null ? Object.entries(data).find(([k]) => k === key)?.[1] : '';
-    return Buffer.from(String(encoded), 'base64').toString();
-  }
-
   // The end.
 
-  /** Removes everything by force, so that what one test left does not disturb the next. */
-  async sweep(): Promise<void> {
-    this.declared.clear();
-    for (const { type } of this.#kinds) {
-      for (const { metadata } of (await this.kube.list(type, { namespace: this.namespace })).items) {
-        await ignoreNotFound(this.kube.delete(type, metadata.name, this.namespace));
-        const others = metadata.finalizers?.filter((name) => name !== FINALIZER) ?? [];
-        const patch = this.kube.patch(type, metadata.name, { metadata: { finalizers: others } }, this.namespace);
-        await ignoreNotFound(patch);
-      }
-    }
-    await this.sweepSecrets();
-    for (const row of this.#kinds) {
+  override async sweep(): Promise<void> {
+    await super.sweep();
+    for (const row of this.kinds) {
       const family = row.kind.calls(this.client);
       for (const { id } of await this.resourcesOf(row)) await ignoreNotFound(family.delete(id));
-    }
-  }
-
-  /** What the garbage collector would do in its own time, where there is one. */
-  async sweepSecrets(): Promise<void> {
-    for (const { metadata, type } of (await this.kube.list(SECRETS, { namespace: this.namespace })).items) {
-      if (Object.values<unknown>(SECRET_TYPE).includes(type))
-        await ignoreNotFound(this.kube.delete(SECRETS, metadata.name, this.namespace));
     }
   }
 
@@ -407,9 +266,7 @@ const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const { cluster, flags = [], hasCompanions = false } = options;
-  if (cluster) await installCrds((...args) => kubectlOf(cluster, args));
-  else crds ??= installCrds((...args) => kubectl(args));
-  await crds;
+  await (cluster ? installCrdsBy((args) => kubectlOf(cluster, args)) : installCrds());
   compileCache ??= mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
@@ -428,41 +285,7 @@ async function whereOf(cluster: ControlPlane | undefined) {
   return { namespace: 'default', kubeconfig: config };
 }
 
-type Kubectl = (...args: string[]) => Promise<{ code: number; stderr: string }>;
-
-async function installCrds(run: Kubectl): Promise<void> {
-  const applied = await run('apply', '--server-side', '--force-conflicts', '-f', CRDS);
-  if (applied.code !== 0) throw new Error(applied.stderr);
-  const waited = await run('wait', '--for=condition=Established', '--timeout=60s', '-f', CRDS);
-  if (waited.code !== 0) throw new Error(waited.stderr);
-}
-
-async function installCompanions({ kube, namespace }: Stage): Promise<void> {
-  const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
-  await kube.create(crds, dnsEndpointCrd());
-  const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
-  await waitFor('DNSEndpoints to be served', () => kube.list(DNS_ENDPOINTS, { namespace }), { isFatal });
-}
-
-async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: string[]) {
+async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: readonly string[]) {
   await promisify(execFile)(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args]);
   return { code: 0, stderr: '' };
-}
-
-const DATA_TYPES: Readonly<Record<DataObject['kind'], ResourceType>> = {
-  Secret: SECRETS,
-  ConfigMap: { group: '', version: 'v1', plural: 'configmaps' },
-};
-
-export const typeOf = (kind: Declared['kind']): ResourceType => storyRow(kind).type;
-
-async function ignoreNotFound(promise: Promise<unknown>): Promise<void> {
-  await promise.catch((error) => {
-    if (!(error instanceof KubeError && error.isNotFound) && !isNotFound(error)) throw error;
-  });
-}
-
-async function retryOnConflict(attempt: () => Promise<unknown>): Promise<void> {
-  const isFatal = (error: unknown) => !(error instanceof KubeError && error.isConflict);
-  await waitFor('a write that nobody else disturbs', async () => (await attempt()) !== undefined, { isFatal });
 }

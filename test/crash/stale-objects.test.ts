@@ -1,11 +1,13 @@
 /** An operator whose objects are out of date, while it sees the newest Secrets: it leaves them to the one that knows better. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { cleanUp } from './clean-up.ts';
+import type { CredentialSpec } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { AGENT, agent } from './pair.ts';
-import { type CredentialSpec, openStage, SECRETS, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {

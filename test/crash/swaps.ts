@@ -1,7 +1,7 @@
 /** Stories of two objects that swap something which only one resource can have. docs/decisions/0016 has the rule. */
 import { type StoryRow, storyRow } from '../../dev/fixtures/story-rows.ts';
+import type { DeclaredByRow } from './declared.ts';
 import type { Cast, Scenario } from './scenarios.ts';
-import type { DeclaredByRow } from './stage.ts';
 
 /** Two objects, one after the other: what each has before, and what it has afterwards. */
 type Pair = readonly [DeclaredByRow, DeclaredByRow];

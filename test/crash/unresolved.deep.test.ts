@@ -6,8 +6,9 @@ import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
+import type { DeclaredByRow } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
-import { type DeclaredByRow, openStage, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 const MINUTE = 60_000;
 

@@ -10,7 +10,7 @@ import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { isDeep } from '../deep.ts';
 import { cleanUp } from './clean-up.ts';
-import { type Counts, countsSince, excess, lastEvent, sum } from './counts.ts';
+import { type Counts, countsSince, expectNothingMore, lastEvent, sum } from './counts.ts';
 import { untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 import { FATES, failOverToThePast } from './stale-server.ts';
@@ -81,14 +81,6 @@ async function counted(act: () => Promise<void>): Promise<Counts> {
   return countsSince(stage, since);
 }
 
-/**
- * What was created and deleted must be no more than in these together. It may be less: one new resource can make up for
- * several things that happened while nobody was told.
- */
-async function nothingMore(since: unknown, ...most: Counts[]): Promise<void> {
-  expect(excess(await countsSince(stage, since), sum(most))).toEqual([]);
-}
-
 const untilWatching = () => waitFor('the watches', () => stage.proxy().watches.open === WATCHES);
 
 describe('the operator learns what it must', () => {
@@ -113,7 +105,7 @@ describe('the operator learns what it must', () => {
     await waitFor('some refusals', () => watches.begun > before + 2 * WATCHES);
     watches.atStart();
     await settled();
-    await nothingMore(since, edit, loseSecrets);
+    await expectNothingMore(stage, since, edit, loseSecrets);
   });
 
   it('from a source that another object has come upon first', async () => {
@@ -154,7 +146,7 @@ describe('the operator learns what it must', () => {
     await editAll();
     await deleteSecrets();
     await settled();
-    await nothingMore(since, edit, loseSecrets);
+    await expectNothingMore(stage, since, edit, loseSecrets);
     const metrics = await stage.operator().metrics();
     expect(metrics).toMatch(
       /tunnel_operator_watch_total\{resource="tunnelcredentials",activity="watch-silent"\} [1-9]/,
@@ -199,7 +191,7 @@ describe('the operator learns what it must', () => {
       await settled();
       // Of the first, all was deleted once more.
       const deleted = Object.entries(create).map(([type, times]) => [type.replace('_created', '_deleted'), times]);
-      await nothingMore(since, create, Object.fromEntries(deleted), create, edit);
+      await expectNothingMore(stage, since, create, Object.fromEntries(deleted), create, edit);
     },
   );
 });
@@ -224,7 +216,7 @@ describe('a stale cache does not mislead the operator', () => {
     await waitFor('a look at the newest version', isRead);
     stage.proxy().watches.release();
     await settled();
-    await nothingMore(since, edit, rotate, loseSecrets);
+    await expectNothingMore(stage, since, edit, rotate, loseSecrets);
   });
 
   it('when another operator has done the work that it does not know of', async () => {
@@ -244,7 +236,7 @@ describe('a stale cache does not mislead the operator', () => {
     await settled();
     stage.proxy().watches.release();
     await settled();
-    await nothingMore(since, edit, rotate, loseSecrets);
+    await expectNothingMore(stage, since, edit, rotate, loseSecrets);
     await other.kill();
     stage.leave(1);
   });

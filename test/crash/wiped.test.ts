@@ -3,9 +3,10 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { cleanUp } from './clean-up.ts';
+import type { CredentialSpec } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { type Call, CUT } from './proxy.ts';
-import { type CredentialSpec, openStage, type Stage } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
 const agent = { kind: 'TunnelCredential', name: 'agent' } as const;
 const AGENT: CredentialSpec = { description: 'an agent', rotation: { overlap: '0s' } };

@@ -290,44 +290,5 @@ describe.each(kinds)('%s', (kind, type, make, family) => {
   });
 });
 
-describe('an IP policy whose rules are refused leaves none behind', () => {
-  const rules = ['2001:DB8::/32', '2001:db8::/32'].map((cidr) => ({ cidr, action: 'deny' }));
-
-  test('with deletionPolicy Retain', async () => {
-    const before = await stack.remoteIds();
-    await stack.apply(policy('refused', { rules, deletionPolicy: 'Retain' }));
-    await stack.reason(POLICIES, 'refused', 'Ready', 'Rejected');
-    expect(await stack.remoteIds()).toHaveLength(before.length + 1);
-    // Neither another attempt nor one with another description makes it one that anybody has asked for.
-    await stack.reconciled(POLICIES, 'refused');
-    await stack.apply(policy('refused', { description: 'again', rules, deletionPolicy: 'Retain' }));
-    await eventually(async () => expect((await stack.see(POLICIES, 'refused')).ready?.observedGeneration).toBe(2));
-    expect((await stack.see(POLICIES, 'refused')).ready?.reason).toBe('Rejected');
-    await stack.remove(POLICIES, 'refused');
-    expect(await stack.remoteIds()).toEqual(before);
-  });
-
-  test('nor when it is to observe another one by then', async () => {
-    const { id } = await client.ipPolicies.create({});
-    const before = await stack.remoteIds();
-    await stack.apply(policy('distracted', { rules }));
-    await stack.reason(POLICIES, 'distracted', 'Ready', 'Rejected');
-    await stack.apply(policy('distracted', { managementPolicy: 'Observe' }));
-    await stack.reason(POLICIES, 'distracted', 'Ready', 'NothingToObserve');
-    await stack.remove(POLICIES, 'distracted');
-    expect(await stack.remoteIds()).toEqual(before);
-    expect(await client.ipPolicies.get(id)).toMatchObject({ id });
-  });
-
-  test('but is retained once they were accepted, whatever came later', async () => {
-    await stack.apply(policy('accepted', { deletionPolicy: 'Retain' }));
-    const { status } = await stack.ready(POLICIES, 'accepted');
-    await stack.apply(policy('accepted', { rules, deletionPolicy: 'Retain' }));
-    await stack.reason(POLICIES, 'accepted', 'Ready', 'Rejected');
-    await stack.remove(POLICIES, 'accepted');
-    expect(await stack.remoteIds()).toContain(status.id);
-  });
-});
-
 // Applied first, so that tests can wait for a later reconcile than one that must not happen.
 await stack.apply(policy('witness'));

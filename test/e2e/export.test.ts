@@ -5,17 +5,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { sampleValues } from '../../dev/fixtures/sample-values.ts';
-import { createSample } from '../../dev/fixtures/samples.ts';
-import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds, attachedKinds, kinds } from '../../src/operator/kinds/kinds.ts';
-import { FAMILIES } from '../../src/resources/families.ts';
 import { runCommand } from './command.ts';
+import { CLIENT_SECRET, fillApi, HARD_TO_WRITE, ISSUER } from './full-api.ts';
 import { API_KEY, eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'export', operators: 0 });
-const values = await sampleValues();
 const folder = await mkdtemp(join(tmpdir(), 'export-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -29,17 +25,6 @@ const manifests = z.object({
   spec: z.looseObject({}),
 });
 
-async function post(path: string, body: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(`${stack.api.url}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const answer = z.record(z.string(), z.unknown()).parse(await response.json());
-  expect(response.status, `${path} ${JSON.stringify(answer)}`).toBe(201);
-  return answer;
-}
-
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
   runCommand(['export', ...args], { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY, ...env });
 
@@ -47,62 +32,7 @@ const documentsOf = (yaml: string) => parseAllDocuments(yaml).map((each) => mani
 
 const isResource = ({ kind }: { kind: string }) => !attachedKinds.some((each) => each.kind === kind);
 
-/** Every sample of every family that has a kind, and what those refer to. */
-for (const family of FAMILIES.filter(({ name }) => kinds.some((kind) => kind.family.name === name))) {
-  await createSample(post, family, 'least', 2 * FAMILIES.indexOf(family), values);
-  await createSample(post, family, 'full', 2 * FAMILIES.indexOf(family) + 1, values);
-}
-/** As kubectl would refuse it, or take it for something else, unless it is quoted and escaped. */
-const HARD_TO_WRITE = '\ttab\u2028\u0085\ufeff\ufffe \r\n true';
-const policy = await stack.client.ipPolicies.create({ description: 'Büro, Berlin', metadata: HARD_TO_WRITE });
-await stack.client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
-
-/** One that is due to be issued anew: with the usual end, and issued long ago. */
-const hosts = await stack.client.sshCertificateAuthorities.create({});
-const expiring = await stack.client.sshHostCertificates.create({
-  ssh_certificate_authority_id: hosts.id,
-  public_key: hostKeyLine(),
-  description: 'expiring',
-});
-await stack.sql(
-  `update ssh_host_certificates set created_at = created_at - make_interval(days => 340),
-   valid_after = valid_after - make_interval(days => 340), valid_until = valid_until - make_interval(days => 340)
-   where id = $1`,
-  [expiring.id],
-);
-
-/** One whose automatic certificate has been issued. */
-const automatic = await stack.client.reservedDomains.create({
-  domain: 'automatic.example.com',
-  certificate_management_policy: { authority: 'letsencrypt' },
-});
-await stack.sql(
-  'update reserved_domains set certificate_id = (select id from tls_certificates order by id limit 1) where id = $1',
-  [automatic.id],
-);
-
-/** What has modules: a TLS edge with all of them, and two routes that sign users in. */
-const CLIENT_SECRET = 'never-to-be-seen';
-const backend = await stack.client.tunnelGroupBackends.create({ labels: { app: 'modules' } });
-const authority = await stack.client.certificateAuthorities.create({ ca_pem: values.pem.ca });
-const tlsEdge = await stack.client.tlsEdges.create({ description: 'Internal' });
-const edgeModules = stack.client.tlsEdgeModules(tlsEdge.id);
-await edgeModules.ipRestriction.put({ ip_policy_ids: [policy.id], enabled: false });
-await edgeModules.mutualTls.put({ certificate_authority_ids: [authority.id] });
-await edgeModules.backend.put({ backend_id: backend.id });
-const httpsEdge = await stack.client.httpsEdges.create({ description: 'Portal' });
-const routeAt = async (match: string, description: string) => {
-  const { id } = await stack.client
-    .httpsEdgeRoutes(httpsEdge.id)
-    .create({ match, match_type: 'path_prefix', description });
-  return { id: `${httpsEdge.id}/${id}`, modules: stack.client.httpsEdgeRouteModules(httpsEdge.id, id) };
-};
-const withOidc = await routeAt('/', 'portal');
-const issuer = 'https://accounts.example.com';
-await withOidc.modules.oidc.put({ issuer, client_id: 'portal', client_secret: CLIENT_SECRET, scopes: ['email'] });
-const withOauth = await routeAt('/admin', 'admin');
-const github = { client_id: 'admin', client_secret: `${CLIENT_SECRET}-2`, organizations: ['acme'] };
-await withOauth.modules.oauth.put({ provider: { github }, maximum_duration: 3600 });
+const { values, policy, tlsEdge, withOidc, withOauth } = await fillApi(stack);
 
 describe('export', () => {
   test('has one object for each resource, which adopts it and refers to the others by name', async () => {
@@ -145,7 +75,7 @@ describe('export', () => {
         spec: {
           routeRef: { name: 'portal' },
           oidc: {
-            issuer,
+            issuer: ISSUER,
             clientId: { value: 'portal' },
             clientSecret: { secretKeyRef: { name: 'portal-httpsedgeroutemodules', key: 'oidc-client-secret' } },
             scopes: ['email'],

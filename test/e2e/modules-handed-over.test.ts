@@ -1,13 +1,13 @@
 /** What becomes of the modules that an object had, once and now, when it is deleted while others declare some. */
 import { expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { HOLD } from './deletions.ts';
 import { EDGE_MODULES, isRestricted as isOnEdge, restricting } from './restriction.ts';
-import { eventually, startStack } from './stack.ts';
+import { eventually, manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'handed', settings: { resyncMs: 300 } });
 const { client } = stack;
 
-const HOLD = 'example.com/hold';
 const policy = (await client.ipPolicies.create({})).id;
 const edge = async () => (await client.tlsEdges.create({})).id;
 
@@ -61,4 +61,28 @@ test('what it has handed over is no longer for it to decide, though it is interr
   await eventually(async () => expect(await stack.find(EDGE_MODULES, 'interrupted')).toBeUndefined());
   expect(await isRestricted(id)).toBe(true);
   await client.tlsEdges.delete(id);
+});
+
+test('where nothing may be adopted, the second takes over without a moment in between, too', async () => {
+  // Without a resync: who waits has to be woken.
+  await stack.restart(undefined, { adoptNamespaces: [], resyncMs: 3_600_000 });
+  const apply = (name: string) =>
+    stack.apply(
+      manifest({ name: 'TunnelGroupBackend' }, name, { labels: { app: name } }),
+      manifest({ name: 'TLSEdgeModules' }, name, {
+        tlsEdgeRef: { name: 'shared' },
+        backend: { backendRef: { kind: 'TunnelGroupBackend', name } },
+      }),
+    );
+  await stack.apply(manifest({ name: 'TLSEdge' }, 'shared'));
+  await apply('first');
+  await stack.ready(EDGE_MODULES, 'first');
+  await apply('second');
+  await stack.reason(EDGE_MODULES, 'second', 'Ready', 'ManagementConflict');
+  const linesBefore = stack.apiLogs.length;
+  await stack.remove(EDGE_MODULES, 'first');
+  await stack.ready(EDGE_MODULES, 'second');
+  expect(stack.apiLogs.slice(linesBefore).filter((line) => line.includes('"method":"DELETE"'))).toEqual([]);
+  await stack.remove(EDGE_MODULES, 'second');
+  await stack.remove(ours('tlsedges'), 'shared');
 });

@@ -16,9 +16,6 @@ const EDGES = ours('httpsedges');
 const ROUTES = ours('httpsedgeroutes');
 const CERTIFICATES = ours('tlscertificates');
 const DOMAINS = ours('reserveddomains');
-const AUTHORITIES = ours('certificateauthorities');
-const TLS_EDGES = ours('tlsedges');
-const TLS_MODULES = ours('tlsedgemodules');
 
 const object = (kind: string, name: string, spec: object): Manifest => ({
   apiVersion: `${GROUP}/${VERSION}`,
@@ -249,86 +246,4 @@ test('what the API says about its fields, the condition says about those of the 
   );
   const kinds = ['httpsedgeroutemodules', 'httpsedgeroutes', 'httpsedges', 'sshhostcertificates'];
   for (const plural of [...kinds, 'sshcertificateauthorities']) await stack.remove(ours(plural), name);
-});
-
-describe('a certificate', () => {
-  const renewed = async () => {
-    const { pem, keyPem } = await makeCertificate({ subject: 'CN=renewed.example.com', ca: false });
-    return tlsSecret('renewed', { chain: pem, key: keyPem });
-  };
-
-  test('that is renewed in its Secret is uploaded anew, its domain moves on, and the old one goes', async () => {
-    const name = 'renewed';
-    await stack.apply(
-      object('ReservedDomain', name, { domain: 'renewed.example.com', certificateRef: { name } }),
-      object('TLSCertificate', name, { secretRef: { name } }),
-      await renewed(),
-    );
-    const { status: domain } = await stack.ready(DOMAINS, name);
-    const { status: before } = await stack.ready(CERTIFICATES, name);
-    const served = async () => (await client.reservedDomains.get(String(domain.id))).certificate?.id;
-    expect(await served()).toBe(before.id);
-
-    await stack.apply(await renewed());
-    const id = await eventually(async () => {
-      const { status } = await stack.ready(CERTIFICATES, name);
-      expect(status.id).not.toBe(before.id);
-      return status.id;
-    });
-    await eventually(async () => expect(await served()).toBe(id));
-    await eventually(async () => expect(await stack.remoteIds()).not.toContain(before.id));
-    await stack.ready(DOMAINS, name);
-
-    // No key at all, of which kubectl only warns: what is in use stays.
-    const wrong = { ...(await renewed()), stringData: { 'tls.crt': 'none', 'tls.key': 'none' } };
-    expect(await stack.tryApply(wrong)).toMatchObject({ code: 0 });
-    const { ready } = await stack.reason(CERTIFICATES, name, 'Ready', 'Rejected');
-    expect(ready?.message).toContain('PEM');
-    expect(await served()).toBe(id);
-    await stack.apply(await renewed());
-    await stack.ready(CERTIFICATES, name);
-    await stack.remove(DOMAINS, name);
-    await stack.remove(CERTIFICATES, name);
-    expect(await stack.remoteIds()).toEqual([]);
-  });
-
-  test('of an authority that changes in its Secret is uploaded anew, its referrer moves on, and the old one goes', async () => {
-    const name = 'devices';
-    const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
-    const secret = ({ pem }: typeof one) => ({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name },
-      stringData: { ca: pem },
-    });
-    await stack.apply(
-      secret(one),
-      object('CertificateAuthority', name, { caPem: { secretKeyRef: { name, key: 'ca' } } }),
-      object('TLSEdge', name, {}),
-      object('TLSEdgeModules', name, {
-        tlsEdgeRef: { name },
-        mutualTls: { certificateAuthorityRefs: [{ name }] },
-      }),
-    );
-    const { status: before } = await stack.ready(AUTHORITIES, name);
-    const { status: edge } = await stack.ready(TLS_EDGES, name);
-    await stack.ready(TLS_MODULES, name);
-    const trusted = async () => {
-      const { certificate_authorities } = await client.tlsEdgeModules(String(edge.id)).mutualTls.get();
-      return certificate_authorities.map(({ id }) => id);
-    };
-    expect(await trusted()).toEqual([before.id]);
-
-    await stack.apply(secret(other));
-    const id = await eventually(async () => {
-      const { status } = await stack.ready(AUTHORITIES, name);
-      expect(status.id).not.toBe(before.id);
-      return String(status.id);
-    });
-    expect(await client.certificateAuthorities.get(id)).toMatchObject({ ca_pem: other.pem });
-    await eventually(async () => expect(await trusted()).toEqual([id]));
-    await eventually(async () => expect(await stack.remoteIds()).not.toContain(before.id));
-    for (const each of [TLS_MODULES, TLS_EDGES, AUTHORITIES]) await stack.remove(each, name);
-    expect(await stack.remoteIds()).toEqual([]);
-  });
 });

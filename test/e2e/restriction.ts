@@ -1,6 +1,6 @@
 /** The simplest module: TLS edges that only some addresses may use, as objects declare it and as the API has it. */
 import type { Client } from '../../src/client/client.ts';
-import { isNotFound } from '../../src/client/errors.ts';
+import { ifThere } from './if-there.ts';
 import { type Manifest, manifest, ours } from './stack.ts';
 
 export const EDGE_MODULES = ours('tlsedgemodules');
@@ -15,11 +15,5 @@ export const restricting = (name: string, edgeId: string, policyIds: readonly st
 
 /** Whether the edge has the module. */
 export async function isRestricted(client: Client, edgeId: string): Promise<boolean> {
-  try {
-    await client.tlsEdgeModules(edgeId).ipRestriction.get();
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  return (await ifThere(client.tlsEdgeModules(edgeId).ipRestriction.get())) !== undefined;
 }

@@ -4,33 +4,17 @@ import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
-import { API_KEY, eventually, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
+import { deletionsOf, HOLD } from './deletions.ts';
+import { API_KEY, eventually, manifest, POLICIES, policy, startStack } from './stack.ts';
 
-const HOLD = 'example.com/hold';
-const PAUSED = 'tunnel-operator.dev/paused';
-const ADOPT = 'tunnel-operator.dev/adopt';
+const { paused: PAUSED, adopt: ADOPT } = ANNOTATION;
 
 // Without a resync: who waits has to be woken.
 const stack = await startStack({ prefix: 'rivals' });
 const { client } = stack;
 const post = postTo(stack.api.url, API_KEY);
 
-const askToDelete = async (type: ResourceType, ...names: string[]) =>
-  expect(await stack.run('delete', type.plural, ...names, '--wait=false')).toMatchObject({ code: 0 });
-const gone = (type: ResourceType, name: string) =>
-  eventually(async () => expect(await stack.find(type, name)).toBeUndefined());
-const pause = async (type: ResourceType, ...names: string[]) => {
-  for (const name of names) await stack.annotate(type, name, { [PAUSED]: 'true' });
-  for (const name of names) await stack.reason(type, name, 'Synced', 'Paused');
-};
-const resume = (type: ResourceType, name: string) => stack.annotate(type, name, { [PAUSED]: null });
-const heldUpOnly = (type: ResourceType, name: string) =>
-  eventually(async () => expect((await stack.see(type, name)).object.metadata.finalizers).toEqual([HOLD]));
-const letGo = async (type: ResourceType, name: string) => {
-  await stack.kube.patch(type, name, { metadata: { finalizers: null } }, stack.namespace);
-  await gone(type, name);
-};
+const { askToDelete, gone, pause, resume, heldUpOnly, letGo } = deletionsOf(stack);
 
 /** What keeps an object from setting any modules, though it declares some. */
 const LACKING: Readonly<Record<string, object>> = {
@@ -304,28 +288,4 @@ describe('of two objects that adopt one resource', () => {
     await stack.remove(POLICIES, second);
     expect(await stack.remoteIds()).not.toContain(id);
   });
-});
-
-test('where nothing may be adopted, the second takes over without a moment in between, too', async () => {
-  await stack.restart(undefined, { adoptNamespaces: [] });
-  const [edges, modules] = [ours('tlsedges'), ours('tlsedgemodules')];
-  const declare = (name: string) =>
-    stack.apply(
-      manifest({ name: 'TunnelGroupBackend' }, name, { labels: { app: name } }),
-      manifest({ name: 'TLSEdgeModules' }, name, {
-        tlsEdgeRef: { name: 'shared' },
-        backend: { backendRef: { kind: 'TunnelGroupBackend', name } },
-      }),
-    );
-  await stack.apply(manifest({ name: 'TLSEdge' }, 'shared'));
-  await declare('first');
-  await stack.ready(modules, 'first');
-  await declare('second');
-  await stack.reason(modules, 'second', 'Ready', 'ManagementConflict');
-  const linesBefore = stack.apiLogs.length;
-  await stack.remove(modules, 'first');
-  await stack.ready(modules, 'second');
-  expect(stack.apiLogs.slice(linesBefore).filter((line) => line.includes('"method":"DELETE"'))).toEqual([]);
-  await stack.remove(modules, 'second');
-  await stack.remove(edges, 'shared');
 });

@@ -19,8 +19,10 @@ import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.ts';
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
+import { installCrds } from '../crds.ts';
 import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 import { conditionProblems } from '../settled.ts';
+import { operatorSettings, unlessForbidden } from './operators.ts';
 import { type ApiPods, notInPods, podsFor, type RunningOperator } from './pods.ts';
 
 export type { RunningOperator };
@@ -41,7 +43,7 @@ const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 /** As the Secret of the chart has them. */
 const KEYS = { 'bootstrap-api-key': API_KEY, 'encryption-key': ENCRYPTION_KEY };
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
 /** A manifest as users write it. */
@@ -148,6 +150,10 @@ export async function startStack(
   const pool = new pg.Pool({ connectionString: api.databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
   const operators = new Set<RunningOperator>();
+  const defaults = () => {
+    const identity = `test-${operators.size}`;
+    return operatorSettings({ apiUrl: api.url, apiKey: API_KEY, kubeconfig: kubeconfigPath, namespace, identity });
+  };
   // What a new API has: the key that everything here uses.
   const given = await allIds();
 
@@ -261,34 +267,6 @@ export async function startStack(
     return ids;
   }
 
-  function defaults(): OperatorConfig {
-    return {
-      apiUrl: api.url,
-      apiKey: API_KEY,
-      acceptNewOwner: undefined,
-      kubeconfig: kubeconfigPath,
-      namespaces: [namespace],
-      shardSelector: undefined,
-      adoptNamespaces: undefined,
-      // The rows of all kinds include a key without an owner.
-      allowUserApiKeys: true,
-      concurrency: 8,
-      apiConcurrency: 16,
-      apiTimeoutMs: 10_000,
-      kubeTimeoutMs: 10_000,
-      // A test that is about drift sets it shorter; in the others nothing happens behind their back.
-      resyncMs: 3_600_000,
-      silenceMs: 180_000,
-      leaderElect: false,
-      leaseNamespace: namespace,
-      leaseMs: 15_000,
-      identity: `test-${operators.size}`,
-      host: '127.0.0.1',
-      port: 0,
-      shutdownMs: 10_000,
-    };
-  }
-
   afterAll(async () => {
     await Promise.all([...operators].map((operator) => operator.stop()));
     await letGo(stack);
@@ -308,29 +286,6 @@ async function startOwnApi(logs: string[]): Promise<ApiPods> {
   return { ...api, metricsUrl: `${api.url}/metrics` };
 }
 
-/** Within this time, the API server knows of a right that was just granted. */
-const GRANTED_MS = 10_000;
-
-/** Without a permission, the start would wait for ever. @throws Error naming the permission */
-async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
-  const forbidden = Promise.withResolvers<never>();
-  // One that ran before may have lost its rights since.
-  const before = logs.length;
-  let refusedAt: number | undefined;
-  const look = () => {
-    const line = logs.slice(before).find((each) => each.includes('not allowed to '));
-    if (line === undefined) return;
-    refusedAt ??= performance.now();
-    if (performance.now() - refusedAt > GRANTED_MS) forbidden.reject(new Error(`the operator lacks a right: ${line}`));
-  };
-  const looking = setInterval(look, 100);
-  try {
-    await Promise.race([start, forbidden.promise]);
-  } finally {
-    clearInterval(looking);
-  }
-}
-
 /** With no operator left, finalizers would keep the namespace for ever. */
 async function letGo({ kube, namespace }: Stack): Promise<void> {
   for (const { plural } of allKinds) {
@@ -343,19 +298,3 @@ async function letGo({ kube, namespace }: Stack): Promise<void> {
     }
   }
 }
-
-let installed: Promise<void> | undefined;
-
-/** Several files may do so at the same time: applying is idempotent. */
-export function installCrds(): Promise<void> {
-  installed ??= (async () => {
-    // Client-side apply of two files at once can lose a race; server-side apply merges.
-    const applied = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', `${ROOT}crds`]);
-    expect(applied, applied.stderr).toMatchObject({ code: 0 });
-    const waited = await kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', `${ROOT}crds`]);
-    expect(waited).toMatchObject({ code: 0 });
-  })();
-  return installed;
-}
-
-export { ROOT };

@@ -1,55 +1,11 @@
-/** Annotations that belong to the operator are edited by hand, and superseded tokens are revoked whatever else is wrong. */
+/** Annotations that belong to the operator are edited by hand. */
 import { describe, expect, test } from 'vitest';
-import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { CREDENTIALS, credential, eventually, manifest, SECRETS, startStack } from './stack.ts';
+import { GROUP } from '../../src/operator/contract/names.ts';
+import { credentialsOf } from './credentials.ts';
+import { CREDENTIALS, credential, eventually, manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'tampering' });
-
-const OURS = 'tunnel-operator.dev';
-const ROTATE = `${OURS}/rotate-requested-at`;
-const tokenOf = async (name: string) => (await stack.secret(name))?.token;
-const annotate = (name: string, annotations: Record<string, string | null>) =>
-  stack.annotate(
-    CREDENTIALS,
-    name,
-    Object.fromEntries(Object.entries(annotations).map(([key, value]) => [`${OURS}/${key}`, value])),
-  );
-
-async function made(name: string, spec: object = {}) {
-  await stack.apply(credential(name, { description: name, ...spec }));
-  const { status } = await stack.ready(CREDENTIALS, name);
-  return { id: String(status.id), token: await tokenOf(name) };
-}
-
-/** An object that adopts a credential whose token is known. */
-async function adopting(name: string, spec: object = {}) {
-  const { id, token } = await stack.client.credentials.create({ description: name });
-  await stack.apply(credential(name, { description: name, ...spec }, { [`${OURS}/adopt`]: id }));
-  await stack.reason(CREDENTIALS, name, 'Ready', 'TokenUnavailable');
-  return { id, token: token ?? undefined };
-}
-
-/** The ids of all credentials that were created for the object. */
-const idsOf = async (name: string) => {
-  const rows = await stack.sql('select id from credentials where description = $1 order by id', [name]);
-  return rows.map(({ id }) => id);
-};
-
-async function rotated(name: string, id: string) {
-  await stack.annotate(CREDENTIALS, name, { [ROTATE]: `${Date.now()}` });
-  return eventually(async () => {
-    const { status } = await stack.ready(CREDENTIALS, name);
-    expect(status.id).not.toBe(id);
-    return { id: String(status.id), token: await tokenOf(name) };
-  });
-}
-
-/** As if everything that waits for a time were overdue. */
-async function overdue(name: string) {
-  const { object } = await stack.see(CREDENTIALS, name);
-  const entries: object[] = JSON.parse(object.metadata.annotations?.[`${OURS}/retiring`] ?? '[]');
-  return { retiring: JSON.stringify(entries.map((entry) => ({ ...entry, after: '2026-01-01T00:00:00.000Z' }))) };
-}
+const { tokenOf, annotate, made, adopting, idsOf, rotated } = credentialsOf(stack);
 
 describe('an external-id that is edited to that of a sibling', () => {
   test.each([
@@ -64,7 +20,7 @@ describe('an external-id that is edited to that of a sibling', () => {
     await (isDown ? stack.restart(edit) : edit());
     await eventually(async () => {
       const { object, status } = await stack.ready(CREDENTIALS, `sibling-${name}`);
-      expect(object.metadata.annotations).toMatchObject({ [`${OURS}/external-id`]: own.id });
+      expect(object.metadata.annotations).toMatchObject({ [`${GROUP}/external-id`]: own.id });
       expect(status.id).toBe(own.id);
     });
     await stack.ready(CREDENTIALS, `sibling-${second}`);
@@ -146,7 +102,7 @@ describe('what is claimed by an older object that', () => {
   test('is to adopt it stays with the one that manages it, until that gives it up', async () => {
     const gone = await stack.client.credentials.create({});
     await stack.client.credentials.delete(gone.id);
-    await stack.apply(credential('adopting', {}, { [`${OURS}/adopt`]: gone.id }));
+    await stack.apply(credential('adopting', {}, { [`${GROUP}/adopt`]: gone.id }));
     const { object } = await stack.reason(CREDENTIALS, 'adopting', 'Ready', 'ExternalNotFound');
     const age = Date.parse(object.metadata.creationTimestamp);
     await eventually(() => expect(Date.now()).toBeGreaterThan(age + 1_000));
@@ -183,7 +139,7 @@ describe('an id that is added to what is to be retired', () => {
     });
     await eventually(async () => {
       const { object } = await stack.ready(CREDENTIALS, name);
-      expect(object.metadata.annotations).not.toHaveProperty(`${OURS}/retiring`);
+      expect(object.metadata.annotations).not.toHaveProperty(`${GROUP}/retiring`);
       const message = `${sibling.id} is not this object's resource; it is not deleted`;
       expect(await stack.events(name)).toContainEqual({ type: 'Warning', reason: 'IdentityRestored', message });
     });
@@ -202,35 +158,11 @@ describe('an id that is added to what is to be retired', () => {
     await annotate('tidy', listed(id, 0));
     await eventually(async () => {
       const { metadata } = (await stack.see(CREDENTIALS, 'tidy')).object;
-      expect(metadata.annotations).not.toHaveProperty(`${OURS}/retiring`);
+      expect(metadata.annotations).not.toHaveProperty(`${GROUP}/retiring`);
     });
     await stack.remove(CREDENTIALS, 'tidy');
     expect(await stack.client.credentials.get(id)).toMatchObject({ id });
   });
-});
-
-/** As restored from a backup after its namespace was lost: under another UID, without its status. */
-async function restored(name: string) {
-  const { metadata } = (await stack.see(CREDENTIALS, name)).object;
-  const { spec } = (await stack.see(CREDENTIALS, name)).object;
-  await stack.kube.patch(CREDENTIALS, name, { metadata: { finalizers: null } }, stack.namespace);
-  await stack.run('delete', 'tcred', name, '--cascade=orphan');
-  const { annotations = {}, finalizers = [] } = metadata;
-  await stack.apply({ ...credential(name, spec as object), metadata: { name, annotations, finalizers } });
-}
-
-test('what is restored from a backup under another UID still retires what it had superseded', async () => {
-  const first = await made('restored', { rotation: { overlap: '1h' } });
-  const second = await rotated('restored', first.id);
-  await stack.restart(() => restored('restored'));
-  expect((await stack.ready(CREDENTIALS, 'restored')).status).toMatchObject({ id: second.id });
-  for (const { token } of [first, second]) expect(await stack.accepts(token)).toBe(true);
-  const third = await rotated('restored', second.id);
-  await annotate('restored', await overdue('restored'));
-  await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-  expect(await stack.accepts(third.token)).toBe(true);
-  await stack.remove(CREDENTIALS, 'restored');
-  expect(await idsOf('restored')).toEqual([]);
 });
 
 describe('an object keeps exactly one credential when somebody', () => {
@@ -269,7 +201,7 @@ test('an adopted credential whose generation somebody sets is still an adopted o
   await annotate('adopted', { 'create-generation': '3' });
   await stack.reconciled(CREDENTIALS, 'adopted');
   const { object, status } = await stack.reason(CREDENTIALS, 'adopted', 'Ready', 'TokenUnavailable');
-  expect(object.metadata.annotations).not.toHaveProperty(`${OURS}/create-generation`);
+  expect(object.metadata.annotations).not.toHaveProperty(`${GROUP}/create-generation`);
   expect(status.id).toBe(id);
   expect(await stack.accepts(token)).toBe(true);
 });
@@ -299,78 +231,15 @@ describe('a rotation comes to its end although somebody edits', () => {
 });
 
 test('a manifest with the last generation of all leaves generations to rotate with', async () => {
-  await stack.apply(credential('last', { description: 'last' }, { [`${OURS}/create-generation`]: '999999999' }));
+  await stack.apply(credential('last', { description: 'last' }, { [`${GROUP}/create-generation`]: '999999999' }));
   const { status } = await stack.ready(CREDENTIALS, 'last');
   const { id, token } = await rotated('last', String(status.id));
   expect(await stack.accepts(token)).toBe(true);
   expect(await idsOf('last')).toContain(id);
 });
 
-describe('a superseded token is revoked', () => {
-  test.each([
-    ['unlisted', made],
-    ['adopted-unlisted', adopting],
-  ])('although the list of what is to be retired was removed: %s', async (name, begin) => {
-    const first = await begin(name, { rotation: { overlap: '3s' } });
-    await rotated(name, first.id);
-    await annotate(name, { retiring: null });
-    await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-    expect(await stack.accepts(await tokenOf(name))).toBe(true);
-  });
-
-  test('when the policy is Observe by then', async () => {
-    const first = await made('observed', { rotation: { overlap: '3s' } });
-    const second = await rotated('observed', first.id);
-    await stack.apply(credential('observed', { description: 'observed', managementPolicy: 'Observe' }));
-    await stack.reason(CREDENTIALS, 'observed', 'Synced', 'Observed');
-    await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-    expect(await stack.accepts(second.token)).toBe(true);
-    await stack.remove(CREDENTIALS, 'observed');
-    expect(await idsOf('observed')).toEqual([second.id]);
-  });
-
-  test('when the object is deleted under Observe, which leaves the newest to be adopted', async () => {
-    const first = await made('left', { rotation: { overlap: '1h' } });
-    const second = await rotated('left', first.id);
-    await stack.apply(credential('left', { description: 'left', managementPolicy: 'Observe' }));
-    await stack.reason(CREDENTIALS, 'left', 'Synced', 'Observed');
-    expect(await stack.accepts(first.token)).toBe(true);
-    await stack.remove(CREDENTIALS, 'left');
-    expect(await idsOf('left')).toEqual([second.id]);
-    const secret = await stack.kube.get(SECRETS, 'left', stack.namespace);
-    expect(secret.metadata.ownerReferences ?? []).toEqual([]);
-    await stack.apply(credential('left', { description: 'left' }, { [`${OURS}/adopt`]: second.id }));
-    expect((await stack.ready(CREDENTIALS, 'left')).status.id).toBe(second.id);
-    expect(await tokenOf('left')).toBe(second.token);
-    expect(await stack.accepts(second.token)).toBe(true);
-  });
-
-  test('when its Secret belongs to somebody else by then', async () => {
-    const first = await made('conflicting', { rotation: { overlap: '1h' } });
-    await rotated('conflicting', first.id);
-    await stack.restart(async () => {
-      await stack.run('delete', 'secret', 'conflicting');
-      await stack.kube.create(SECRETS, { metadata: { name: 'conflicting' } }, stack.namespace);
-      await annotate('conflicting', await overdue('conflicting'));
-    });
-    await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-    await stack.reason(CREDENTIALS, 'conflicting', 'Ready', 'SecretConflict');
-  });
-
-  test('not while the object is paused, which says so, but after that', async () => {
-    const first = await made('paused', { rotation: { overlap: '1h' } });
-    await rotated('paused', first.id);
-    await annotate('paused', { paused: 'true', ...(await overdue('paused')) });
-    const { synced } = await stack.reason(CREDENTIALS, 'paused', 'Synced', 'Paused');
-    expect(synced?.message).toContain(`superseded, and not deleted while paused: ${first.id}`);
-    expect(await stack.accepts(first.token)).toBe(true);
-    await annotate('paused', { paused: null });
-    await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-  });
-});
-
 test('a resource that was given up because it seemed gone is taken back', async () => {
-  const BOTS = { group: GROUP, version: VERSION, plural: 'botusers' };
+  const BOTS = ours('botusers');
   await stack.apply(manifest({ name: 'BotUser' }, 'found', { name: 'a bot' }));
   const id = String((await stack.ready(BOTS, 'found')).status.id);
   // As the operator leaves it that was told by a replica that it is gone.
@@ -379,7 +248,7 @@ test('a resource that was given up because it seemed gone is taken back', async 
   await stack.annotate(
     BOTS,
     'found',
-    Object.fromEntries(Object.entries(next).map(([key, value]) => [`${OURS}/${key}`, value])),
+    Object.fromEntries(Object.entries(next).map(([key, value]) => [`${GROUP}/${key}`, value])),
   );
   await stack.reconciled(BOTS, 'found');
   const { status } = await stack.ready(BOTS, 'found');

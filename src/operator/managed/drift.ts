@@ -6,7 +6,7 @@ import type { ConnectedKind } from './connected-kind.ts';
 import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
-import type { UsedInputs, UsedReference, UsedSource } from './inputs/inputs.ts';
+import type { UsedInputs, UsedReference, UsedSource } from './inputs/used-inputs.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */

@@ -12,8 +12,8 @@ import { ensureCompanion, type KnownCompanions, releaseCompanion, showsCompanion
 import type { ConnectedKind } from './connected-kind.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
-import type { UsedInputs } from './inputs/inputs.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
+import type { UsedInputs } from './inputs/used-inputs.ts';
 import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { earliest } from './schedule.ts';

@@ -7,7 +7,7 @@ import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
 import { claimOf, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
-import { usedReference, usedSource } from './inputs/inputs.ts';
+import { usedReference, usedSource } from './inputs/used-inputs.ts';
 
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({

@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
-import { createBytesInFlight } from '../../../src/api/http/bytes-in-flight.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -148,13 +147,6 @@ test('a key does not make an unknown path read a body', async () => {
   expect(await answerTo(`${start}{`)).toMatch(/^HTTP\/1.1 404 /);
 });
 
-test('strangers hold no more than one owner, from however many addresses', () => {
-  const bytes = createBytesInFlight({ perKey: 2 * MIB, perOwner: 4 * MIB, inAll: 8 * MIB });
-  for (let n = 0; n < 4; n++) bytes.ofAddress(`192.0.2.${n}`).add(MIB);
-  expect(() => bytes.ofAddress('192.0.2.9').add(1)).toThrow('in flight');
-  bytes.ofCaller({ id: 'a', keyId: 'b' }).check();
-});
-
 test('answers that nobody reads are held up to the limit; then reads are refused, and changes answered', async () => {
   const bot = await api.newBot();
   const body = '\u0001'.repeat(64 * KIB);
@@ -290,23 +282,4 @@ test('an answer larger than the limit is sent while there is no other', async ()
   const list = await small.admin.get('/backends/http_response');
   expect(list.status).toBe(200);
   expect(list.text.length).toBeGreaterThan(100 * KIB);
-});
-
-test('whoever does not read an answer in time is cut, which the log and the metrics say', async () => {
-  const strict = await startTestApi({ timeouts: { send: 200 } });
-  const at = new URL(await strict.app.listen({ port: 0, host: '127.0.0.1' }));
-  const body = '\u0001'.repeat(64 * KIB);
-  const backend = (await strict.admin.post('/backends/http_response', { body })).as(httpResponseBackend.view);
-  const get = `GET /backends/http_response/${backend.id} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${strict.admin.key}\r\nx-request-id: unread\r\n\r\n`;
-  for (let n = 0; n < 2; n++) await send(get.repeat(30), at);
-  await vi.waitFor(
-    async () => expect((await strict.anonymous.get('/metrics')).text).toMatch(/^http_answers_cut_total [1-9]/m),
-    { timeout: 20_000 },
-  );
-  const lines = () => strict.logs.filter((line) => line.includes('"unread"'));
-  expect(lines().some((line) => line.includes('did not read its answer in time'))).toBe(true);
-  await vi.waitFor(async () => {
-    expect(lines().some((line) => line.includes('"aborted":true'))).toBe(true);
-    expect((await strict.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes 0$/m);
-  });
 });

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
+import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ADMIN_KEY, atEnd, startTestApi, type TestApi } from '../harness.ts';
 import { open, request } from './api-child.ts';
 
@@ -75,6 +76,25 @@ test('a connection is kept between requests for as long as the answer says', asy
   const received = await untilClosed(socket);
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
   expect(received).toMatch(/\r\nkeep-alive: timeout=2\r\n/i);
+});
+
+test('whoever does not read an answer in time is cut, which the log and the metrics say', async () => {
+  const api = await startTestApi({ timeouts: { send: 200 } });
+  const body = '\u0001'.repeat(64 * 1024);
+  const { id } = (await api.admin.post('/backends/http_response', { body })).as(httpResponseBackend.view);
+  const get = [`GET /backends/http_response/${id} HTTP/1.1`, 'host: a', `authorization: Bearer ${ADMIN_KEY}`];
+  const socket = await connectedTo(api);
+  socket.on('error', () => undefined).pause();
+  socket.write([...get, 'x-request-id: unread', '', ''].join('\r\n').repeat(30));
+  await waitFor('the cut', async () =>
+    /^http_answers_cut_total [1-9]/m.test((await api.anonymous.get('/metrics')).text),
+  );
+  const lines = () => api.logs.filter((line) => line.includes('"unread"'));
+  expect(lines().some((line) => line.includes('did not read its answer in time'))).toBe(true);
+  await waitFor('the end of the requests', async () => {
+    const isTold = lines().some((line) => line.includes('"aborted":true'));
+    return isTold && /^http_in_flight_bytes 0$/m.test((await api.anonymous.get('/metrics')).text);
+  });
 });
 
 test('by default it is kept for longer than the minute of a load balancer', async () => {

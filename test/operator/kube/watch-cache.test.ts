@@ -1,13 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { waitFor } from '../../../dev/processes/wait.ts';
+import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
-import { slim, WatchCache, type WatchCacheOptions } from '../../../src/operator/kube/watch-cache.ts';
+import { slim, type WatchCacheOptions } from '../../../src/operator/kube/watch-cache.ts';
 import { object } from '../objects.ts';
-import { type Answer, answering, cut, hanging, json, refusal } from './answering.ts';
+import { type Answer, hanging, refusal } from './answering.ts';
+import { bookmark, ended, event, page, setUp } from './watch-cache-under-test.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -31,57 +28,6 @@ test.each([
 ])('the cache drops %s', (_, of, expected) => {
   expect(slim(of)).toEqual(expected);
 });
-
-/** A page of a list. */
-const page = (version: number, items: KubeObject[], more?: string): Answer =>
-  json({ metadata: { resourceVersion: String(version), continue: more }, items });
-const event = (type: string, of: unknown) => `${JSON.stringify({ type, object: of })}\n`;
-const bookmark = (version: number) => event('BOOKMARK', { metadata: { resourceVersion: String(version) } });
-/** What the API server says of a resource whose definition has just been changed. */
-const throttled: Answer = (response, asked) => {
-  response.setHeader('retry-after', '0');
-  return refusal(429)(response, asked);
-};
-/** A watch that the server ends. */
-const ended =
-  (...events: string[]): Answer =>
-  (response) =>
-    response.end(events.join(''));
-
-async function setUp(answers: Answer[], options: Partial<WatchCacheOptions> = {}) {
-  const server = await answering(...answers);
-  const lines: Record<string, unknown>[] = [];
-  const registry = new Registry();
-  const cache = new WatchCache(server.connect(), {
-    type: { group: 'tunnel-operator.dev', version: 'v1alpha1', plural: 'ippolicies' },
-    silenceMs: 60_000,
-    log: pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) }),
-    metrics: createKubeMetrics(registry, 'tests'),
-    ...options,
-  });
-  onTestFinished(() => cache.stop());
-  const changes: string[] = [];
-  cache.addHandler({
-    onChange: ({ type, object: { metadata } }, origin) =>
-      void changes.push(`${origin}: ${type} ${metadata.name} ${metadata.resourceVersion}`),
-  });
-  /** What was asked: `list` with the token, or `watch` from a version. */
-  const asked = () =>
-    server.asked.map(({ line }) => {
-      const query = new URL(line.split(' ')[1] ?? '', server.url).searchParams;
-      return query.has('watch')
-        ? `watch ${query.get('resourceVersion')}`
-        : `list ${query.get('continue') ?? ''}`.trim();
-    });
-  const activity = async (what: string) => {
-    const start = `tests_watch_total{resource="ippolicies",activity="${what}"} `;
-    const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(start));
-    return Number(line?.slice(start.length) ?? 0);
-  };
-  const askedFor = (count: number) =>
-    waitFor(`${count} requests`, () => server.asked.length >= count, { intervalMs: 5 });
-  return { cache, server, lines, changes, asked, askedFor, activity };
-}
 
 describe('a cache of two namespaces', () => {
   const inside = (namespace: string, version = 1) => object({ version, metadata: { namespace } });
@@ -258,48 +204,6 @@ describe('a cache', () => {
     expect([await activity('list-failed'), await activity('watch-failed')]).toEqual([0, 0]);
   });
 
-  test('repeats later what it is asked to repeat later, which is a failure only if it goes on', async () => {
-    const { cache, lines, askedFor } = await setUp([page(5, []), ...Array(4).fill(throttled), hanging()]);
-    await cache.start();
-    await askedFor(6);
-    expect(lines.map(({ level, msg, failures }) => [level, msg, failures])).toEqual([
-      [30, 'asked to repeat the watch later', 1],
-      [30, 'asked to repeat the watch later', 2],
-      [30, 'asked to repeat the watch later', 3],
-      [40, 'watch failed; will resume', 4],
-    ]);
-  });
-
-  test('does not come back before it was asked to', async () => {
-    const at: number[] = [];
-    const noting =
-      (answer: Answer): Answer =>
-      (response, asked) => {
-        at.push(Date.now());
-        return answer(response, asked);
-      };
-    const later: Answer = (response, asked) => {
-      response.setHeader('retry-after', '1');
-      return refusal(429)(response, asked);
-    };
-    const { cache, askedFor } = await setUp([page(5, []), noting(later), noting(hanging())]);
-    await cache.start();
-    await askedFor(3);
-    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
-  });
-
-  test('is not kept waiting longer than a timer can run, which would be no time at all', async () => {
-    const later: Answer = (response, asked) => {
-      response.setHeader('retry-after', '99999999');
-      return refusal(503)(response, asked);
-    };
-    const { cache, asked, askedFor } = await setUp([later]);
-    void cache.start();
-    await askedFor(1);
-    await new Promise((done) => setTimeout(done, 500));
-    expect(asked()).toEqual(['list']);
-  });
-
   test("tells of what was found before the watch has brought it, as of anybody else's change", async () => {
     const { cache, changes } = await setUp([page(5, [object({ version: 4 })]), hanging()]);
     await cache.start();
@@ -312,100 +216,5 @@ describe('a cache', () => {
     await cache.start();
     await turn();
     expect(await Promise.race([cache.stop().then(() => 'stopped'), turn('still waiting')])).toBe('stopped');
-  });
-});
-
-describe('an obstacle', () => {
-  test.each([
-    [404, 'missing', 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition'],
-    [
-      403,
-      'forbidden',
-      'not allowed to list ippolicies.tunnel-operator.dev; grant get, list and watch on ippolicies.tunnel-operator.dev',
-    ],
-  ])('%i is told once, until it is gone', async (code, kind, message) => {
-    const { cache, lines, askedFor, activity } = await setUp([refusal(code), refusal(code), page(5, []), hanging()]);
-    await cache.start();
-    expect(cache.obstacle()).toEqual({ kind, message });
-    let isFilled = false;
-    void cache.filled.then(() => {
-      isFilled = true;
-    });
-    await askedFor(2);
-    expect(isFilled).toBe(false);
-    await cache.filled;
-    await askedFor(4);
-    expect(cache.obstacle()).toBeUndefined();
-    const about = { msg: message, resource: 'ippolicies' };
-    const err = { type: 'KubeError' };
-    expect(lines).toMatchObject([
-      // What the API server answers for a resource that is missing would only mislead.
-      code === 404 ? { level: 40, ...about } : { level: 50, ...about, err },
-      { level: 20, ...about, err },
-    ]);
-    expect([await activity('list'), await activity('list-failed')]).toEqual([3, 2]);
-  });
-
-  test('of a watch is one too, and of the core group', async () => {
-    const type = { group: '', version: 'v1', plural: 'secrets' };
-    const { cache, asked, askedFor } = await setUp([page(5, []), refusal(403), hanging(bookmark(6))], { type });
-    await cache.start();
-    await waitFor('the obstacle', () => cache.obstacle() !== undefined, { intervalMs: 1 });
-    expect(cache.obstacle()?.message).toBe('not allowed to watch secrets; grant get, list and watch on secrets');
-    await askedFor(3);
-    expect(asked()).toEqual(['list', 'watch 5', 'watch 5']);
-    await waitFor('its end', () => cache.obstacle() === undefined, { intervalMs: 5 });
-  });
-
-  test('is nothing that passes by itself', async () => {
-    const failures = [refusal(500), cut(), json({})];
-    const { cache, lines, activity } = await setUp([...failures, page(5, []), hanging()]);
-    let isTried = false;
-    void cache.start().then(() => {
-      isTried = true;
-    });
-    await waitFor('three failures', () => lines.length === 3);
-    expect([isTried, cache.obstacle()]).toEqual([false, undefined]);
-    await cache.filled;
-    expect(lines).toMatchObject(
-      failures.map((_, index) => ({
-        level: 40,
-        msg: 'list failed; will resume',
-        resource: 'ippolicies',
-        failures: index + 1,
-      })),
-    );
-    expect(await activity('list-failed')).toBe(3);
-  });
-});
-
-describe('what counts as a failure in a row', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
-  afterEach(() => void vi.useRealTimers());
-
-  /** An answer that takes so long. */
-  const taking =
-    (ms: number, answer: Answer): Answer =>
-    (response, asked) => {
-      vi.advanceTimersByTime(ms);
-      return answer(response, asked);
-    };
-
-  test.each<[string, number[], ...Answer[]]>([
-    ['the first', [1], taking(1, refusal(500))],
-    ['a watch that failed', [1, 2], taking(1, refusal(502)), taking(1, refusal(500))],
-    ['not the end of the watch that follows a list', [1], taking(1, ended()), taking(1, refusal(500))],
-    ['a watch that ends at once', [2], taking(1, ended()), taking(1, ended()), taking(1, refusal(500))],
-    ['one that lasts for a second', [2], taking(1, ended()), taking(1_000, ended()), taking(1, refusal(500))],
-    ['not one that lasts for longer', [1], taking(1, ended()), taking(1_001, ended()), taking(1, refusal(500))],
-    ['not one that tells something', [1], taking(1, ended()), taking(1, ended(bookmark(6))), taking(1, refusal(500))],
-    ['not one that tells something and fails', [1, 1], taking(1, refusal(502)), taking(1, cut(bookmark(6)))],
-  ])('%s', async (_, expected, ...watches) => {
-    const { cache, lines, askedFor } = await setUp([taking(1, page(5, [])), ...watches, hanging()]);
-    await cache.start();
-    await askedFor(watches.length + 2);
-    expect(lines.map(({ msg, failures }) => [msg, failures])).toEqual(
-      expected.map((failures) => ['watch failed; will resume', failures]),
-    );
   });
 });

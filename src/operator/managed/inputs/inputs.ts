@@ -21,6 +21,7 @@ import {
 import { objectKey, partsOf, type ReferenceIndex, targetOf } from './reference-index.ts';
 import type { SourceCache } from './source-cache.ts';
 import { unresolved } from './unresolved.ts';
+import { type UsedInputs, type UsedReference, type UsedSource, usedIds } from './used-inputs.ts';
 
 /** The objects of one kind, as others refer to them. */
 export interface Peer {
@@ -39,29 +40,6 @@ export interface Peer {
   concernedWith?(id: string): readonly string[];
   /** Has the object reconciled soon, however long it was to wait. */
   enqueue(key: string): void;
-}
-
-/** What a status shows of one source. */
-export const usedSource = z.object({
-  field: z.string().meta({ description: 'The member of the spec that names it.' }),
-  kind: z.enum(['Secret', 'ConfigMap']).meta({ description: 'Secret or ConfigMap.' }),
-  name: z.string().meta({ description: 'Its name.' }),
-  resourceVersion: z.string().meta({ description: 'Its metadata.resourceVersion when it was read.' }),
-  digest: z.string().meta({ description: 'Digest of the text, which only the operator can compute.' }),
-});
-export type UsedSource = z.output<typeof usedSource>;
-
-/** What a status shows of one reference: the id that it stood for. */
-export const usedReference = z.object({
-  field: z.string().meta({ description: 'Path of the reference in the spec.' }),
-  id: z.string().meta({ description: 'Id in the management API of what it refers to.' }),
-});
-export type UsedReference = z.output<typeof usedReference>;
-
-/** What a spec took from elsewhere. */
-export interface UsedInputs {
-  sources: UsedSource[];
-  references: UsedReference[];
 }
 
 export interface Resolved<Spec> {
@@ -285,9 +263,6 @@ export class Inputs {
     return [...this.#options.grants.values()].some((grant) => permits(grant, { from, to }));
   }
 }
-
-/** What settings of another resource belong to is their own id, too. */
-const usedIds = z.object({ id: z.string().optional(), references: z.array(usedReference).optional() });
 
 function ignoreForbidden(error: unknown): void {
   if (!(error instanceof KubeError && error.isForbidden)) throw error;

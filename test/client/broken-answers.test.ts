@@ -1,0 +1,74 @@
+/** Connections that break off, hang or carry what is no answer: what the caller gets, and what is never quoted. */
+import { type AddressInfo, createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { makeCertificate } from '../../dev/fixtures/x509.ts';
+import { ApiUnreachableError } from '../../src/client/errors.ts';
+import { createTransport } from '../../src/client/transport.ts';
+import { atEnd } from './recorder.ts';
+
+/** A server of these bytes, which then closes the connection unless it is to hang. */
+async function answering(bytes: string, { hanging = false } = {}): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).once('data', () => (hanging ? socket.write(bytes) : socket.end(bytes)));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  atEnd(async () => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const HEADERS = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+const BROKEN = `${HEADERS}content-length: 100\r\n\r\n{"a":`;
+const HTML = 'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 3\r\n\r\n<p>';
+
+test.each<[string, string, boolean]>([
+  ['breaks off', BROKEN, false],
+  ['hangs', BROKEN, true],
+  ['is not the API’s', HTML, false],
+])('an answer that %s does not count as one, and its trace has failed', async (_, bytes, hanging) => {
+  const told: unknown[] = [];
+  const made = createTransport({
+    baseUrl: await answering(bytes, { hanging }),
+    apiKey: 'k',
+    retries: 0,
+    timeoutMs: 200,
+    onAttempt: ({ status }) => void told.push(status),
+    trace: () => ({ headers: {}, end: ({ error }) => void told.push(error) }),
+  });
+  atEnd(() => made.destroy());
+  const error = await made.send({ method: 'GET', path: '/a' }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiUnreachableError);
+  expect(told).toEqual([undefined, expect.stringMatching(/Error$/)]);
+});
+
+test('an answer without end is given up', async () => {
+  const part = `${(65 * 1024 * 1024).toString(16)}\r\n${'a'.repeat(65 * 1024 * 1024)}`;
+  const baseUrl = await answering(`${HEADERS}transfer-encoding: chunked\r\n\r\n${part}`, { hanging: true });
+  const made = createTransport({ baseUrl, apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  await expect(made.send({ method: 'GET', path: '/a' })).rejects.toThrow('GET /a: Response content exceeded max size');
+});
+
+test('what cannot be read as HTTP is not quoted', async () => {
+  const made = createTransport({ baseUrl: await answering('a-token, and no HTTP'), apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  const error = await made.send({ method: 'GET', path: '/a' }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiUnreachableError);
+  expect(inspect(error)).not.toContain('a-token');
+});
+
+test('a change for which no connection could be secured takes no effect later', async () => {
+  const { pem, keyPem } = await makeCertificate({ subject: 'CN=127.0.0.1' });
+  const server = createTlsServer({ cert: pem, key: keyPem }).on('tlsClientError', () => {});
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  atEnd(async () => void server.close());
+  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const made = createTransport({ baseUrl, apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  const change = made.send({ method: 'PATCH', path: '/a', body: {} });
+  await expect(change).rejects.toMatchObject({
+    cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
+    mayTakeEffect: false,
+  });
+});

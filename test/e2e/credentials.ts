@@ -1,0 +1,55 @@
+/** The credentials of a stack: made, adopted and rotated, and what was created for each. Only for test files. */
+import { expect } from 'vitest';
+import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
+import { CREDENTIALS, credential, eventually, type Stack } from './stack.ts';
+
+/** As the data of a Secret has it. */
+export const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+export function credentialsOf(stack: Stack) {
+  /** The token in the Secret. */
+  const tokenOf = async (secret: string) => (await stack.secret(secret))?.token;
+
+  async function patchSecret(name: string, patch: object) {
+    const result = await stack.run('patch', 'secret', name, '--type=merge', '-p', JSON.stringify(patch));
+    expect(result).toMatchObject({ code: 0 });
+  }
+
+  /** @param annotations without the prefix that all of ours have */
+  const annotate = (name: string, annotations: Record<string, string | null>) => {
+    const ours = Object.entries(annotations).map(([key, value]) => [`${GROUP}/${key}`, value]);
+    return stack.annotate(CREDENTIALS, name, Object.fromEntries(ours));
+  };
+
+  async function made(name: string, spec: object = {}) {
+    await stack.apply(credential(name, { description: name, ...spec }));
+    const { object, status } = await stack.ready(CREDENTIALS, name);
+    return { object, id: String(status.id), token: await tokenOf(String(status.secretName)) };
+  }
+
+  /** An object that adopts a credential whose token is known. */
+  async function adopting(name: string, spec: object = {}) {
+    const { id, token } = await stack.client.credentials.create({ description: name });
+    await stack.apply(credential(name, { description: name, ...spec }, { [ANNOTATION.adopt]: id }));
+    await stack.reason(CREDENTIALS, name, 'Ready', 'TokenUnavailable');
+    return { id, token: token ?? undefined };
+  }
+
+  /** The ids of all credentials that were created for the object. */
+  async function idsOf(name: string) {
+    const rows = await stack.sql('select id from credentials where description = $1 order by id', [name]);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Waits until another credential than `id` is in place. */
+  async function rotated(name: string, id: string) {
+    await annotate(name, { 'rotate-requested-at': `${Date.now()}` });
+    return eventually(async () => {
+      const { status } = await stack.ready(CREDENTIALS, name);
+      expect(status.id).not.toBe(id);
+      return { id: String(status.id), token: await tokenOf(name) };
+    });
+  }
+
+  return { tokenOf, patchSecret, annotate, made, adopting, idsOf, rotated };
+}

@@ -1,0 +1,71 @@
+/** Workers on one queue whose reconcile a test gives, and what is seen of them. Only for test files. */
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { onTestFinished } from 'vitest';
+import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
+import { SettledVersions } from '../../../src/operator/controller/settled-versions.ts';
+import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
+import { Workers, type WorkersOptions } from '../../../src/operator/controller/workers.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { NO_TERMS } from '../../../src/operator/managed/spec-terms.ts';
+import type { ShownFailure } from '../../../src/operator/managed/status.ts';
+import { object } from '../objects.ts';
+
+export type Reconcile = WorkersOptions['reconciler']['reconcile'];
+
+interface SetUpOptions extends Partial<Pick<WorkersOptions, 'concurrency' | 'isOurs' | 'tracing'>> {
+  /** Until then, the status that shows a failure is being written. */
+  readonly written?: Promise<void>;
+}
+
+/** Workers whose reconcile is `reconcile`, for the object `ns/a`. */
+export function setUp(reconcile: Reconcile, options: SetUpOptions = {}) {
+  const { concurrency = 1, isOurs = () => true, tracing, written } = options;
+  const store = new ObjectStore();
+  const registry = new Registry();
+  const settled = new SettledVersions();
+  const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
+  onTestFinished(() => queue.shutDown());
+  const shown: ShownFailure[] = [];
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => void lines.push(line) });
+  const workers = new Workers({
+    name: 'IPPolicy',
+    concurrency,
+    queue,
+    store,
+    settled,
+    isOurs,
+    termsOf: () => NO_TERMS,
+    reconciler: {
+      reconcile,
+      async recordFailure(_, failure) {
+        shown.push(failure);
+        await written;
+        return object({ version: 9 });
+      },
+    },
+    metrics: createControllerMetrics(registry),
+    tracing,
+    log,
+  });
+  store.put(object());
+  /** The value of a metric with exactly these labels. */
+  const metric = async (name: string, labels: string) => {
+    const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(`${name}{${labels}} `));
+    return line === undefined ? undefined : Number(line.split(' ').at(-1));
+  };
+  const results = (result: string) =>
+    metric('controller_runtime_reconcile_total', `controller="IPPolicy",result="${result}"`);
+  return { store, settled, queue, workers, shown, metric, results, levels: () => lines.map(levelOf).filter(Boolean) };
+}
+
+/** The label of metrics about the kind of the workers. */
+export const OF_KIND = 'controller="IPPolicy"';
+/** Of lines about failures. */
+const levelOf = (line: string) => {
+  const { level, reason }: { level: number; reason?: string } = JSON.parse(line);
+  return reason && { 20: 'debug', 40: 'warn' }[level];
+};
+export const done = (of: KubeObject) => Promise.resolve({ object: of });

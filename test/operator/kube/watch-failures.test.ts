@@ -1,0 +1,144 @@
+/** What stops a list or a watch: what is told of it, when it is repeated, and what counts as a failure. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { type Answer, cut, hanging, json, refusal } from './answering.ts';
+import { bookmark, ended, page, setUp } from './watch-cache-under-test.ts';
+
+describe('a cache that is asked to be patient', () => {
+  const later =
+    (code: number, seconds: string): Answer =>
+    (response, asked) => {
+      response.setHeader('retry-after', seconds);
+      return refusal(code)(response, asked);
+    };
+
+  // As by a resource whose definition has just been changed.
+  test('does so, which is a failure only if it goes on', async () => {
+    const { cache, lines, askedFor } = await setUp([page(5, []), ...Array(4).fill(later(429, '0')), hanging()]);
+    await cache.start();
+    await askedFor(6);
+    expect(lines.map(({ level, msg, failures }) => [level, msg, failures])).toEqual([
+      [30, 'asked to repeat the watch later', 1],
+      [30, 'asked to repeat the watch later', 2],
+      [30, 'asked to repeat the watch later', 3],
+      [40, 'watch failed; will resume', 4],
+    ]);
+  });
+
+  test('does not come back before it was asked to', async () => {
+    const at: number[] = [];
+    const noting =
+      (answer: Answer): Answer =>
+      (response, asked) => {
+        at.push(Date.now());
+        return answer(response, asked);
+      };
+    const { cache, askedFor } = await setUp([page(5, []), noting(later(429, '1')), noting(hanging())]);
+    await cache.start();
+    await askedFor(3);
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
+  });
+
+  test('is not kept waiting longer than a timer can run, which would be no time at all', async () => {
+    const { cache, asked, askedFor } = await setUp([later(503, '99999999')]);
+    void cache.start();
+    await askedFor(1);
+    await new Promise((done) => setTimeout(done, 500));
+    expect(asked()).toEqual(['list']);
+  });
+});
+
+describe('an obstacle', () => {
+  test.each([
+    [404, 'missing', 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition'],
+    [
+      403,
+      'forbidden',
+      'not allowed to list ippolicies.tunnel-operator.dev; grant get, list and watch on ippolicies.tunnel-operator.dev',
+    ],
+  ])('%i is told once, until it is gone', async (code, kind, message) => {
+    const { cache, lines, askedFor, activity } = await setUp([refusal(code), refusal(code), page(5, []), hanging()]);
+    await cache.start();
+    expect(cache.obstacle()).toEqual({ kind, message });
+    let isFilled = false;
+    void cache.filled.then(() => {
+      isFilled = true;
+    });
+    await askedFor(2);
+    expect(isFilled).toBe(false);
+    await cache.filled;
+    await askedFor(4);
+    expect(cache.obstacle()).toBeUndefined();
+    const about = { msg: message, resource: 'ippolicies' };
+    const err = { type: 'KubeError' };
+    expect(lines).toMatchObject([
+      // What the API server answers for a resource that is missing would only mislead.
+      code === 404 ? { level: 40, ...about } : { level: 50, ...about, err },
+      { level: 20, ...about, err },
+    ]);
+    expect([await activity('list'), await activity('list-failed')]).toEqual([3, 2]);
+  });
+
+  test('of a watch is one too, and of the core group', async () => {
+    const type = { group: '', version: 'v1', plural: 'secrets' };
+    const { cache, asked, askedFor } = await setUp([page(5, []), refusal(403), hanging(bookmark(6))], { type });
+    await cache.start();
+    await waitFor('the obstacle', () => cache.obstacle() !== undefined, { intervalMs: 1 });
+    expect(cache.obstacle()?.message).toBe('not allowed to watch secrets; grant get, list and watch on secrets');
+    await askedFor(3);
+    expect(asked()).toEqual(['list', 'watch 5', 'watch 5']);
+    await waitFor('its end', () => cache.obstacle() === undefined, { intervalMs: 5 });
+  });
+
+  test('is nothing that passes by itself', async () => {
+    const failures = [refusal(500), cut(), json({})];
+    const { cache, lines, activity } = await setUp([...failures, page(5, []), hanging()]);
+    let isTried = false;
+    void cache.start().then(() => {
+      isTried = true;
+    });
+    await waitFor('three failures', () => lines.length === 3);
+    expect([isTried, cache.obstacle()]).toEqual([false, undefined]);
+    await cache.filled;
+    expect(lines).toMatchObject(
+      failures.map((_, index) => ({
+        level: 40,
+        msg: 'list failed; will resume',
+        resource: 'ippolicies',
+        failures: index + 1,
+      })),
+    );
+    expect(await activity('list-failed')).toBe(3);
+  });
+});
+
+describe('what counts as a failure in a row', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** An answer that takes so long. */
+  const taking =
+    (ms: number, answer: Answer): Answer =>
+    (response, asked) => {
+      vi.advanceTimersByTime(ms);
+      return answer(response, asked);
+    };
+
+  test.each<[string, number[], ...Answer[]]>([
+    ['the first', [1], taking(1, refusal(500))],
+    ['a watch that failed', [1, 2], taking(1, refusal(502)), taking(1, refusal(500))],
+    ['not the end of the watch that follows a list', [1], taking(1, ended()), taking(1, refusal(500))],
+    ['a watch that ends at once', [2], taking(1, ended()), taking(1, ended()), taking(1, refusal(500))],
+    ['one that lasts for a second', [2], taking(1, ended()), taking(1_000, ended()), taking(1, refusal(500))],
+    ['not one that lasts for longer', [1], taking(1, ended()), taking(1_001, ended()), taking(1, refusal(500))],
+    ['not one that tells something', [1], taking(1, ended()), taking(1, ended(bookmark(6))), taking(1, refusal(500))],
+    ['not one that tells something and fails', [1, 1], taking(1, refusal(502)), taking(1, cut(bookmark(6)))],
+  ])('%s', async (_, expected, ...watches) => {
+    const { cache, lines, askedFor } = await setUp([taking(1, page(5, [])), ...watches, hanging()]);
+    await cache.start();
+    await askedFor(watches.length + 2);
+    expect(lines.map(({ msg, failures }) => [msg, failures])).toEqual(
+      expected.map((failures) => ['watch failed; will resume', failures]),
+    );
+  });
+});

@@ -28,7 +28,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'api/errors': FAMILIES,
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
-  'api/http': [...FAMILIES, 'tracing', 'api/errors', 'api/store', 'api/secrets'],
+  'api/http': [...FAMILIES, 'log.ts', 'tracing', 'api/errors', 'api/store', 'api/secrets'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/http'],
   'api/certificates': FAMILIES,
   'api/ssh': [...FAMILIES, 'api/errors'],
@@ -78,6 +78,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   operator: [
     ...FAMILIES,
+    'log.ts',
     'client',
     'retry',
     'settings',

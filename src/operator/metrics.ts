@@ -1,5 +1,6 @@
 /** All metrics of the operator in one registry: those of each room, and those of calls to the management API. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { lostLogLines } from '../log.ts';
 import { createControllerMetrics } from './controller/metrics.ts';
 import { createKubeMetrics } from './kube/metrics.ts';
 import { createManagedMetrics } from './managed/metrics.ts';
@@ -15,6 +16,15 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+  new Counter({
+    name: 'tunnel_operator_log_lines_lost_total',
+    help: 'Lines of the log that were dropped because standard output did not take them.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(lostLogLines());
+    },
+  });
   return {
     registry,
     kube: createKubeMetrics(registry, 'tunnel_operator'),

@@ -1,6 +1,7 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { lostLogLines } from '../../log.ts';
 import type { Database } from '../store/database.ts';
 import { type BytesInFlight, SHARED } from './bytes-in-flight.ts';
 import type { Connections } from './connections.ts';
@@ -94,6 +95,15 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     collect() {
       this.reset();
       this.inc(connections.usage().refused);
+    },
+  });
+  new Counter({
+    name: 'log_lines_lost_total',
+    help: 'Lines of the log that were dropped because standard output did not take them.',
+    registers: [register],
+    collect() {
+      this.reset();
+      this.inc(lostLogLines());
     },
   });
   const aborted = new Counter({

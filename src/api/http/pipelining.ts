@@ -20,6 +20,7 @@ export interface PipeliningLimits {
 export const PIPELINING_LIMITS: PipeliningLimits = { atOnce: 8, waiting: 24, waitingInAll: 5_000 };
 
 interface Line {
+  readonly socket: Socket;
   running: number;
   /** Oldest first. */
   readonly waiting: { request: IncomingMessage; answer: ServerResponse }[];
@@ -35,6 +36,8 @@ export function inLine(
   log: Pick<FastifyBaseLogger, 'warn'>,
 ): RequestListener {
   const lines = new WeakMap<Socket, Line>();
+  /** At each index, the lines in which so many wait: to find the longest must not take a look at all of them. */
+  const byLength: Set<Line>[] = [new Set()];
   /** Those that may start one of theirs, in that order. */
   const due = new Set<Line>();
   let isTurnDue = false;
@@ -49,14 +52,41 @@ export function inLine(
   );
 
   function open(socket: Socket): Line {
-    const line: Line = { running: 0, waiting: [] };
+    const line: Line = { socket, running: 0, waiting: [] };
     lines.set(socket, line);
-    socket.once('close', () => {
-      waitingInAll -= line.waiting.length;
-      line.waiting.length = 0;
-      due.delete(line);
-    });
+    socket.once('close', () => empty(line));
     return line;
+  }
+
+  /** After every change of who waits in it. */
+  function count(line: Line, before: number): void {
+    const now = line.waiting.length;
+    waitingInAll += now - before;
+    byLength[before]?.delete(line);
+    if (now === 0) return;
+    byLength[now] ??= new Set();
+    byLength[now].add(line);
+  }
+
+  function empty(line: Line): void {
+    const before = line.waiting.length;
+    line.waiting.length = 0;
+    count(line, before);
+    due.delete(line);
+  }
+
+  function cut(line: Line): void {
+    refused();
+    // Not only when it has closed: until then, others would be cut for what it holds.
+    empty(line);
+    stopParsing(line.socket);
+    line.socket.destroy();
+  }
+
+  /** This one, unless another is longer. */
+  function longest(line: Line): Line {
+    const [other] = byLength.findLast((all) => all.size > 0) ?? [];
+    return other && other.waiting.length > line.waiting.length ? other : line;
   }
 
   function start(line: Line, request: IncomingMessage, answer: ServerResponse): void {
@@ -88,7 +118,7 @@ export function inLine(
       due.delete(line);
       const next = line.waiting.shift();
       if (!next) continue;
-      waitingInAll--;
+      count(line, line.waiting.length + 1);
       if (!next.request.socket.destroyed) start(line, next.request, next.answer);
       advance(line);
     }
@@ -103,12 +133,11 @@ export function inLine(
     const line = lines.get(socket) ?? open(socket);
     if (line.running === 0 && line.waiting.length === 0) return start(line, request, answer);
     line.waiting.push({ request, answer });
-    waitingInAll++;
-    if (line.running + line.waiting.length > limits.atOnce + limits.waiting || waitingInAll > limits.waitingInAll) {
-      refused();
-      stopParsing(socket);
-      socket.destroy();
-    } else advance(line);
+    count(line, line.waiting.length - 1);
+    if (line.running + line.waiting.length > limits.atOnce + limits.waiting) return cut(line);
+    if (waitingInAll > limits.waitingInAll) cut(longest(line));
+    // Nobody waits in it any more if it was the one.
+    advance(line);
   };
 }
 

@@ -1,10 +1,10 @@
 /** Many requests at once: on one connection, and of those who have no key. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { inLine } from '../../../src/api/http/pipelining.ts';
+import { inLine, type PipeliningLimits } from '../../../src/api/http/pipelining.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { type Caller, heldTransaction, startTestApi, type TestApi } from '../harness.ts';
 
@@ -38,6 +38,16 @@ function send(bytes: string, at = address): Peer {
 
 const request = (line: string, { key }: Pick<Caller, 'key'>) =>
   `${line} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n\r\n`;
+
+/** Where requests come to `handle` in line. */
+async function listen(handle: RequestListener, limits: PipeliningLimits): Promise<URL> {
+  const server = createServer(inLine(handle, limits, { warn: () => undefined })).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('not listening on a port');
+  return new URL(`http://127.0.0.1:${bound.port}`);
+}
 
 /** How many statements of the API wait for a lock. */
 async function waiting({ rows }: Pick<TestApi, 'rows'> = api): Promise<number> {
@@ -93,17 +103,38 @@ test('requests that wait go on when a connection before them in line is closed',
     late.add(incoming.socket);
     answer.end();
   };
-  const limits = { atOnce: 1, waiting: 24, waitingInAll: 100 };
-  const server = createServer(inLine(handle, limits, { warn: () => undefined })).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('not listening on a port');
+  const at = await listen(handle, { atOnce: 1, waiting: 24, waitingInAll: 100 });
   const both = request('GET /first', { key: '' }) + request('GET /second', { key: '' });
-  for (let n = 0; n < 20; n++) send(both, new URL(`http://127.0.0.1:${bound.port}`));
+  for (let n = 0; n < 20; n++) send(both, at);
   await vi.waitFor(() => expect(answers).toHaveLength(20), { timeout: 10_000 });
   for (const answer of answers) answer.end();
   await vi.waitFor(() => expect(late.size).toBe(19), { timeout: 10_000 });
-  server.close();
+});
+
+test('when more wait than may in all, the connection with most of them is cut, not the one that came last', async () => {
+  const answers: ServerResponse[] = [];
+  let late = false;
+  const handle = (_: IncomingMessage, answer: ServerResponse) => (late ? answer.end() : answers.push(answer));
+  const at = await listen(handle, { atOnce: 1, waiting: 24, waitingInAll: 30 });
+  const of = (count: number) => send(request('GET /', { key: '' }).repeat(count), at);
+  const begun = (count: number) => vi.waitFor(() => expect(answers).toHaveLength(count), { timeout: 10_000 });
+  // 8 and 20 wait.
+  const some = of(9);
+  await begun(1);
+  const most = of(21);
+  await begun(2);
+  const few = of(4);
+  await vi.waitFor(() => expect(most.socket.destroyed).toBe(true), { timeout: 10_000 });
+  // 8, 3 and 19 wait; the next one makes this the longest.
+  const others = of(20);
+  await begun(4);
+  others.socket.write(request('GET /', { key: '' }));
+  await vi.waitFor(() => expect(others.socket.destroyed).toBe(true), { timeout: 10_000 });
+  late = true;
+  for (const answer of answers) answer.end();
+  const answered = ({ received }: Peer) => received().match(/HTTP\/1.1 200/g) ?? [];
+  await vi.waitFor(() => expect(answered(some)).toHaveLength(9), { timeout: 10_000 });
+  await vi.waitFor(() => expect(answered(few)).toHaveLength(4), { timeout: 10_000 });
 });
 
 test('of one key, or of one address with unknown ones, a fifth of the pool is looked up at once', async () => {

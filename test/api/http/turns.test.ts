@@ -32,6 +32,23 @@ test('turns are taken in order, so many at once of each name', async () => {
   expect(log.slice(5)).toEqual(['a5', 'a6']);
 });
 
+test('between those who waited, others get the event loop', async () => {
+  const turns = createTurns(1);
+  const log: string[] = [];
+  const end = await turns.take('a');
+  for (const who of ['a1', 'a2', 'a3'])
+    void turns.take('a').then((endOfTurn) => {
+      log.push(who);
+      endOfTurn();
+    });
+  end();
+  for (let n = 0; n < 3; n++) {
+    await settled();
+    log.push('others');
+  }
+  expect(log).toEqual(['a1', 'others', 'a2', 'others', 'a3', 'others']);
+});
+
 test('a thousand wait in a line, and whoever comes then is refused', async () => {
   const turns = createTurns(1);
   const end = await turns.take('a');

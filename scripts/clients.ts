@@ -2,8 +2,8 @@
  * npm run test:clients [-- generator …]
  *
  * Generates clients from the OpenAPI document with each generator, compiles them, and lets each create, list, update and
- * delete one resource of every family. A generator that cannot be installed is left out, with the reason; the run fails
- * if a client does, or if none could run.
+ * delete one resource of every family, and replace, get and delete its modules. A generator that cannot be installed is
+ * left out, with the reason; the run fails if a client does, or if none could run.
  */
 import { GENERATORS } from '../dev/clients/generated.ts';
 import { playClient } from '../dev/clients/play.ts';

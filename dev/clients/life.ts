@@ -1,4 +1,7 @@
-/** One life of every family, as calls that a generated client makes: create, list, update, delete. */
+/**
+ * One life of every family, as calls that a generated client makes: create, list, update, delete; and of each of its
+ * modules: replace, get, delete.
+ */
 import { z } from 'zod';
 import { openApiDocument } from '../../src/api/openapi/document.ts';
 import type { Resource } from '../../src/resources/definition/resource.ts';
@@ -7,9 +10,10 @@ import { FAMILIES } from '../../src/resources/families.ts';
 import { fill, namesIn } from '../fixtures/placeholders.ts';
 import { sampleValues } from '../fixtures/sample-values.ts';
 import { listPath, neededBy, numbered } from '../fixtures/samples.ts';
+import { LEAST_OF_MODULES, MODULES } from '../fixtures/spellings.ts';
 
 export interface Call {
-  readonly method: 'POST' | 'GET' | 'PATCH' | 'DELETE';
+  readonly method: 'POST' | 'GET' | 'PATCH' | 'PUT' | 'DELETE';
   /** As in the document. */
   readonly path: string;
   readonly operationId: string;
@@ -47,7 +51,12 @@ export async function livesOfAllFamilies(): Promise<Call[]> {
 function lifeOf(family: Resource, index: number, values: object): Call[] {
   const { samples, title, path, collection } = family;
   const known: Record<string, unknown> = { ...values, ...numbered(30_000 + index) };
-  const needed = neededBy(family, samples.full);
+  const modules = MODULES.filter(({ of }) => of === family).map(({ name, title }) => {
+    const least = LEAST_OF_MODULES[title];
+    if (!least) throw new Error(`there is no sample of ${title}`);
+    return { name, title, least };
+  });
+  const needed = neededBy(family, { ...samples.full, modules: modules.map(({ least }) => least) });
   const name = (of: Resource) => `${of.name}_${index}`;
   for (const other of needed) {
     // Stays a placeholder, of the result that this family made for itself.
@@ -65,6 +74,14 @@ function lifeOf(family: Resource, index: number, values: object): Call[] {
     create(family, samples.full, mine),
     called('GET', path, { params: paramsOf(family), collection }),
     called('PATCH', single, { params: own, body: fill(samples.change, known), schema: `${title}Update` }),
+    ...modules.flatMap((module) => {
+      const address = `${single}/${module.name}`;
+      return [
+        called('PUT', address, { params: own, body: fill(module.least, known), schema: `${module.title}Replace` }),
+        called('GET', address, { params: own }),
+        called('DELETE', address, { params: own }),
+      ];
+    }),
     called('DELETE', single, { params: own }),
   ];
 }

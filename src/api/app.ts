@@ -19,6 +19,7 @@ import {
   unsupportedCoding,
   unsupportedMediaType,
 } from './http/error-handler.ts';
+import { limitHandlers } from './http/handler-timeout.ts';
 import { addHealth } from './http/health.ts';
 import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
@@ -175,6 +176,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addHealth(app, db, shutdown);
 
   await app.register(async (scope) => {
+    limitHandlers(scope, timeouts.handler);
     refuseSurplus(scope, connections);
     shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
     const baseOf = baseUrl(options.baseUrl);
@@ -183,7 +185,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       shares,
       rateLimiter,
       bytes,
-      handlerTimeoutMs: timeouts.handler,
       baseOf,
     });
   });

@@ -38,7 +38,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   }
   const answer = toApiError(error);
   // A 4xx is not our fault, and there may be very many of them.
-  const isKnown = error instanceof ApiError || isHandlerTimeout(error);
+  const isKnown = error instanceof ApiError;
   if (answer instanceof Overload) request.server.noteRefusal(answer.message);
   else if (answer.status >= 500) {
     request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
@@ -77,14 +77,10 @@ function isFastifyError(error: unknown): error is FastifyError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
 }
 
-const isHandlerTimeout = (error: unknown) => isFastifyError(error) && error.code === 'FST_ERR_HANDLER_TIMEOUT';
-
 function fromFastify(error: FastifyError): ApiError | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new ApiError('PAYLOAD_TOO_LARGE', 'The request body is too large.');
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return unavailable('The request took too long; whether it took effect is unknown.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return unsupportedMediaType();
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

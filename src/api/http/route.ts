@@ -40,8 +40,6 @@ export interface RouteOptions {
   shares: PoolShares;
   rateLimiter: RateLimiter;
   bytes: BytesInFlight;
-  /** After that a request is answered 503, whatever its handler does; 0 for no limit. */
-  handlerTimeoutMs: number;
   /** What `uri` members of an answer to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
@@ -64,7 +62,7 @@ const NO_IDEMPOTENCY = { idempotencyKey: undefined, idempotencyPlace: undefined 
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, shares, rateLimiter, bytes, handlerTimeoutMs, baseOf }: RouteOptions,
+  { api, shares, rateLimiter, bytes, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
@@ -143,7 +141,6 @@ function addRoute(
       documentedPath: operation.path,
       known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY), readOnly },
     },
-    ...(handlerTimeoutMs === 0 ? {} : { handlerTimeout: handlerTimeoutMs }),
     onRequest: admit,
     handler: inTurn,
   });

@@ -11,8 +11,8 @@ const api = await startTestApi({ poolSize: CONNECTIONS });
 const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
 
 const line = z.looseObject({ level: z.number(), request_id: z.string().optional() });
-const logged = (id: string) =>
-  api.logs.map((text) => line.parse(JSON.parse(text))).filter(({ request_id }) => request_id === id);
+const logged = (id: string, { logs } = api) =>
+  logs.map((text) => line.parse(JSON.parse(text))).filter(({ request_id }) => request_id === id);
 
 /** The counter of aborted requests of a route; 0 before the first. */
 async function aborted(method: string, route: string): Promise<number> {
@@ -32,9 +32,9 @@ async function inFlight(): Promise<number> {
   return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
-function open(): Promise<Socket> {
+function open(to = address): Promise<Socket> {
   return new Promise((resolve) => {
-    const socket = connect(Number(address.port), address.hostname, () => resolve(socket));
+    const socket = connect(Number(to.port), to.hostname, () => resolve(socket));
     socket.on('error', () => undefined);
   });
 }
@@ -130,4 +130,45 @@ test('of a client that goes away before its answer is read from the database, no
   await api.admin.get('/ip_policies');
   expect(await inFlight()).toBe(0);
   expect(logged('page-1')).toHaveLength(1);
+});
+
+test('no key is looked up for a client that goes away before the turn of its lookup', async () => {
+  const strict = await startTestApi({
+    poolSize: CONNECTIONS,
+    rateLimits: { perAddress: 2, windowMs: 3_600_000 },
+  });
+  const held = await heldTransaction(strict.databaseUrl);
+  await held.query('lock table api_keys');
+  const guess = (key: string) => strict.withKey('', key).get('/ip_policies');
+  const first = guess('tnl_ak_first');
+  await untilWaiting(strict, 1);
+  const socket = await open(new URL(await strict.app.listen({ port: 0, host: '127.0.0.1' })));
+  socket.write(head('GET /ip_policies', 'lookup-1').replace(ADMIN_KEY, 'tnl_ak_gone'));
+  socket.end();
+  await vi.waitFor(() => expect(logged('lookup-1', strict)).toMatchObject([{ aborted: true }]), { timeout: 10_000 });
+  const second = guess('tnl_ak_second');
+  await held.commit();
+  // A lookup of the key would have been the second, after which this address has no more.
+  expect([(await first).status, (await second).status]).toEqual([401, 401]);
+});
+
+test('a client that has gone away is not cut later for what it does not read', async () => {
+  const strict = await startTestApi({ timeouts: { send: 200 } });
+  const at = new URL(await strict.app.listen({ port: 0, host: '127.0.0.1' }));
+  const { id } = (await strict.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const held = await heldTransaction(strict.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  const gone = await open(at);
+  gone.write(head(`DELETE /ip_policies/${id}`, 'gone-1'));
+  await untilWaiting(strict, 1);
+  gone.resetAndDestroy();
+  await vi.waitFor(() => expect(logged('gone-1', strict)).toMatchObject([{ aborted: true }]), { timeout: 10_000 });
+  await held.commit();
+  await vi.waitFor(async () => expect((await strict.admin.get(`/ip_policies/${id}`)).status).toBe(404));
+  const unread = await open(at);
+  unread.pause();
+  unread.write(head('GET /openapi.json', 'unread-1').repeat(30));
+  const isCut = ({ msg }: { msg?: unknown }) => msg === 'the client did not read its answer in time';
+  await vi.waitFor(() => expect(logged('unread-1', strict).some(isCut)).toBe(true), { timeout: 20_000 });
+  expect(logged('gone-1', strict).filter(isCut)).toEqual([]);
 });

@@ -111,6 +111,15 @@ export async function open(
   };
 }
 
+/** Returns when nobody listens any more, so that connections are being closed. */
+export const untilRefused = ({ port }: { port: number }) =>
+  waitFor('a refused connection', () =>
+    open({ port }).then(
+      ({ socket }) => void socket.destroy(),
+      () => true,
+    ),
+  );
+
 /** What each answer that has come says about the connection. */
 export const endings = (peer: Peer) =>
   [...peer.received().matchAll(/HTTP\/1\.1 200 [\s\S]*?\r\nconnection: (\S+)\r\n/gi)].map(([, ending]) => ending);

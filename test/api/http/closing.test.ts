@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { addShutdown, SHUTDOWN } from '../../../src/api/http/shutdown.ts';
 import { atEnd } from '../harness.ts';
-import { endings, open, request } from './api-child.ts';
+import { endings, open, request, untilRefused } from './api-child.ts';
 
 const LARGE = Buffer.alloc(40_000_000, 'x');
 
@@ -36,7 +36,7 @@ test('an answer is sent to its last byte, however slowly it is read', async () =
   await slow.until(/\r\n\r\nx/);
   slow.socket.pause();
   const closed = app.close();
-  await untilRefused(port);
+  await untilRefused({ port });
   expect(slow.received().length).toBeLessThan(LARGE.length);
   slow.socket.resume();
   expect(await slow.untilEnded()).toBe('closed');
@@ -50,7 +50,7 @@ test('a request on a connection that was used a moment ago is answered, and ends
   used.socket.write(request('/small'));
   await used.until(/small$/);
   const closed = app.close();
-  await untilRefused(port);
+  await untilRefused({ port });
   for (const peer of [used, fresh]) {
     peer.socket.write(request('/small'));
     expect(await peer.untilEnded()).toBe('closed');
@@ -65,7 +65,7 @@ test('the answer under way ends its connection', async () => {
   peer.socket.write(request('/held'));
   await waitFor('the request', () => handled.length > 0);
   const closed = app.close();
-  await untilRefused(port);
+  await untilRefused({ port });
   release();
   expect(await peer.untilEnded()).toBe('closed');
   expect(endings(peer)).toEqual(['close']);
@@ -98,12 +98,3 @@ test('a request on a connection that is closed already does not take effect', as
   expect(handled).toEqual(['/small']);
   expect(late.received()).toMatch(/small$/);
 });
-
-/** Nobody listens any more, so connections are being closed. */
-const untilRefused = (port: number) =>
-  waitFor('a refused connection', () =>
-    open({ port }).then(
-      ({ socket }) => void socket.destroy(),
-      () => true,
-    ),
-  );

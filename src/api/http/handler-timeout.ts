@@ -1,0 +1,27 @@
+/**
+ * Answers a request whose handler takes too long. Not by Fastify's `handlerTimeout`, whose timer ends as soon as the body
+ * of the request has been read (https://github.com/fastify/fastify/pull/6725).
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { unavailable } from '../errors/errors.ts';
+import { createDeadlines } from '../store/deadlines.ts';
+
+/**
+ * Applies to the routes that are added to this instance from now on.
+ * @param limitMs from the headers of a request to its answer; 0 for no limit
+ */
+export function limitHandlers(app: FastifyInstance, limitMs: number): void {
+  if (limitMs === 0) return;
+  const deadlines = createDeadlines<FastifyReply>({
+    limitMs,
+    onLate(reply) {
+      if (!reply.sent) reply.send(unavailable('The request took too long; whether it took effect is unknown.'));
+    },
+  });
+  app.addHook('onRequest', (_request, reply, done) => {
+    const deadline = deadlines.begin(reply);
+    reply.raw.once('close', () => deadlines.end(deadline));
+    done();
+  });
+  app.addHook('onClose', async () => deadlines.stop());
+}

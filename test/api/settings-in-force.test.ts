@@ -1,0 +1,305 @@
+/** Each setting of the API, in one that is started with it: what it does. */
+import { pino } from 'pino';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { waitFor } from '../../dev/processes/wait.ts';
+import { LOAD_LIMITS } from '../../src/api/http/load-shedding.ts';
+import { startApi } from '../../src/api/server.ts';
+import { type ApiConfig, apiSettings } from '../../src/api/settings.ts';
+import { openDatabase } from '../../src/api/store/database.ts';
+import { freePort } from '../../src/postgres/ports.ts';
+import { apiKey } from '../../src/resources/api-key.ts';
+import { firstIdAt } from '../../src/resources/definition/id.ts';
+import { ipPolicy } from '../../src/resources/ip-policy.ts';
+import { user } from '../../src/resources/user.ts';
+import { ADMIN_KEY, atEnd, emptyDatabase, heldTransaction, untilWaiting } from './harness.ts';
+import { open, request, untilRefused } from './http/api-child.ts';
+
+const databaseUrl = await emptyDatabase();
+const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 5_000, connectTimeoutMs: 5_000 });
+atEnd(() => db.close());
+const rows = (text: string, values: unknown[] = []) => db.query({ text, values });
+
+const intervals = vi.spyOn(globalThis, 'setInterval');
+/** As a timer does every few seconds. */
+function sampleLoad(): void {
+  for (const [sample, ms] of intervals.mock.calls) if (ms === LOAD_LIMITS.sampleMs) sample();
+}
+
+type Api = Awaited<ReturnType<typeof start>>;
+
+async function start(settings: Partial<ApiConfig>) {
+  const logs: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  const api = await startApi({ port: 0, databaseUrl, ...settings }, logger);
+  const port = Number(new URL(api.listening).port);
+  async function ask(key: string, path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
+    const headers = {
+      // Else the server waits at its end for the next request.
+      connection: 'close',
+      ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body: JSON.stringify(body) });
+    return { status: answer.status, text: await answer.text() };
+  }
+  return { ...api, port, logs, ask };
+}
+
+/** Without any settings but where the database is. */
+const usual = await start({ bootstrapApiKey: ADMIN_KEY });
+atEnd(usual.stop);
+const made = async <T extends z.ZodType>(view: T, path: string, body: unknown, key = ADMIN_KEY) =>
+  view.parse(JSON.parse((await usual.ask(key, path, body)).text));
+const newKey = async (owner_id: string) => z.string().parse((await made(apiKey.view, '/api_keys', { owner_id })).token);
+const owner = await made(user.view, '/users', { name: 'an owner' });
+const [KEY, SECOND_KEY] = [await newKey(owner.id), await newKey(owner.id)];
+const OTHERS_KEY = await newKey((await made(user.view, '/users', { name: 'another' })).id);
+const NO_KEY = '';
+
+const OLD_EVENT = firstIdAt('ev', new Date(Date.now() - 3 * 3_600_000));
+await rows(
+  `insert into events (id, type, occurred_at, actor, resource_id, payload)
+   values ($1, 'user_created.v0', now() - interval '3 hours', 'x', 'x', '{}')`,
+  [OLD_EVENT],
+);
+
+/** Sooner than by default. */
+const soon = <T>(what: string, probe: () => T | Promise<T>) => waitFor(what, probe, { timeoutMs: 15_000 });
+
+const statuses = async (api: Api, keys: string[]) => {
+  const found: number[] = [];
+  for (const key of keys) found.push((await api.ask(key, '/whoami')).status);
+  return found;
+};
+
+/** Of requests until all limits would be reached, if each were 1; a window may end between two of them. */
+const expectSpent = (api: Api, expected: number[]) =>
+  expect.poll(() => statuses(api, [KEY, KEY, SECOND_KEY, NO_KEY, NO_KEY]), { timeout: 15_000 }).toEqual(expected);
+
+/** Of requests while the key holds an upload. */
+async function expectBesideUpload(api: Api, expected: number[]): Promise<void> {
+  const { socket } = await open(api);
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'content-length': '3000' };
+  socket.write(request('/ip_policies', { method: 'POST', headers, body: '{'.padEnd(2000) }));
+  await soon('the upload', async () => /^http_in_flight_bytes [1-9]/m.test((await api.ask(NO_KEY, '/metrics')).text));
+  expect(await statuses(api, [KEY, SECOND_KEY, OTHERS_KEY])).toEqual(expected);
+  socket.destroy();
+}
+
+/** Of requests on connections that stay open, and what the log says about them. */
+async function expectConnections(api: Api, expected: string[], log: object[]): Promise<void> {
+  const answers: string[] = [];
+  for (const _ of expected) {
+    const peer = await open(api);
+    onTestFinished(() => void peer.socket.destroy());
+    peer.socket.write(request('/whoami'));
+    answers.push((await peer.until(/HTTP\/1\.1 \d+/)).slice(-3));
+  }
+  expect(answers).toEqual(expected);
+  const lines = api.logs.filter((line) => line.includes('refusing connections'));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject(log);
+}
+
+/** Requests to change what is locked. */
+async function blockedChanges(api: Api, count = 1) {
+  const { id } = await made(ipPolicy.view, '/ip_policies', {}, KEY);
+  const held = await heldTransaction(databaseUrl);
+  const release = vi.fn(() => held.rollback());
+  onTestFinished(async () => void (release.mock.calls.length === 0 && (await release())));
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  const change = () =>
+    api.ask(KEY, `/ip_policies/${id}`, { description: 'changed' }, 'PATCH').then(
+      ({ status, text }) => `${status} ${text}`,
+      () => 'cut',
+    );
+  const answers = Array.from({ length: count }, change);
+  await untilWaiting({ rows }, count);
+  return { answers, release };
+}
+
+interface Started<T> {
+  value: T;
+  /** Other settings without which it does not show, or which show when another is taken in its place. */
+  beside?: Partial<ApiConfig>;
+  shows(api: Api): Promise<unknown>;
+}
+
+/** It does not start. */
+type Proof<T> = Started<T> | (Omit<Started<T>, 'shows'> & { refusal: RegExp });
+
+const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
+  databaseUrl: {
+    value: await emptyDatabase(),
+    shows: async (api) => expect(await statuses(api, [KEY])).toEqual([401]),
+  },
+  dataDir: {
+    value: import.meta.dirname,
+    beside: { databaseUrl: undefined },
+    refusal: /^DATA_DIR: .*\/test\/api is not empty/,
+  },
+  host: { value: '0.0.0.0', shows: async ({ listening }) => expect(listening).toMatch(/^http:\/\/localhost:/) },
+  port: { value: await freePort(), shows: async ({ port }) => expect(port).toBe(PROOFS.port.value) },
+  baseUrl: {
+    value: 'https://api.example.com',
+    shows: async (api) =>
+      expect((await api.ask(KEY, '/ip_policies')).text).toContain('"uri":"https://api.example.com/ip_policies'),
+  },
+  bootstrapApiKey: {
+    value: 'tnl_ak_another_0123456789012345678901',
+    shows: async (api) => expect(await statuses(api, ['tnl_ak_another_0123456789012345678901'])).toEqual([200]),
+  },
+  encryptionKey: {
+    value: [{ id: 'a', bytes: Buffer.alloc(32, 1) }],
+    // Without that key, nobody can start on it any more.
+    beside: { databaseUrl: await emptyDatabase(), bootstrapApiKey: ADMIN_KEY },
+    shows: async (api) => expect((await api.ask(ADMIN_KEY, '/ssh_certificate_authorities', {})).status).toBe(201),
+  },
+  serviceDomains: {
+    value: ['tunnels.example'],
+    shows: async (api) =>
+      expect((await api.ask(KEY, '/reserved_domains', { domain: 'of-somebody.example' })).text).toMatch(
+        /"cname_target":"\w+\.cname\.tunnels\.example"/,
+      ),
+  },
+  acmeAuthority: {
+    value: 'zerossl',
+    async shows(api) {
+      const certificate_management_policy = { authority: 'zerossl' };
+      const body = { domain: 'certified.example', certificate_management_policy };
+      expect((await api.ask(KEY, '/reserved_domains', body)).status).toBe(201);
+    },
+  },
+  // Half of them are for one key.
+  poolSize: { value: 40, shows: (api) => blockedChanges(api, 20) },
+  statementTimeoutMs: {
+    value: 1_000,
+    beside: { handlerTimeoutMs: 4_000 },
+    shows: async (api) =>
+      expect(await (await blockedChanges(api)).answers[0]).toMatch(/^503 .*database is not available/),
+  },
+  connectTimeoutMs: {
+    value: 1_000,
+    beside: { poolSize: 1, handlerTimeoutMs: 4_000 },
+    async shows(api) {
+      await blockedChanges(api);
+      expect((await api.ask('tnl_ak_unknown', '/whoami')).text).toMatch(/connections to the database are in use/);
+    },
+  },
+  bodyLimit: {
+    value: 1024,
+    shows: async (api) =>
+      expect((await api.ask(KEY, '/ip_policies', { description: 'x'.repeat(1024) })).status).toBe(413),
+  },
+  requestTimeoutMs: {
+    value: 500,
+    async shows(api) {
+      const peer = await open(api);
+      peer.socket.write('GET /healthz HTTP/1.1\r\n');
+      await soon('an answer', () => /^HTTP\/1\.1 503 [\s\S]*did not arrive in time/.test(peer.received()));
+    },
+  },
+  handlerTimeoutMs: {
+    value: 1_000,
+    shows: async (api) => expect(await (await blockedChanges(api)).answers[0]).toMatch(/^503 .*took too long/),
+  },
+  sendTimeoutMs: {
+    value: 200,
+    async shows(api) {
+      const { socket } = await open(api);
+      socket.pause();
+      // More than the kernel takes.
+      socket.write(request('/openapi.json').repeat(30));
+      await soon('a cut', () => api.logs.some((line) => line.includes('did not read its answer in time')));
+    },
+  },
+  bytesInFlightPerKey: { value: 1024, shows: (api) => expectBesideUpload(api, [429, 200, 200]) },
+  bytesInFlightPerOwner: { value: 1024, shows: (api) => expectBesideUpload(api, [429, 429, 200]) },
+  bytesInFlight: { value: 1024, shows: (api) => expectBesideUpload(api, [503, 503, 503]) },
+  metricsPort: { value: 0, shows: async (api) => expect((await api.ask(NO_KEY, '/metrics')).status).toBe(404) },
+  rateLimit: { value: 1, shows: (api) => expectSpent(api, [200, 429, 200, 401, 401]) },
+  rateLimitPerOwner: { value: 1, shows: (api) => expectSpent(api, [200, 429, 429, 401, 401]) },
+  rateLimitUnauthenticated: { value: 1, shows: (api) => expectSpent(api, [200, 200, 200, 401, 429]) },
+  eventRetentionMs: {
+    value: 2 * 3_600_000,
+    shows: () =>
+      soon('the end of the event', async () => {
+        const found = await rows('select 1 from events where id = $1', [OLD_EVENT]);
+        return found.length === 0;
+      }),
+  },
+  maxConnections: {
+    value: 2,
+    beside: { trustedProxies: ['127.0.0.1'] },
+    shows: (api) => expectConnections(api, ['200', '200', '503'], [{ connections: 2 }]),
+  },
+  maxConnectionsPerAddress: {
+    value: 2,
+    shows: (api) => expectConnections(api, ['200', '200', '503'], [{ per_address: 2 }]),
+  },
+  trustedProxies: {
+    value: ['127.0.0.1'],
+    beside: { maxConnectionsPerAddress: 2 },
+    shows: (api) => expectConnections(api, ['200', '200', '200'], []),
+  },
+  maxEventLoopDelayMs: {
+    value: 100,
+    async shows(api) {
+      const sampled = async () => {
+        sampleLoad();
+        return (await statuses(api, [KEY]))[0];
+      };
+      await expect.poll(sampled, { timeout: 15_000 }).toBe(200);
+      sampleLoad();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+      await new Promise((turn) => setTimeout(turn, 10));
+      expect(await sampled()).toBe(503);
+    },
+  },
+  maxRssBytes: {
+    value: 1024 ** 2,
+    async shows(api) {
+      sampleLoad();
+      expect(await statuses(api, [KEY])).toEqual([503]);
+    },
+  },
+  shutdownDelayMs: {
+    value: 3_000,
+    async shows(api) {
+      const { answers, release } = await blockedChanges(api);
+      const stopped = api.stop();
+      const readiness = async () => {
+        const { status, headers } = await fetch(`${api.listening}/readyz`);
+        return [status, headers.get('connection')];
+      };
+      await expect.poll(readiness).toEqual([503, 'close']);
+      await untilRefused(api);
+      await release();
+      expect(await answers[0]).toMatch(/^200 /);
+      await stopped;
+    },
+  },
+  shutdownTimeoutMs: {
+    value: 3_000,
+    async shows(api) {
+      const { answers } = await blockedChanges(api);
+      const stopped = api.stop();
+      await untilRefused(api);
+      expect(await Promise.race([answers[0], Promise.resolve('under way')])).toBe('under way');
+      expect(await answers[0]).toBe('cut');
+      await stopped;
+    },
+  },
+};
+
+test('each has a proof', () => {
+  expect(Object.keys(PROOFS)).toEqual(Object.keys(apiSettings));
+});
+
+test.each(Object.entries<Proof<unknown>>(PROOFS))('%s', async (name, { value, beside, ...proof }) => {
+  const started = start({ ...beside, [name]: value });
+  if ('refusal' in proof) return expect(started).rejects.toThrow(proof.refusal);
+  const api = await started;
+  onTestFinished(api.stop);
+  await proof.shows(api);
+});

@@ -168,7 +168,7 @@ test('a client that has gone away is not cut later for what it does not read', a
   const unread = await open(at);
   unread.pause();
   unread.write(head('GET /openapi.json', 'unread-1').repeat(30));
-  const isCut = ({ msg }: { msg?: unknown }) => msg === 'the client did not read its answer in time';
+  const isCut = (line: Record<string, unknown>) => line.msg === 'the client did not read its answer in time';
   await vi.waitFor(() => expect(logged('unread-1', strict).some(isCut)).toBe(true), { timeout: 20_000 });
   expect(logged('gone-1', strict).filter(isCut)).toEqual([]);
 });

@@ -254,7 +254,11 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
       const { answers, release } = await blockedChanges(api);
       const stopped = api.stop();
       // Each time through a new connection.
-      await expect.poll(async () => (await api.ask('', '/readyz')).status).toBe(503);
+      const readiness = async () => (await api.ask(NO_KEY, '/readyz')).status;
+      await expect.poll(readiness).toBe(503);
+      // Without the setting, it stops to listen once nobody has come for a moment.
+      await new Promise((moment) => setTimeout(moment, 300));
+      expect(await readiness()).toBe(503);
       await untilRefused(api);
       await release();
       expect(await answers[0]).toMatch(/^200 /);

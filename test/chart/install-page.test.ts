@@ -121,7 +121,7 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
     },
   };
 
-  test('work, in the order of the page', async () => {
+  test('work, in the order of the page', { timeout: 240_000 }, async () => {
     expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
     for (const start of Object.keys({ ...before, ...after })) expect(page.commands.join('\n')).toContain(start);
     await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));

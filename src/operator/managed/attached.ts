@@ -72,13 +72,18 @@ async function observeOwner(managed: ManagedObject, spec: ManagedSpec, ownerId: 
  * @throws Blocked when it has modules of another owner
  */
 async function mustHaveNoOther(managed: ManagedObject, ownerId: string): Promise<void> {
-  const { object, kind, claims } = managed;
+  const { object, claims } = managed;
   const { externalId: id } = readIdentity(object);
   if (id === undefined || id === ownerId || !wasManaged(managed, id)) return;
   if (claims.othersClaiming(id, object).some((other) => claims.isConfirmed(other, id))) return;
   if (!(await observeSurely(managed, { id, generation: 0 }))) return;
+  throw managesOther(id);
+}
+
+/** What an object says that is to observe one owner, and has the modules of another. */
+export function managesOther(id: string): Blocked {
   const remedy = 'refer to that one as long as managementPolicy is Observe, or set it to Manage to move them';
-  throw new Blocked(REASON.rejected, `${kind.nameOf(id)} are managed by this object: ${remedy}`);
+  return new Blocked(REASON.rejected, `the modules of ${id} are managed by this object: ${remedy}`);
 }
 
 /** @throws Blocked when it does not exist */

@@ -1,13 +1,13 @@
 /** Starts that cannot succeed, as the user sees them: one line that names the setting. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../src/postgres/ports.ts';
 import { createTestDatabase } from '../harness.ts';
+import { breakableWayTo } from './breakable-way.ts';
 import { atEnd } from './harness.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
@@ -250,25 +250,9 @@ test.each(['2>&-', '2>/dev/null'])('no first key is made that %s would swallow',
   expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
 });
 
-/** The way to a database, which resets some connections. @param isReset told how many there have been with this one */
-async function wayTo(database: string, isReset: (count: number) => boolean): Promise<string> {
-  const real = new URL(database);
-  let count = 0;
-  const service = createServer((socket) => {
-    if (isReset(++count)) return socket.resetAndDestroy();
-    socket.pipe(connect(Number(real.port), real.hostname)).pipe(socket);
-  }).listen(0, '127.0.0.1');
-  atEnd(() => new Promise((closed) => service.close(closed)));
-  await once(service, 'listening');
-  const address = service.address();
-  const through = new URL(real);
-  through.port = String(typeof address === 'object' && address?.port);
-  return through.href;
-}
-
 test('a database that goes away in the middle of a start is told in one line, too', async () => {
   // Through the first one it is migrated.
-  const DATABASE_URL = await wayTo(databaseUrl, (count) => count > 1);
+  const DATABASE_URL = await breakableWayTo(databaseUrl, (count) => count > 1);
   const { code, err } = await run(['api'], { DATABASE_URL, PORT: '0' });
   expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: cannot use the database at [^\n]*ECONNRESET[^\n]*\n$/);
   expect(code).toBe(1);
@@ -278,7 +262,7 @@ describe('migrate', () => {
   test('waits for a database that is not there yet', async () => {
     let refused = 0;
     // An empty one: other tests have migrated theirs. Like a Service whose Pod is starting, it leads nowhere at first.
-    const DATABASE_URL = await wayTo(await createTestDatabase(), (count) => {
+    const DATABASE_URL = await breakableWayTo(await createTestDatabase(), (count) => {
       refused = count;
       return count <= 2;
     });

@@ -66,6 +66,8 @@ export async function walk(
       return;
     }
     if (isObserved) await putObjects();
+    // What it has said so far may be of what was in them before.
+    if (objects.length > 0) await stack.reconciled(row.type, name);
     await eventually(async () => {
       const { ready, status, object } = await decided(stack, walkable, name);
       if (isObserved) {

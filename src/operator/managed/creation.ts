@@ -4,7 +4,7 @@ import { EVENT_REASON } from '../contract/reasons.ts';
 import { observeSurely } from './absence.ts';
 import { type Remote, StaleObject } from './external.ts';
 import { guarded } from './guarding.ts';
-import { type Identity, idempotencyOf, readIdentity } from './identity.ts';
+import { type Identity, idempotencyOf, readIdentity, renumbered } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { recoverIdentity } from './recovery.ts';
 import { changedForGood, type FoundRemote, lost, mustBeDeliverable, supersede } from './replacement.ts';
@@ -22,6 +22,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
   // A stale cache could hold an outdated generation.
   await mustBeDeliverable(managed, spec);
   for (let attempt = 0; attempt < MOST_GENERATIONS_AT_ONCE; attempt++) {
+    await ensureNext(managed);
     const identity = readIdentity(managed.object);
     const remote = await createOnce(managed, spec, identity);
     if (remote === 'refused') {
@@ -49,6 +50,18 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     return { remote, isHeld: true };
   }
   throw new StaleObject(`no create succeeded in ${MOST_GENERATIONS_AT_ONCE} generations`);
+}
+
+/**
+ * Lowers a generation that the API does not expect yet: it was edited, or comes from a backup, whose object had another
+ * UID. A create of it that is late would be taken once others have come as far, whoever has forgotten of it by then; one
+ * that the API expected when it was sent is refused as soon as the scope is closed or another create has its number.
+ */
+async function ensureNext(managed: ManagedObject): Promise<void> {
+  const identity = readIdentity(managed.object);
+  if (identity.generation <= 1) return;
+  const { nextSequence } = await managed.kind.external.scope(managed.object.metadata.uid);
+  if (nextSequence < identity.generation) await managed.persist(renumbered(identity, nextSequence));
 }
 
 async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: Identity): Promise<Remote | 'refused'> {

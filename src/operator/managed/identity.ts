@@ -101,6 +101,13 @@ export function nextGeneration(identity: Identity, retire?: { id: string; after:
   };
 }
 
+/** The identity under which the create that was begun is begun anew, with another number. */
+export const renumbered = (identity: Identity, generation: number): Identity => ({
+  ...identity,
+  generation,
+  createKey: randomUUID(),
+});
+
 /** Splits the retiring list into what is due and what is not. */
 export function dueForRetirement(identity: Identity, now: Date) {
   const isDue = (entry: Retiring) => Date.parse(entry.after) <= now.getTime();

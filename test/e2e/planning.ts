@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
 import { z } from 'zod';
+import { asRecord } from '../../dev/fixtures/crd-schema.ts';
 import { ANNOTATION, API_VERSION } from '../../src/operator/contract/names.ts';
 import { CONDITION, REASON } from '../../src/operator/contract/reasons.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
@@ -86,6 +87,18 @@ export async function startPlanning(prefix: string) {
     return { code, objects: planInJson.parse(JSON.parse(stdout)).objects };
   }
 
+  async function applyFirst(manifests: readonly Manifest[]) {
+    if (manifests.length === 0) return;
+    await stack.apply(...manifests);
+    await eventually(async () => {
+      for (const { kind: name, metadata } of manifests) {
+        const { plural = '' } = allKinds.find(({ kind }) => kind === name) ?? {};
+        const { object, synced } = await stack.see(ours(plural), metadata.name);
+        expect(synced?.observedGeneration).toBe(object.metadata.generation);
+      }
+    });
+  }
+
   /** Applies the files and waits for a reconcile of each object, and then until there is nothing left to do. */
   async function reconciled(manifests: readonly Manifest[]) {
     const requested = `${Date.now()} ${++requests}`;
@@ -94,6 +107,8 @@ export async function startPlanning(prefix: string) {
       return { ...each, metadata: { ...metadata, annotations } };
     };
     const mine = manifests.filter(({ apiVersion }) => apiVersion === API_VERSION);
+    // As long as they manage their resources, they follow what is applied before them.
+    await applyFirst(mine.filter(({ spec }) => asRecord(spec).managementPolicy === 'Observe').map(asking));
     await stack.apply(...manifests.filter((each) => !mine.includes(each)), ...mine.map(asking));
     const plurals = allKinds.filter(({ kind }) => mine.some((each) => each.kind === kind)).map(({ plural }) => plural);
     await eventually(async () => {

@@ -123,7 +123,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: READY,
     kinds: hasSecret,
     meaning:
-      "A Secret of that name belongs to something else, or is the object's own but immutable, of another type or being deleted, or something else keeps changing it. Until this is solved, nothing is issued, and a token in use goes on working.",
+      "A Secret of that name belongs to something else, or is the object's own but immutable, of another type or being deleted, or something else keeps changing it. Until this is solved, nothing is issued, and a token in use goes on working; only where something keeps changing the Secret, another token is issued after a pause that doubles each time, up to ten minutes, and the one before is revoked.",
     remedy:
       'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds. That the Secret is gone is noticed within ten minutes; with the annotation `tunnel-operator.dev/reconcile-requested-at`, at once.',
   },
@@ -217,7 +217,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   deletionBlocked: {
     concern: 'another object',
     on: READY,
-    meaning: 'The object is deleted once nothing refers to it any more. The message says who is waited for.',
+    meaning:
+      'The object is deleted once nothing refers to it any more. The message says who is waited for. As an Event of an object that is not being deleted: the same of the resource that it had before; that is tried again up to once an hour.',
     remedy: 'Delete what refers to it, or let it refer to something else.',
   },
 
@@ -231,9 +232,9 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   },
   apiUnavailable: {
     concern: 'administrator',
-    on: '`Synced`',
+    on: '`Synced`; `Ready`, unless it was True',
     meaning:
-      'The API does not respond, is failing or limits requests, or something else answers at its URL. Shown only if it lasts; `Ready` stays as it was.',
+      'The API does not respond, is failing or limits requests, or something else answers at its URL. Shown only if it lasts; an object that was Ready stays so.',
     remedy: 'Look at the API: `/readyz`, its log, and its [runbooks](runbooks.md). The operator goes on by itself.',
   },
   kubernetesError: {
@@ -278,11 +279,12 @@ export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = 
   retained: 'The object is gone, and its resource stays.',
   driftCorrected: 'A change that somebody made in the API was reverted.',
   recreated: 'The resource was deleted in the API. A new one is created.',
-  replaced: 'A new resource has taken the place of one that could not be changed.',
+  replaced:
+    'Another resource has taken the place of one that could not be changed, of a host certificate that was due or was to be issued anew, or of one that the spec no longer asks for. The message says why.',
   gaveWay: 'Gave up a path or hostport that another object asks for.',
   identityRestored: "The operator's annotations were lost or edited, and are restored.",
-  tokenReissued: 'The token in the Secret was lost or edited. There is a new one, and the old one is revoked.',
-  tokenRotated: 'There is a new token; the old one works until the overlap is over.',
+  tokenReissued: 'The token in the Secret was lost or edited: a new one is issued, and then the old one is revoked.',
+  tokenRotated: 'A new token is issued; once it is in the Secret, the old one works until the overlap is over.',
   retired: 'The overlap is over: the old token is revoked.',
   supersededDeleted: 'A replaced resource was deleted.',
 };

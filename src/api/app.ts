@@ -81,7 +81,7 @@ export interface Timeouts {
   handler: number;
   /** From the answer until it is read to its end. */
   send: number;
-  /** Of a connection without traffic. */
+  /** Of a connection without traffic. Default: a minute, or longer where a request may be handled or read for longer. */
   connection: number;
   /** Between requests of a connection. */
   keepAlive: number;
@@ -91,18 +91,22 @@ export interface Timeouts {
  * `keepAlive` is above the 60 s of common load balancers, so that they close first and never write to a closed one.
  * `handler` is above that of one statement and the wait for a connection, whose answers say more.
  */
-export const TIMEOUTS: Timeouts = {
+export const TIMEOUTS: Omit<Timeouts, 'connection'> = {
   request: 30_000,
   handler: 25_000,
   send: 60_000,
-  connection: 60_000,
   keepAlive: 72_000,
 };
+
+/** Above the others, whose ends say more. */
+const silence = ({ handler, send }: typeof TIMEOUTS) =>
+  Math.min(handler, send) === 0 ? 0 : Math.max(60_000, handler + 5_000, send + 5_000);
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db, secrets = createSecrets(undefined) } = options;
   const platform = { ...DEFAULT_PLATFORM, ...options.platform };
-  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const given = { ...TIMEOUTS, ...options.timeouts };
+  const timeouts = { connection: silence(given), ...given };
   const bodyLimit = options.bodyLimit ?? 1024 * 1024;
   const log: Pick<FastifyBaseLogger, 'warn'> = options.logger ?? { warn: () => undefined };
   /** Why the router could not take the path of a request. */

@@ -121,6 +121,11 @@ export async function startApi(
       trustedProxies: config.trustedProxies,
       tracing,
     });
+    const { metricsPort } = config;
+    const metrics =
+      metricsPort === undefined ? undefined : { port: metricsPort, app: buildMetricsServer(app.metrics, app.log) };
+    // Last of the two, so that what happens during the end can be seen.
+    undo.push(async () => metrics?.app.close());
     undo.push(() => app.close());
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
@@ -130,13 +135,13 @@ export async function startApi(
     if (given?.repaired)
       logger?.warn(given.repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
     await listen(app, { host, port }, 'PORT');
-    const metricsUrl = await serveMetrics(app, config, undo);
+    if (metrics) await listen(metrics.app, { host, port: metrics.port }, 'METRICS_PORT');
     const { madeUp: bootstrapKey } = given ?? (await makeKey());
     const listening = addressOf(app.server.address());
     return {
       url: config.baseUrl ?? listening,
       listening,
-      metricsUrl,
+      metricsUrl: metrics && `${addressOf(metrics.app.server.address())}/metrics`,
       databaseUrl,
       dataDir: embedded?.dataDir,
       bootstrapKey,
@@ -218,19 +223,6 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
   if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;
   return { keys: await keyFromFile(file), source: file };
-}
-
-/** Starts the server of METRICS_PORT, if that is set. */
-async function serveMetrics(
-  { metrics, log }: Pick<FastifyInstance, 'metrics' | 'log'>,
-  { metricsPort: port, host }: ApiConfig,
-  undo: (() => Promise<unknown>)[],
-): Promise<string | undefined> {
-  if (port === undefined) return undefined;
-  const server = buildMetricsServer(metrics, log);
-  undo.push(() => server.close());
-  await listen(server, { host, port }, 'METRICS_PORT');
-  return `${addressOf(server.server.address())}/metrics`;
 }
 
 function addressOf(address: AddressInfo | string | null): string {

@@ -64,4 +64,6 @@ function reasonOf(error: unknown): string | undefined {
 }
 
 const isFromDriver = ({ message }: Error) =>
-  /connection terminated|timeout exceeded|timeout expired|does not support SSL|SASL|password/i.test(message);
+  /connection terminated|timeout exceeded|timeout expired|an SSL connection|does not support SSL|SASL|password/i.test(
+    message,
+  );

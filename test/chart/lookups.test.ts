@@ -68,6 +68,24 @@ describe('a second operator', () => {
     expect(await renderIn({ objects }, some('elsewhere'))).toMatchObject({ code: 0, stderr: '' });
   });
 
+  test('is not refused where the first watches the namespace of its release, and it another', async () => {
+    const objects = await installed(some('tunnels', 'a'), { name: 'other', namespace: 'elsewhere' });
+    expect(await renderIn({ objects }, some('b'))).toMatchObject({ code: 0, stderr: '' });
+    expect(await renderIn({ objects }, some('tunnels', 'b'))).toMatchObject({ code: 1 });
+  });
+
+  test.each([
+    ['all namespaces', all],
+    ['some', some('a')],
+  ])('of %s is none, if the same chart was applied without helm under the same names', async (_, values) => {
+    const objects = await render(values, { name: 'it', namespace: 'tunnels' });
+    const taken = (release: object) => renderIn({ objects }, values, { takesOwnership: true, ...release });
+    expect(await taken({})).toMatchObject({ code: 0, stderr: '' });
+    const stderr = expect.stringContaining('has an operator');
+    for (const release of [{ name: 'another' }, { namespace: 'elsewhere' }])
+      expect(await taken(release)).toMatchObject({ code: 1, stderr });
+  });
+
   test('of the same release is an upgrade', async () => {
     for (const values of [all, some('a')])
       expect(await renderIn({ objects: await installed(values) }, values, { isUpgrade: true })).toMatchObject({

@@ -40,7 +40,12 @@ export async function installed(values: object, { name = 'it', namespace = 'tunn
 export async function renderIn(
   cluster: Cluster,
   values: object,
-  { name = 'it', namespace = 'tunnels', isUpgrade = false }: Release & { isUpgrade?: boolean } = {},
+  {
+    name = 'it',
+    namespace = 'tunnels',
+    isUpgrade = false,
+    takesOwnership = false,
+  }: Release & { isUpgrade?: boolean; takesOwnership?: boolean } = {},
 ): Promise<CommandResult> {
   const server = createServer((request, response) => {
     const { status, body } = answer(cluster, new URL(request.url ?? '', 'http://server').pathname);
@@ -57,7 +62,8 @@ export async function renderIn(
       '--dry-run=server',
       '--disable-openapi-validation',
     ];
-    return await helm(['template', name, CHART, ...at, ...(isUpgrade ? ['--is-upgrade'] : [])], values);
+    const how = [...(isUpgrade ? ['--is-upgrade'] : []), ...(takesOwnership ? ['--take-ownership'] : [])];
+    return await helm(['template', name, CHART, ...at, ...how], values);
   } finally {
     server.closeAllConnections();
     server.close();

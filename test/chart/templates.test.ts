@@ -170,6 +170,27 @@ test('the Pods of hooks take what a mesh or a quota asks for', async () => {
   expect(job?.spec).toMatchObject({ template: { metadata, spec: { containers: [{ resources }] } } });
 });
 
+test('no Pod takes variables from the Services that happen to be in the namespace', async () => {
+  const objects = await render({ database: { bundled: { enabled: true } }, crds: { keep: false } });
+  const podSpec = z.looseObject({ containers: z.array(z.unknown()) });
+  const podTemplate = z.object({ template: z.object({ spec: podSpec }) });
+  const pods = objects.flatMap(
+    ({ spec }) => podSpec.safeParse(spec).data ?? podTemplate.safeParse(spec).data?.template.spec ?? [],
+  );
+  expect(pods).toHaveLength(5);
+  for (const spec of pods) expect(spec).toMatchObject({ enableServiceLinks: false });
+});
+
+test('the bundled database of PostgreSQL 17 has its data in a folder of its own in the volume', async () => {
+  const environment = async (bundled: object) => {
+    const objects = await render({ database: { bundled: { enabled: true, ...bundled } } });
+    return JSON.stringify(named(objects, 'StatefulSet')[0]?.spec);
+  };
+  const mountPath = '/var/lib/postgresql/data';
+  expect(await environment({ image: 'postgres:17', mountPath })).toContain(`"PGDATA","value":"${mountPath}/pgdata"`);
+  expect(await environment({})).not.toContain('PGDATA');
+});
+
 test('values with a description are documented, and every comment about one is understood', async () => {
   const yaml = await readFile(join(CHART, 'values.yaml'), 'utf8');
   const count = (pattern: RegExp) => yaml.match(pattern)?.length;

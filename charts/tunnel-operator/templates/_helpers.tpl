@@ -217,13 +217,20 @@ bindings tell. A lookup that is forbidden fails, so it is only for such as this 
 {{- range $bindings -}}
 {{- $labels := .metadata.labels | default dict -}}
 {{- $isOperator := and (eq (get $labels "app.kubernetes.io/component") "operator") (hasPrefix "tunnel-operator-" (get $labels "helm.sh/chart")) -}}
-{{- if and $isOperator (not (include "tunnel-operator.isOfThisRelease" (list $ .))) -}}
-{{- $other := printf "the release %s in the namespace %s" (get $labels "app.kubernetes.io/instance") (first (.subjects | default (list dict))).namespace -}}
+{{- $instance := get $labels "app.kubernetes.io/instance" -}}
+{{- $namespace := (first (.subjects | default (list dict))).namespace -}}
+{{- /* What was rendered and applied without helm has none of its annotations; it is taken over under its names. */}}
+{{- $isTakenOver := and (not (get (.metadata.annotations | default dict) "meta.helm.sh/release-name")) (eq $instance $.Release.Name) (eq $namespace $.Release.Namespace) -}}
+{{- if and $isOperator (not $isTakenOver) (not (include "tunnel-operator.isOfThisRelease" (list $ .))) -}}
+{{- $other := printf "the release %s in the namespace %s" $instance $namespace -}}
 {{- $share := "share the objects by SHARD_SELECTOR in operator.extraEnv of both" -}}
-{{- if not (hasSuffix "-lease" .roleRef.name) -}}
+{{- $isLease := hasSuffix "-lease" .roleRef.name -}}
+{{- /* The namespace of this release is looked at for the Lease, too. */}}
+{{- $isCommon := or (not .metadata.namespace) (not $.Values.watchNamespaces) (has .metadata.namespace $.Values.watchNamespaces) -}}
+{{- if and $isCommon (not $isLease) -}}
 {{- $where := .metadata.namespace | empty | ternary "all namespaces" (print "the namespace " .metadata.namespace) -}}
 {{- fail (printf "%s has an operator of %s already, and two would work against each other: set watchNamespaces in both, with none in common, or %s." $other $where $share) -}}
-{{- else if eq .metadata.namespace $.Release.Namespace -}}
+{{- else if and $isLease (eq .metadata.namespace $.Release.Namespace) -}}
 {{- fail (printf "%s has an operator already, and both would have the same Lease, so that only one works: install this one in another namespace, or %s." $other $share) -}}
 {{- end -}}
 {{- end -}}
@@ -302,7 +309,9 @@ server-side apply refuses two. Called with a list: the chart's own as YAML, extr
 {{- range $key, $value := $placement -}}
 {{- if not $value -}}{{- $_ := unset $placement $key -}}{{- end -}}
 {{- end -}}
-{{- with $placement }}{{ toYaml . }}{{ end -}}
+{{- /* A Service that is called metrics would set METRICS_PORT, and Pods use none of these variables. */}}
+{{- $_ := set $placement "enableServiceLinks" false -}}
+{{- toYaml $placement -}}
 {{- end -}}
 
 {{/*

@@ -11,6 +11,7 @@ import { ApiError, conflict, unavailable } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { decrypt, encrypt } from '../secrets/aes-gcm.ts';
 import type { Database, Executor } from '../store/database.ts';
+import { databaseTime } from '../store/database-time.ts';
 import { BATCH, inBatches } from './batches.ts';
 import { existing } from './existing.ts';
 import { advance, mustHaveRoom, refusal, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
@@ -177,7 +178,8 @@ export async function close(db: Executor, principal: string, digest: string) {
 }
 
 /** Deletes expired records: sealed tokens, and closed keys and empty scopes that no request in flight can still use. */
-export async function sweep(db: Database, now = Date.now()): Promise<void> {
+export async function sweep(db: Database): Promise<void> {
+  const now = await databaseTime(db);
   const before = (age: number) => new Date(now - age).toISOString();
   await inBatches(db, SWEEP_TOKENS, [before(TOKEN_KEPT_MS)]);
   await inBatches(db, SWEEP_UNUSED, [before(CLOSED_KEPT_MS)]);

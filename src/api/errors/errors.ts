@@ -39,10 +39,14 @@ export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
     error_code: error.code,
     status_code: error.status,
-    msg: error.message,
-    details: { ...error.details, request_id: requestId },
+    msg: error.message.toWellFormed(),
+    details: { ...wellFormed(error.details), request_id: requestId },
   };
 }
+
+/** What it repeats of the request may be cut within a character, or be no text: strict parsers would not read the answer. */
+const wellFormed = (details: Details): Details =>
+  Object.fromEntries(Object.entries(details).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]));
 
 /** Seconds after which a client may ask again. */
 const RETRY_AFTER = '1';

@@ -10,7 +10,10 @@ import { RequestAborted } from './request-aborted.ts';
 export interface BytesInFlightLimits {
   /** Of one API key, or of one address without a valid one. */
   perKey: number;
-  /** Of all keys of one user or bot, since whoever has a key can make more of them; and of all addresses without one. */
+  /**
+   * Of all keys of one user or bot, since whoever has a key can make more of them; and of all addresses without one. None
+   * of them may hold more than all leave free: the next one always finds as much free as each of them holds.
+   */
   perOwner: number;
   inAll: number;
 }
@@ -59,23 +62,27 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
   /** By id of the key or owner, or by address. */
   const held = new Map<string, number>();
   let total = 0;
+  const heldBy = (name: string) => held.get(name) ?? 0;
+  /** No owner holds more than all leave free, or 0 for no limit. */
+  const fairShare = () => (perOwner > 0 && inAll > 0 ? Math.max(1, inAll - total) : 0);
 
-  function open(accounts: readonly { name: string; limit: number }[]): Charge {
+  function open(key: string, owner: string): Charge {
     let own = 0;
     let isOver = false;
     /** What others hold of an account counts; if that is nothing, the request is alone. */
     const exceeds = (used: number, bytes: number, limit: number) => limit > 0 && used > own && used + bytes > limit;
     function refuseBeyond(bytes: number): void {
-      if (accounts.some(({ name, limit }) => exceeds(held.get(name) ?? 0, bytes, limit))) {
+      const isTooMuch = exceeds(heldBy(key), bytes, perKey) || exceeds(heldBy(owner), bytes, perOwner);
+      if (!isTooMuch && exceeds(total, bytes, inAll))
+        throw overloaded('The service holds as many bytes as it may; try again.');
+      if (isTooMuch || exceeds(heldBy(owner), bytes, fairShare()))
         throw rateLimited(1, 'Too many bytes in flight: read the answers, or send less at once.');
-      }
-      if (exceeds(total, bytes, inAll)) throw overloaded('The service holds as many bytes as it may; try again.');
     }
     function book(bytes: number): void {
       own += bytes;
       total += bytes;
-      for (const { name } of accounts) {
-        const used = (held.get(name) ?? 0) + bytes;
+      for (const name of [key, owner]) {
+        const used = heldBy(name) + bytes;
         if (used === 0) held.delete(name);
         else held.set(name, used);
       }
@@ -102,16 +109,8 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
   }
 
   return {
-    ofCaller: ({ id, keyId }) =>
-      open([
-        { name: keyId, limit: perKey },
-        { name: id, limit: perOwner },
-      ]),
-    ofAddress: (address) =>
-      open([
-        { name: address, limit: perKey },
-        { name: STRANGERS, limit: perOwner },
-      ]),
+    ofCaller: ({ id, keyId }) => open(keyId, id),
+    ofAddress: (address) => open(address, STRANGERS),
     total: () => total,
   };
 }

@@ -1,10 +1,12 @@
 /** Rate limits for each API key, for all keys of an owner, and for each address that has no valid one. */
+import { isIP } from 'node:net';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, rateLimited } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
 import type { Caller, Credentials } from './authentication.ts';
 import type { PoolShares } from './pool-shares.ts';
+import { RateWindows } from './rate-windows.ts';
 import { RequestAborted } from './request-aborted.ts';
 
 export interface RateLimits {
@@ -55,7 +57,13 @@ export interface RateLimiter {
 }
 
 /** By which strangers are told apart. Once the connection is gone there is none, which the type of `ip` does not say. */
-export const addressOf = ({ ip }: { ip: string | undefined }) => normalizeIP(ip ?? '');
+export function addressOf({ ip = '' }: { ip: string | undefined }): string {
+  // Some proxies name the port, too, which is another for each connection.
+  const address = WITH_PORT.exec(ip)?.slice(1).find(Boolean) ?? ip;
+  return isIP(address) === 0 ? 'unknown' : normalizeIP(address);
+}
+
+const WITH_PORT = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /** Of whom there is one line. */
 const STRANGERS = 'strangers';
@@ -69,7 +77,7 @@ export async function addRateLimits(
 ): Promise<RateLimiter> {
   const { perKey, perOwner, perAddress, windowMs, knownKeys } = limits;
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
-  await app.register(rateLimit, { global: false, timeWindow: windowMs });
+  await app.register(rateLimit, { global: false, timeWindow: windowMs, store: RateWindows });
   // The key comes first: what it is refused must not use up what its owner's other keys may send.
   const counters = [
     ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ payer }) => payer?.keyId ?? '' })]),

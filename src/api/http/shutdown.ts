@@ -41,12 +41,16 @@ interface Connection {
   restsSince: number;
   /** When we closed our side. */
   endedAt?: number;
+  /** The answer that was to close it, if none comes after it. */
+  last?: ServerResponse | undefined;
 }
 
 /** Makes `app.close()` a graceful stop. */
 export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs }: ShutdownTimes): Shutdown {
   const { server, log } = app;
   const connections = new Map<Socket, Connection>();
+  /** To requests that came behind the answer that closes their connection. */
+  const unanswerable = new WeakSet<ServerResponse>();
   let hasBegun = false;
   /** Whether clients are told to go elsewhere. While the listener is about to close, they would come back to it. */
   let sendsAway = false;
@@ -63,7 +67,8 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
     const connection = connections.get(socket);
     if (!connection) return;
     connection.answers.add(answer);
-    if (sendsAway) answer.setHeader('connection', 'close');
+    if (isOver(connection)) unanswerable.add(answer);
+    else closeAfter(connection, sendsAway ? answer : undefined);
     const rest = () => {
       connection.readAtRest = socket.bytesRead;
       connection.restsSince = performance.now();
@@ -75,11 +80,12 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
       if (!request.complete) request.once('close', rest);
     });
   });
-  // A request that arrives when we have closed our side could not be answered: it must not take effect.
+  // A request that arrives when we have closed our side, or have said that we do, could not be answered: it must not take effect.
   app.addHook('onRequest', (request, reply, done) => {
+    const connection = connections.get(request.raw.socket);
     // Fastify's own, from the beginning of the stop.
-    if (hasBegun && !sendsAway) reply.raw.removeHeader('connection');
-    if (hasBegun && connections.get(request.raw.socket)?.endedAt !== undefined) reply.hijack();
+    if (hasBegun && !(sendsAway && isLast(connection, reply.raw))) reply.raw.removeHeader('connection');
+    if (unanswerable.has(reply.raw) || (hasBegun && connection?.endedAt !== undefined)) reply.hijack();
     else done();
   });
 
@@ -106,9 +112,9 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
   function sendAway(): void {
     sendsAway = true;
     // Of several requests in a row, the last answer closes the connection.
-    for (const { answers } of connections.values()) {
-      const last = [...answers].at(-1);
-      if (last?.headersSent === false) last.setHeader('connection', 'close');
+    for (const connection of connections.values()) {
+      const last = [...connection.answers].at(-1);
+      if (last?.headersSent === false && !isOver(connection)) closeAfter(connection, last);
     }
   }
 
@@ -142,6 +148,20 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
 
   return { hasBegun: () => hasBegun };
 }
+
+/** Not after one before it, if that can still be told otherwise. */
+function closeAfter(connection: Connection, answer: ServerResponse | undefined): void {
+  if (connection.last?.headersSent === false) connection.last.removeHeader('connection');
+  connection.last = answer;
+  answer?.setHeader('connection', 'close');
+}
+
+/** Whether the client has been told that nothing more is answered. */
+const isOver = ({ last }: Connection) => last?.headersSent === true && last.getHeader('connection') === 'close';
+
+/** A request without a connection, as from a test, is the last. */
+const isLast = (connection: Connection | undefined, answer: ServerResponse) =>
+  connection?.last === undefined || connection.last === answer;
 
 const isIdle = (socket: Socket, { answers, readAtRest }: Connection) =>
   answers.size === 0 && socket.bytesRead === readAtRest;

@@ -23,12 +23,17 @@ export class BadConnectionUrl extends Error {
   override readonly name = 'BadConnectionUrl';
 }
 
-/** Scheme, user and password, hosts, path, parameters. */
-const PARTS = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?$/i;
+/** Scheme, user and password, hosts, path, parameters, fragment. */
+const PARTS = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/i;
+
+/** Parameters of people's words. */
+const MAY_HAVE_AT = /^(?:user|password|options|application_name|fallback_application_name)=/;
 
 /** @throws BadConnectionUrl */
 export function readConnectionUrl(text: string): ConnectionUrl {
-  const [, scheme = '', user = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
+  const [, scheme = '', user = '', authority = '', path = '', query = '', fragment = ''] = PARTS.exec(text) ?? [];
+  // Of a password with such a character the rest would be taken for a path, and shown as one.
+  const isCut = /@/.test(path + fragment) || query.split('&').some((one) => /@/.test(one) && !MAY_HAVE_AT.test(one));
   const parameters = new URLSearchParams(query);
   const compose = (host: string, its: URLSearchParams) => `${scheme}${user}${host}${path}?${its}`;
   // As in libpq, hosts among the parameters win over those in front of the path.
@@ -37,9 +42,9 @@ export function readConnectionUrl(text: string): ConnectionUrl {
     : authority.split(',').map((name) => ({ name, url: compose(name, parameters) }));
   const [only, another] = servers;
   const isComplete = another === undefined || servers.every(({ name }) => !/^(?::\d*)?$/.test(name));
-  if (!only || !isComplete || !servers.every(({ url }) => URL.canParse(url)))
+  if (isCut || !only || !isComplete || !servers.every(({ url }) => URL.canParse(url)))
     throw new BadConnectionUrl(
-      'must be a postgres:// URL, with several hosts as postgres://user@host1:5432,host2:5432/database',
+      'must be a postgres:// URL, with several hosts as postgres://user@host1:5432,host2:5432/database; in a user name, password or name of the database, write / as %2F, ? as %3F, # as %23, @ as %40 and % as %25',
     );
   return {
     servers: another ? servers : [{ ...only, url: text }],

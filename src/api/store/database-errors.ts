@@ -56,10 +56,17 @@ const UNREACHABLE = new Set([
   'EMFILE', // no descriptor for a connection
   'ENFILE',
   'ENOENT', // a Unix socket that is not there
+  'EADDRNOTAVAIL', // no port for a connection
+  'ENOBUFS',
+  'ENETDOWN',
+  'EHOSTDOWN',
+  'EAI_FAIL', // the name service is out of order
+  'EPROTO', // what answers does not speak TLS
 ]);
 
-/** The driver reports these without a code. */
-const TRANSIENT_MESSAGE = /connection terminated|not queryable|cannot use a pool after|^timeout expired$/i;
+/** The driver reports these without a code; those about SSL also of a server, or a proxy before it, that is starting. */
+const TRANSIENT_MESSAGE =
+  /connection terminated|not queryable|cannot use a pool after|^timeout expired$|error establishing an SSL connection|does not support SSL/i;
 
 /** What the pool says when all connections were in use for too long; of one that it cannot open, it says something else. */
 const WAITED_IN_VAIN = /timeout exceeded when trying to connect/i;

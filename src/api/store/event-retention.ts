@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { firstIdAt } from '../../resources/definition/id.ts';
 import type { Database } from './database.ts';
+import { databaseTime } from './database-time.ts';
 import { LOCKS, tryLockUntilCommit } from './locks.ts';
 import type { Statement } from './statement.ts';
 
@@ -16,6 +17,7 @@ const UNDELIVERED_FACTOR = 3;
 
 export interface Retention {
   keptMs: number;
+  /** Default: the database's. */
   now?: number;
   batch?: number;
   /** Stops after the batch under way. */
@@ -29,7 +31,7 @@ const page = z.object({ last: z.string().nullable(), deleted: z.number() });
  * stop. Walks over the ids, which sort by time; an index for this would cost every write of the API.
  */
 export async function pruneEvents(db: Database, retention: Retention): Promise<number> {
-  const { keptMs, now = Date.now(), batch = BATCH, signal } = retention;
+  const { keptMs, now = await databaseTime(db), batch = BATCH, signal } = retention;
   const before = new Date(now - keptMs);
   const undeliveredBefore = new Date(now - keptMs * UNDELIVERED_FACTOR);
   let deleted = 0;

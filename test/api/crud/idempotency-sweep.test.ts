@@ -1,5 +1,5 @@
 /** What is left of the records of creates when they are old. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { CLOSED_KEPT_MS, sweep } from '../../../src/api/crud/idempotency.ts';
 import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -30,6 +30,18 @@ test('a record is swept of its token after a day, and of itself when long closed
   expect(of(aged)).toMatchObject({ emptied: true });
   expect(of(young)).toMatchObject({ emptied: false });
   expect(of(closed)).toBeUndefined();
+});
+
+test('by the clock of the database: a process whose own is ahead deletes nothing', async () => {
+  const key = newKey();
+  await admin.post('/credentials', {}, under(key));
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * CLOSED_KEPT_MS });
+  onTestFinished(() => void vi.useRealTimers());
+  await sweep(api.db);
+  const left = await api.rows('select 1 from idempotency_keys where digest = $1 and sealed_token is not null', [
+    idempotencyDigest(key),
+  ]);
+  expect(left).toHaveLength(1);
 });
 
 test('a closed key is remembered for as long as what it made', async () => {

@@ -22,6 +22,19 @@ describe('an error', () => {
     });
   });
 
+  test('is text, whatever it repeats of the request', async () => {
+    const cut = `${'a'.repeat(79)}😀`;
+    for (const [path, body] of [
+      ['/ip_policies', '{"\\ud800": 1}'],
+      ['/credentials', JSON.stringify({ acl: [cut] })],
+    ] as const) {
+      const { error } = await admin.post(path, body);
+      expect(error.error_code).toBe('INVALID_REQUEST');
+      const texts = [error.msg, ...Object.entries(error.details).flat()];
+      expect(texts.filter((text) => !text.isWellFormed())).toEqual([]);
+    }
+  });
+
   test('of a path that does not exist is 404', async () => {
     for (const path of ['/', '/nothing', `/ip_policies/${newId('ipp')}/nothing`, '/IP_POLICIES']) {
       expect((await anonymous.get(path)).error.error_code, path).toBe('NOT_FOUND');

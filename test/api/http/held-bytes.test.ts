@@ -111,6 +111,20 @@ test('of those without a key, each address counts, and all together', () => {
   bytes.ofCaller(key('a')).add(10);
 });
 
+test('five owners and the strangers who hold all they may leave room for one more', () => {
+  const room = 100 * MAX_PAGE_BYTES;
+  const bytes = createBytesInFlight({ perKey: 0, perOwner: room / 2, inAll: room });
+  const fill = (open: () => ReturnType<typeof bytes.ofCaller>) => {
+    let pages = 0;
+    while (thrownBy(() => open().add(MAX_PAGE_BYTES)) === undefined) pages++;
+    return pages;
+  };
+  const filled = ['one', 'two', 'three', 'four', 'five'].map((id) => fill(() => bytes.ofCaller(key('a', id))));
+  expect(filled).toEqual([50, 25, 13, 6, 3]);
+  expect(fill(() => bytes.ofAddress('192.0.2.1'))).toBe(2);
+  bytes.ofCaller(key('b', 'another')).check();
+});
+
 test('of all, the service holds as much as it may', () => {
   const bytes = createBytesInFlight({ perKey: 0, perOwner: 0, inAll: 10 });
   bytes.ofCaller(key('a', 'one')).add(4);

@@ -173,6 +173,15 @@ describe('an address', async () => {
     expect((await from('2001:db8::ffff')).status).toBe(429);
     expect((await from('2001:db8:0:1::1')).status).toBe(401);
   });
+
+  test.each([
+    ['the port too, which is another for each connection', (n: number) => `198.51.100.1:${4_000 + n}`],
+    ['the port too, of an address in IPv6', (n: number) => `[2001:db8:0:2::1]:${4_000 + n}`],
+    ['what is no address', (n: number) => `_hidden${n}`],
+  ])('is one for all of whom the proxy says %s', async (_, address) => {
+    for (let n = 0; n < LIMIT; n++) expect((await guess({ 'x-forwarded-for': address(n) })).status).toBe(401);
+    expect((await guess({ 'x-forwarded-for': address(LIMIT) })).status).toBe(429);
+  });
 });
 
 test('a key that is deleted becomes unknown again', async () => {

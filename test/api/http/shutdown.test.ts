@@ -5,13 +5,21 @@ import { connect, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { atEnd, emptyDatabase, heldTransaction } from '../harness.ts';
+import { freePort } from '../../../src/postgres/ports.ts';
+import { ADMIN_KEY, atEnd, emptyDatabase, heldTransaction } from '../harness.ts';
 import { type ApiChild, endings, launchApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
 
 const CLEAN = { code: 0, signal: null };
 
 const stopping = (api: ApiChild) =>
   waitFor('the stop to begin', async () => (await api.log()).some(({ msg }) => msg === 'stopping'), { intervalMs: 5 });
+
+const CREATE = request('/ip_policies', { method: 'POST', headers: { 'content-length': '0' } });
+
+async function policiesOf({ url }: ApiChild): Promise<number> {
+  const listed = await fetch(`${url}/ip_policies`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
+  return z.object({ ip_policies: z.array(z.unknown()) }).parse(await listed.json()).ip_policies.length;
+}
 
 const cuts = async (api: ApiChild) => (await api.log()).filter(({ msg }) => msg.includes('cutting the connections'));
 
@@ -191,8 +199,51 @@ describe('from the signal on', () => {
     await api.ended();
   });
 
-  test('readiness fails, everything else is served, and each answer ends its connection', async () => {
+  test('changes that come in one packet are all answered', async () => {
     const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    api.child.kill('SIGTERM');
+    await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
+    const peer = await open(api);
+    peer.socket.write(request('/healthz') + CREATE.repeat(12));
+    expect(await peer.untilEnded()).toBe('closed');
+    expect(peer.received().match(/HTTP\/1\.1 201 /g)).toHaveLength(12);
+    expect(peer.received().match(/\r\nconnection: close\r\n/gi)).toHaveLength(1);
+    expect(await policiesOf(api)).toBe(12);
+    api.child.kill('SIGTERM');
+    await api.ended();
+  });
+
+  test('a change behind an answer that says it is the last takes no effect', async () => {
+    const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
+    const peer = await open(api);
+    api.child.kill('SIGTERM');
+    await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
+    // More than the kernel takes of what is not read.
+    peer.socket.pause().write(request('/docs/static/swagger-ui-bundle.js').repeat(8));
+    await waitFor('all heads to be sent', async () => {
+      const sent = (await api.log()).filter(({ msg }) => msg === 'request').length;
+      const metrics = await (await fetch(`${api.url}/metrics`)).text();
+      return sent + Number(/^http_in_flight_bytes (\d+)$/m.exec(metrics)?.[1]) / 1024 ** 2 >= 8;
+    });
+    for (let n = 0; n < 2; n++) {
+      peer.socket.write(CREATE);
+      for (let turn = 0; turn < 5; turn++) await fetch(`${api.url}/healthz`);
+    }
+    peer.socket.resume();
+    expect(await peer.untilEnded()).toBe('closed');
+    expect(peer.received().match(/HTTP\/1\.1 \d+/g)).toEqual(Array(8).fill('HTTP/1.1 200'));
+    expect(await policiesOf(api)).toBe(0);
+    api.child.kill('SIGTERM');
+    await api.ended();
+  });
+
+  test('readiness fails, everything else is served, and each answer ends its connection', async () => {
+    const metricsPort = await freePort();
+    const api = await startApiChild({
+      SHUTDOWN_DELAY: '5m',
+      SHUTDOWN_TIMEOUT: '10m',
+      METRICS_PORT: String(metricsPort),
+    });
     const [before, other] = [await answered(api), await answered(api)];
     api.child.kill('SIGTERM');
     await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
@@ -205,6 +256,7 @@ describe('from the signal on', () => {
     expect(answer).toMatch(/^200 OK\r\n/);
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
     expect((await fetch(`${api.url}/healthz`)).headers.get('connection')).toBe('close');
+    expect((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status).toBe(200);
     expect(other.end()).toBeUndefined();
     api.child.kill('SIGTERM');
     await api.ended();

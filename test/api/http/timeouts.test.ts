@@ -36,6 +36,18 @@ test('a connection on which nothing happens is closed, also in the middle of a r
   expect(await untilClosed(socket)).not.toContain('HTTP/1.1 2');
 });
 
+test.each([
+  ['longer than an answer may be read by default', {}, 65_000],
+  ['a minute at least', { handler: 1_000, send: 1_000 }, 60_000],
+  ['longer than a request may be handled', { handler: 90_000 }, 95_000],
+  ['longer than an answer may be read', { send: 120_000 }, 125_000],
+  ['for ever, if a request may be handled for ever', { handler: 0 }, 0],
+  ['for ever, if an answer may be read for ever', { send: 0 }, 0],
+])('a connection may be without traffic for %s', async (_, timeouts, timeout) => {
+  const { app } = await startTestApi({ timeouts });
+  expect(app.server.timeout).toBe(timeout);
+});
+
 test('a request that was refused before its body came has no second answer when that does not come', async () => {
   const socket = await connected({ request: 500 });
   socket.write('POST /ip_policies HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');

@@ -89,6 +89,14 @@ test.each([
   'postgres://u:hidden@[::1,two/db',
   'postgres://u:hidden@ignored/db?host=one,two,three&port=1,2',
   'postgres://u:hidden@ignored/db?host=one,',
+  'postgres://u:/hidden@one/db',
+  'postgres://u:7/hidden@one/db',
+  'postgres://u:7/hid=den@one/db?sslmode=disable',
+  'postgres://u:h@x/hidden@one/db',
+  'postgres://u:7?hidden@one/db',
+  'postgres://u:7?hid=den@one/db',
+  'postgres://u:h@x?hidden@one/db',
+  'postgres://u:7#hidden@one/db',
 ])('%s is refused, and its password not repeated', (text) => {
   expect(() => readConnectionUrl(text)).toThrow(/^(?!.*hidden).*must be/);
 });

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { appendFile, chmod, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../../dev/database/postgres.ts';
@@ -92,6 +94,17 @@ describe('passes by itself, and PostgreSQL calls it', () => {
     expect(transientCondition(failure)).toBe('cannot_connect_now');
   });
 
+  // As of a proxy that is starting, and of a server that cannot make another process.
+  test.each(['N', 'E'])('a connection without TLS, where the answer to the wish for it is %s', async (answer) => {
+    const server = createServer((socket) => void socket.on('error', () => {}).once('data', () => socket.end(answer)));
+    atEnd(() => new Promise((resolve) => server.close(resolve)));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const db = open(`postgres://user@127.0.0.1:${port}/database?sslmode=no-verify`);
+    const failure = await run(db, 'select 1').catch((error: unknown) => error);
+    expect(transientCondition(failure)).toBe('connection_lost');
+  });
+
   // What one would have to break a machine for.
   test.each([
     ['53000', 'insufficient_resources'],
@@ -104,6 +117,8 @@ describe('passes by itself, and PostgreSQL calls it', () => {
     ['25006', 'read_only_sql_transaction'],
     ['53999', 'insufficient_resources'],
     ['57999', 'operator_intervention'],
+    ['EADDRNOTAVAIL', 'EADDRNOTAVAIL'],
+    ['EAI_FAIL', 'EAI_FAIL'],
   ])('%s: %s', (code, name) => {
     expect(transientCondition(Object.assign(new Error('refused'), { code }))).toBe(name);
   });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { pruneEvents } from '../../../src/api/store/event-retention.ts';
 import { LOCKS } from '../../../src/api/store/locks.ts';
 import { firstIdAt, newId } from '../../../src/resources/definition/id.ts';
@@ -49,6 +49,14 @@ describe('events', () => {
     const kept = [await event(9), await event(0)];
     expect(await pruneEvents(db, { keptMs, now })).toBe(1);
     expect(await left()).toEqual(kept);
+  });
+
+  test('are as old as the clock of the database says: a process whose own is ahead deletes nothing', async () => {
+    const kept = await event(9);
+    vi.useFakeTimers({ toFake: ['Date'], now: now + 100 * keptMs });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await pruneEvents(db, { keptMs })).toBe(0);
+    expect(await left()).toEqual([kept]);
   });
 
   test('that have been delivered are kept for the time from then', async () => {

@@ -22,9 +22,9 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
   // A stale cache could hold an outdated generation.
   await mustBeDeliverable(managed, spec);
   for (let attempt = 0; attempt < MOST_GENERATIONS_AT_ONCE; attempt++) {
-    await ensureNext(managed);
+    const isExpected = await ensureExpected(managed);
     const identity = readIdentity(managed.object);
-    const remote = await createOnce(managed, spec, identity);
+    const remote = isExpected ? await createOnce(managed, spec, identity) : 'refused';
     if (remote === 'refused') {
       await recoverIdentity(managed);
       throw new StaleObject('its annotations were not those of its last create');
@@ -53,15 +53,17 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
 }
 
 /**
- * Lowers a generation that the API does not expect yet: it was edited, or comes from a backup, whose object had another
- * UID. A create of it that is late would be taken once others have come as far, whoever has forgotten of it by then; one
- * that the API expected when it was sent is refused as soon as the scope is closed or another create has its number.
+ * Whether the API expects a create of this generation, or of an earlier one. One that it does not expect yet, since it was
+ * edited or the API restored from a backup, must not be sent: if it is late, it would be taken once others have come as
+ * far, whoever has forgotten of it by then. What was expected when it was sent is refused as soon as the scope is closed, or
+ * another create has its number. In a scope in which nothing was begun, as of an object from a backup, it becomes the first.
  */
-async function ensureNext(managed: ManagedObject): Promise<void> {
+async function ensureExpected(managed: ManagedObject): Promise<boolean> {
   const identity = readIdentity(managed.object);
-  if (identity.generation <= 1) return;
+  if (identity.generation <= 1) return true;
   const { nextSequence } = await managed.kind.external.scope(managed.object.metadata.uid);
-  if (nextSequence < identity.generation) await managed.persist(renumbered(identity, nextSequence));
+  if (nextSequence === 1) await managed.persist(renumbered(identity, nextSequence));
+  return nextSequence === 1 || nextSequence >= identity.generation;
 }
 
 async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: Identity): Promise<Remote | 'refused'> {

@@ -53,7 +53,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     sent: {},
   });
   const one = async (work: Parameters<typeof statementsOf>[0]) => (await statementsOf(work))[0];
-  const swept = await statementsOf((db) => idempotency.sweep({ ...db, ...NO_DATABASE }));
+  const swept = await statementsOf((db) => idempotency.sweep({ ...db, ...NO_DATABASE }, Date.now()));
   const [tokens, keys, emptyScopes, keptScopes] = swept;
   if (!keys || !emptyScopes || !keptScopes) throw new Error('a sweep must have four statements');
   return {

@@ -177,9 +177,12 @@ export async function close(db: Executor, principal: string, digest: string) {
   return resource_id === null || resource_path === null ? undefined : { id: resource_id, path: resource_path };
 }
 
-/** Deletes expired records: sealed tokens, and closed keys and empty scopes that no request in flight can still use. */
-export async function sweep(db: Database): Promise<void> {
-  const now = await databaseTime(db);
+/**
+ * Deletes expired records: sealed tokens, and closed keys and empty scopes that no request in flight can still use.
+ * @param at milliseconds since 1970; default: the database's time
+ */
+export async function sweep(db: Database, at?: number): Promise<void> {
+  const now = at ?? (await databaseTime(db));
   const before = (age: number) => new Date(now - age).toISOString();
   await inBatches(db, SWEEP_TOKENS, [before(TOKEN_KEPT_MS)]);
   await inBatches(db, SWEEP_UNUSED, [before(CLOSED_KEPT_MS)]);

@@ -1,6 +1,6 @@
 /** What a certificate must be so that others can be validated against it. */
-import { shortRsaKey } from './chain.ts';
 import type { Read } from './pem.ts';
+import { shortRsaKey } from './rsa.ts';
 import { type Certificate, readCertificates } from './x509.ts';
 
 /**
@@ -25,8 +25,6 @@ export function readAuthority(pem: string): Read<Certificate> {
 
 /** What it signs is as trustworthy as its key. */
 function keyProblem({ x509 }: Certificate): string | undefined {
-  const { publicKey } = x509;
-  if (!publicKey.asymmetricKeyType?.startsWith('rsa')) return undefined;
-  const problem = shortRsaKey(publicKey);
+  const problem = shortRsaKey(x509.publicKey);
   return problem && `its key ${problem}`;
 }

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import type { z } from 'zod';
 import { MAX_CHAIN_LENGTH, type tlsKeyType } from '../../resources/tls-certificate.ts';
 import { type Read, readPem } from './pem.ts';
+import { costlyRsaKey, shortRsaKey } from './rsa.ts';
 import { type Certificate, readCertificates } from './x509.ts';
 
 export type KeyType = z.output<typeof tlsKeyType>;
@@ -74,21 +75,14 @@ export async function fits({ x509 }: Certificate, { key, type }: PrivateKey): Pr
   }
 }
 
-/** The shortest RSA keys and the curves that TLS libraries accept by default. */
-const MIN_RSA_BITS = 2048;
+/** Those that TLS libraries accept by default. */
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
-
-/** Why an RSA key is too short to be trusted, if it is. */
-export function shortRsaKey({ asymmetricKeyDetails: { modulusLength = 0 } = {} }: KeyObject): string | undefined {
-  if (modulusLength >= MIN_RSA_BITS) return undefined;
-  return `is an RSA key of ${modulusLength} bits; it must have at least ${MIN_RSA_BITS}`;
-}
 
 function typeOf(key: KeyObject): Read<KeyType> {
   const { asymmetricKeyType, asymmetricKeyDetails: { namedCurve = '' } = {} } = key;
   switch (asymmetricKeyType) {
     case 'rsa': {
-      const reason = shortRsaKey(key);
+      const reason = shortRsaKey(key) ?? costlyRsaKey(key);
       return reason === undefined ? { value: 'rsa' } : { reason };
     }
     case 'ec':

@@ -2,7 +2,7 @@
  * X.509 certificates, read by OpenSSL first, which is strict and bounded, and then by a library that names what
  * OpenSSL only prints.
  */
-import { X509Certificate } from 'node:crypto';
+import { type KeyObject, X509Certificate } from 'node:crypto';
 // Before the next one, which asks for it when it is loaded.
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
@@ -10,6 +10,7 @@ import ipaddr from 'ipaddr.js';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
+import { costlyRsaKey } from './rsa.ts';
 
 export interface Certificate {
   x509: X509Certificate;
@@ -110,14 +111,16 @@ function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate
 
 const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecond(date.toISOString()));
 
-/** Node reads the key when it is asked for. */
+/** Node reads the key when it is asked for. Signatures are verified in the event loop, so its cost is bounded first. */
 function keyProblem(certificate: X509Certificate): string | undefined {
+  let key: KeyObject;
   try {
-    void certificate.publicKey;
-    return undefined;
+    key = certificate.publicKey;
   } catch {
     return 'has a public key of an unknown type';
   }
+  const problem = costlyRsaKey(key);
+  return problem && `has a public key that ${problem}`;
 }
 
 /** Only the signature of a self-signed certificate can be checked here. */

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { readAuthority } from '../../../src/api/certificates/authority.ts';
-import { readChain, readPrivateKey, shortRsaKey } from '../../../src/api/certificates/chain.ts';
+import { readChain, readPrivateKey } from '../../../src/api/certificates/chain.ts';
 import { MAX_CHAIN_LENGTH } from '../../../src/resources/tls-certificate.ts';
 
 const root = await makeCertificate({ subject: 'CN=Root' });
@@ -94,7 +94,11 @@ describe('a private key', () => {
     if ('value' in read) expect(read.value.key.equals(createPrivateKey(text))).toBe(true);
   });
 
-  test('of a type that has no bits is as good as a short RSA key', () => {
-    expect(shortRsaKey(p256)).toBe('is an RSA key of 0 bits; it must have at least 2048');
+  test('that it would take too long to use is refused before it is used', () => {
+    const jwk = long.export({ format: 'jwk' });
+    // Nothing but its length counts: the numbers need not fit each other.
+    const n = Buffer.from([1, ...Buffer.alloc(1023), 1]).toString('base64url');
+    const huge = createPrivateKey({ key: { ...jwk, n }, format: 'jwk' });
+    expect(readPrivateKey(pem(huge))).toEqual({ reason: 'is an RSA key of 8193 bits; it may have at most 8192' });
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { altered, KeyUsageFlags, makeCertificate, pemOf } from '../../../dev/fixtures/x509.ts';
+import { altered, KeyUsageFlags, makeCertificate, pemOf, rsaPublicKey } from '../../../dev/fixtures/x509.ts';
 import { fieldsOf, readCertificates } from '../../../src/api/certificates/x509.ts';
 import { KEY_USAGES } from '../../../src/resources/formats/x509-names.ts';
 
@@ -139,5 +139,17 @@ describe('what is no certificate is refused with the reason', async () => {
     const changed = derOf(other.pem);
     changed[changed.indexOf(identifier) + identifier.length - 1] = 0x7f;
     expect(reasonFor(pemOf(changed))).toBe('has a public key of an unknown type');
+  });
+
+  test('a key that it would take too long to use', async () => {
+    const withKey = async (bits: number, exponent?: number) =>
+      (await makeCertificate({ subject: 'CN=Key', issuer: plain, publicKey: await rsaPublicKey(bits, exponent) })).pem;
+    expect(read(await withKey(8192, 2 ** 31 - 1))).toHaveLength(1);
+    expect(reasonFor(await withKey(8193))).toBe(
+      'has a public key that is an RSA key of 8193 bits; it may have at most 8192',
+    );
+    expect(reasonFor(await withKey(2048, 2 ** 31 + 1))).toBe(
+      'has a public key that is an RSA key with an exponent above 2147483647; the usual one is 65537',
+    );
   });
 });

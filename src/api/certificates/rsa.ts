@@ -1,0 +1,31 @@
+/** Which RSA keys certificates and their private keys may have. */
+import type { KeyObject } from 'node:crypto';
+
+/** The shortest that TLS libraries accept by default. */
+const MIN_BITS = 2048;
+/**
+ * The longest that Go's crypto/tls accepts, for the reason that holds here, too: a signature by one of 16,384 bits takes
+ * a second of one of the few threads that everything in this process shares.
+ */
+const MAX_BITS = 8192;
+/** What Go's crypto/rsa and Windows read at most; in practice it is 65537. To verify takes time for each bit of it. */
+const MAX_EXPONENT = 2n ** 31n - 1n;
+
+export const isRsa = ({ asymmetricKeyType }: KeyObject): boolean => asymmetricKeyType?.startsWith('rsa') === true;
+
+/** Why a key is too short to be trusted, if it is an RSA key and that short. */
+export function shortRsaKey(key: KeyObject): string | undefined {
+  const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  if (!isRsa(key) || modulusLength >= MIN_BITS) return undefined;
+  return `is an RSA key of ${modulusLength} bits; it must have at least ${MIN_BITS}`;
+}
+
+/** Why it would take too long to use a key, if it is an RSA key and that large. */
+export function costlyRsaKey(key: KeyObject): string | undefined {
+  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
+  if (!isRsa(key)) return undefined;
+  if (modulusLength > MAX_BITS) return `is an RSA key of ${modulusLength} bits; it may have at most ${MAX_BITS}`;
+  if (publicExponent > MAX_EXPONENT)
+    return `is an RSA key with an exponent above ${MAX_EXPONENT}; the usual one is 65537`;
+  return undefined;
+}

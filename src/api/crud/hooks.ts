@@ -41,7 +41,7 @@ export interface Hooks<R extends Resource = Resource> {
    * Completes a new resource where that takes time or other resources; outside of any transaction. Not called for a
    * request that is seen to be a replay; of several that come at once, all may call it. Throws ApiError.
    */
-  prepare?(input: z.output<R['create']>, id: string, api: Api): Promise<Draft>;
+  prepare?(input: z.output<R['create']>, id: string, api: Api, caller: Caller): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */

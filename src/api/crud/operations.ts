@@ -89,7 +89,7 @@ async function drafted<R extends Resource>(
 ) {
   const input = call.body as z.output<R['create']>;
   const draft = hooks.draft?.(call.caller, input);
-  const prepared = hooks.prepare && (await hooks.prepare(input, id, api));
+  const prepared = hooks.prepare && (await hooks.prepare(input, id, api, call.caller));
   const own = { id, created_at: new Date().toISOString(), revision: 1 };
   // Each part over those before it.
   const row: Row = Object.assign(

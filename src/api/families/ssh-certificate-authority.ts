@@ -5,18 +5,21 @@ import { DEFAULT_CURVE, DEFAULT_KEY_TYPE, sshCertificateAuthority } from '../../
 import { mount } from '../crud/mount.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import type { Api } from '../http/operation.ts';
+import { createTurns } from '../http/turns.ts';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
 
 /** The column of the private key, as PKCS #8 in PEM. */
 const PRIVATE_KEY = 'private_key';
 
 const { table } = sshCertificateAuthority;
+/** An owner generates one key at a time: few RSA keys are made at once, and one owner could take all those places. */
+const turns = createTurns(1);
 const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
 
 export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
   columns: [PRIVATE_KEY],
   sealed: [PRIVATE_KEY],
-  async prepare({ private_key_type, elliptic_curve }, id, { secrets }) {
+  async prepare({ private_key_type, elliptic_curve }, id, { secrets }, caller) {
     const type = private_key_type ?? DEFAULT_KEY_TYPE;
     if (type !== 'ecdsa' && elliptic_curve != null) {
       throw invalidByRule({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
@@ -24,7 +27,8 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
     // Before the key is made: without an encryption key, nothing is made in vain.
     secrets.seal('', locationOf(id));
-    const key = await generatePrivateKey(type, curve);
+    const endTurn = await turns.take(caller.id);
+    const key = await generatePrivateKey(type, curve).finally(endTurn);
     const { algorithm, blob } = sshPublicOf(key);
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
     return {

@@ -113,6 +113,21 @@ describe('an SSH certificate authority', () => {
     await made;
   });
 
+  test('does not keep that of another owner waiting, however many there are', async () => {
+    // Of a small pool, one owner gets so few connections that it could not ask for so many at once.
+    const { admin, newUser } = await startTestApi({ secrets, poolSize: 40 });
+    const other = await newUser({ admin: true });
+    const made: string[] = [];
+    const make = async (caller: typeof admin) => {
+      expect((await caller.post(path, { private_key_type: 'rsa' })).status).toBe(201);
+      made.push(caller.id);
+    };
+    // More than may be made and wait at once.
+    await Promise.all([...Array.from({ length: 11 }, () => make(admin)), make(other)]);
+    expect(made).toHaveLength(12);
+    expect(made.at(-1)).toBe(admin.id);
+  });
+
   test('cannot be made by a service without an encryption key, which says so', async () => {
     const bare = await startTestApi({ secrets: createSecrets(undefined) });
     const { error } = await bare.admin.post(path, {});

@@ -6,7 +6,7 @@ import { checkIfMatch } from '../http/entity-tags.ts';
 import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import { changeEvent } from '../store/outbox.ts';
-import { type Repository, type Row, repository } from '../store/repository.ts';
+import { FIRST, type Repository, type Row, repository } from '../store/repository.ts';
 import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
 import { dropReferences, referringFields } from './references.ts';
 import { linker, type ViewOfRow, viewer } from './view.ts';
@@ -105,28 +105,52 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
 /** A request about one existing resource. */
 export type SingleCall<Body = unknown> = Call<'id', unknown, Body>;
 
+/** What to do with a row that is locked. */
+type Work = (context: WriteContext, row: Row) => Promise<OperationResult>;
+
 /** Runs a change of one existing resource: locked, visible to the caller, and at a revision that they accept. */
 export function writeLocked<R extends Resource>(
   api: Api,
   family: Family<R>,
   call: SingleCall,
-  work: (context: WriteContext, row: Row) => Promise<OperationResult>,
+  work: Work,
 ): Promise<OperationResult> {
   return api.db.transaction((tx) => writeLockedIn(api, tx, family, call, work));
 }
 
-/** The same, as part of a transaction. */
-export async function writeLockedIn<R extends Resource>(
+/** Likewise, its removal. */
+export function removeLocked<R extends Resource>(
+  api: Api,
+  family: Family<R>,
+  call: SingleCall,
+  work: Work,
+): Promise<OperationResult> {
+  return api.db.transaction((tx) => withLocked(api, tx, family, call, family.rows.lockToRemove, work));
+}
+
+/** The same as `writeLocked`, as part of a transaction. */
+export function writeLockedIn<R extends Resource>(
   api: Api,
   tx: Executor,
   family: Family<R>,
   call: SingleCall,
-  work: (context: WriteContext, row: Row) => Promise<OperationResult>,
+  work: Work,
+): Promise<OperationResult> {
+  return withLocked(api, tx, family, call, family.rows.lock, work);
+}
+
+async function withLocked<R extends Resource>(
+  api: Api,
+  tx: Executor,
+  family: Family<R>,
+  call: SingleCall,
+  lock: Repository['lock'],
+  work: Work,
 ): Promise<OperationResult> {
   const { id } = call.params;
   const context = { api, tx, caller: call.caller };
   await family.hooks.lockFirst?.(context, id);
-  const row = family.require(await family.rows.lock(tx, id), id, call);
+  const row = family.require(await lock(tx, id), id, call);
   checkIfMatch(call.ifMatch, row.revision);
   return work(context, row);
 }
@@ -158,9 +182,10 @@ export async function removeWhere<R extends Resource>(
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
     values: [value],
   });
-  for (let isRest = true; isRest; ) {
-    const gone = await rows.where(tx, column, value, REMOVED_AT_ONCE);
-    isRest = gone.length === REMOVED_AT_ONCE;
+  // Not from the beginning each time: the index still has those that are gone until the transaction has ended.
+  for (let last: string | undefined = FIRST; last !== undefined; ) {
+    const gone: Row[] = await rows.where(tx, column, value, { after: last, limit: REMOVED_AT_ONCE });
+    last = gone[REMOVED_AT_ONCE - 1]?.id;
     const ids = gone.map(({ id }) => id);
     if (ids.length === 0) return;
     await detach(tx, ids);

@@ -14,7 +14,7 @@ import type { Executor } from '../store/database.ts';
 import { violation } from '../store/database-errors.ts';
 import { changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
-import { type Family, type SingleCall, writeLocked } from './family.ts';
+import { type Family, removeLocked, type SingleCall, writeLocked } from './family.ts';
 import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
 import { MAX_LIMIT, pageJson } from './paging.ts';
 import { refuseOtherValues } from './read-only.ts';
@@ -160,7 +160,7 @@ export async function update<R extends Resource>(
 
 export function remove<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<OperationResult> {
   const { resource, hooks, rows } = family;
-  return writeLocked(api, family, call, async (context, row) => {
+  return removeLocked(api, family, call, async (context, row) => {
     const view = family.show(row, call.base);
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
     const told = await hooks.beforeDelete?.(context, family.typed(view));

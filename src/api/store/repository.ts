@@ -36,12 +36,17 @@ export interface Page {
 
 export interface Repository {
   get(db: Executor, id: string): Promise<Row | undefined>;
-  /** The row, locked until the transaction ends. */
+  /**
+   * The row, locked until the transaction ends, to be changed. Others may begin to refer to it meanwhile: those who do
+   * need not queue, and so could keep a lock that excludes them waiting for ever.
+   */
   lock(tx: Executor, id: string): Promise<Row | undefined>;
+  /** Likewise, to be deleted: nobody begins to refer to it. */
+  lockToRemove(tx: Executor, id: string): Promise<Row | undefined>;
   /** Newest first. */
   page(db: Executor, query: PageQuery): Promise<Page>;
-  /** All rows with this value in one column, or the first of them, by id. */
-  where(db: Executor, column: string, value: string, limit?: number): Promise<Row[]>;
+  /** All rows with this value in one column, by id; or so many of them, after an id. */
+  where(db: Executor, column: string, value: string, part?: { after: string; limit: number }): Promise<Row[]>;
   insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
   /** Writes all fields of a locked row; returns its new revision. */
   update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
@@ -55,6 +60,8 @@ export interface Repository {
   removeMany(tx: Executor, ids: readonly string[], events?: readonly OutboxEvent[]): Promise<void>;
 }
 
+/** Sorts before every id. */
+export const FIRST = '';
 /** Sorts behind every id. */
 const LAST = '~';
 
@@ -78,7 +85,8 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     `forgotten as (delete from idempotency_keys where resource_id ${match} and closed_at is null)`;
 
   const get = prepared('get', `select ${shown} from ${table} where id = $1`);
-  const lock = prepared('lock', `select ${shown} from ${table} where id = $1 for update`);
+  const lock = prepared('lock', `select ${shown} from ${table} where id = $1 for no key update`);
+  const lockToRemove = prepared('lock_to_remove', `select ${shown} from ${table} where id = $1 for update`);
   const insert = prepared(
     'insert',
     `with ${eventCte(written.length + 1)}
@@ -140,6 +148,7 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   return {
     get: (db, id) => row(db, get(id)),
     lock: (tx, id) => row(tx, lock(id)),
+    lockToRemove: (tx, id) => row(tx, lockToRemove(id)),
     async page(db, query) {
       const { limit, maxBytes = Number.POSITIVE_INFINITY } = query;
       let read = 0;
@@ -152,9 +161,9 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
       const found = await rows(db, { ...page(query), keeps });
       return { rows: found.slice(0, limit), more: more || found.length > limit };
     },
-    where(db, column, value, limit) {
-      const text = `select ${shown} from ${table} where ${column} = $1 order by id limit $2`;
-      return rows(db, prepared(`by_${column}`, text)(value, limit ?? null));
+    where(db, column, value, part) {
+      const text = `select ${shown} from ${table} where ${column} = $1 and id > $2 order by id limit $3`;
+      return rows(db, prepared(`by_${column}`, text)(value, part?.after ?? FIRST, part?.limit ?? null));
     },
     async insert(db, row, event) {
       const values = [...fields, ...hidden].map((column) => columnValue(row, column));

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
@@ -177,10 +177,26 @@ describe('deleting an HTTPS edge', () => {
     expect((await admin.delete(`/backends/http_response/${backend.id}`)).status).toBe(204);
   });
 
-  test('deletes very many of them, and tells of each', async () => {
+  test('deletes very many of them, each round beginning where the last ended, and tells of each', async () => {
     const own = await newEdge();
-    for (let n = 0; n < 250; n++) await create(own, { match: `/many-${n}` });
+    const made: string[] = [];
+    for (let n = 0; n < 250; n++) made.push((await create(own, { match: `/many-${n}` })).id);
+    const begun: unknown[] = [];
+    const { transaction } = api.db;
+    const transactions = vi.spyOn(api.db, 'transaction').mockImplementation((work) =>
+      transaction((tx) =>
+        work({
+          query(statement) {
+            if (statement.name === 'https_edge_routes.by_edge_id') begun.push(statement.values[1]);
+            return tx.query(statement);
+          },
+        }),
+      ),
+    );
     expect((await admin.delete(`/edges/https/${own}`)).status).toBe(204);
+    transactions.mockRestore();
+    made.sort();
+    expect(begun).toEqual(['', made[99], made[199]]);
     expect(await api.rows('select 1 from https_edge_routes where edge_id = $1', [own])).toEqual([]);
     const text = "select 1 from events where type = 'https_edge_route_deleted.v0' and payload->>'match' like '/many-%'";
     expect(await api.rows(text)).toHaveLength(250);

@@ -119,6 +119,21 @@ describe('what is in a resource', () => {
     expect((await changed).status).toBe(status);
   });
 
+  test('who begins to refer to a resource keeps nobody from changing it, only from deleting it', async () => {
+    const policy = await make('/ip_policies');
+    const referring = await heldTransaction(api.databaseUrl);
+    await referring.query('select 1 from ip_policies where id = $1 for key share', [policy]);
+    const changes = await Promise.all([
+      admin.patch(`/ip_policies/${policy}`, { description: 'changed' }),
+      admin.put(`/ip_policies/${policy}/rules`, { rules: [{ cidr: '192.0.2.0/24', action: 'allow' }] }),
+    ]);
+    expect(statuses(changes)).toEqual([200]);
+    const deleted = admin.delete(`/ip_policies/${policy}`);
+    await untilWaiting(api, 1);
+    await referring.commit();
+    expect((await deleted).status).toBe(204);
+  });
+
   test('sources come and go, with and without a key, while their subscription changes', async () => {
     const subscription = await make('/event_subscriptions');
     const types = ['ip_policy', 'user', 'bot_user'].map((name) => eventTypes(name).created);

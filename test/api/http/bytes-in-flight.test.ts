@@ -203,7 +203,7 @@ describe('the rules of a policy, whose texts are far longer as JSON', () => {
     query.mockRestore();
     // Deleting them takes no texts.
     expect((await bot.delete(path.replace('/rules', ''))).status).toBe(204);
-    expect(inTransactions).toContain('ip_policies.lock');
+    expect(inTransactions).toContain('ip_policies.lock_to_remove');
     expect(inTransactions).not.toContain(READ);
     transactions.mockRestore();
   });

@@ -36,8 +36,6 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/openapi/page.ts': {
     'const digest = * → *': 'any length of a digest will do',
     'await *register(* → *': 'the framework awaits what is registered before it is ready',
-    'scope.setReplySerializer(* → ;': 'the same text, made again for each request',
-    '* → scope.setReplySerializer((payload) => (false ? *': 'the same text, made again for each request',
   },
   'src/api/openapi/schemas.ts': {
     'const all = * → *.parse(shared?.$defs) };': 'zod puts some aside in every version so far',

@@ -71,8 +71,9 @@ async function expectBesideUpload(api: StartedApi, expected: number[]): Promise<
 /** Of requests on connections that stay open, and what the log says about them. */
 async function expectConnections(api: StartedApi, expected: string[], log: object[]): Promise<void> {
   const answers: string[] = [];
-  for (const _ of expected) {
-    const peer = await open(api);
+  // All before any has rested for so long that it would make room for another.
+  const peers = await Promise.all(expected.map(() => open(api)));
+  for (const peer of peers) {
     onTestFinished(() => void peer.socket.destroy());
     peer.socket.write(request('/whoami'));
     answers.push((await peer.until(/HTTP\/1\.1 \d+/)).slice(-3));

@@ -96,7 +96,7 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
   });
 }
 
-/** What a stream counts for: an open file, of which a process may have few, and what is read ahead of the client. */
+/** What a stream counts for: what is read ahead of the client. */
 const STREAM_BYTES = 1024 * 1024;
 
 function sizeOf(payload: unknown): number {

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { overloaded } from '../errors/errors.ts';
 import type { ConnectionCaps } from './descriptors.ts';
+import { createPlaces } from './places.ts';
 import { refusalLog } from './refusal-log.ts';
 
 export interface ConnectionLimits extends ConnectionCaps {
@@ -13,6 +14,10 @@ export interface ConnectionLimits extends ConnectionCaps {
   perAddress: number;
   /** Milliseconds in which a connection must have sent something. */
   firstByteMs: number;
+  /** Milliseconds for which a connection must have waited for a request before it may be closed to make room. */
+  restMs: number;
+  /** Surplus connections of one address. */
+  surplusPerAddress: number;
   /** Milliseconds that a surplus connection has to send its request and read the answer. */
   surplusMs: number;
 }
@@ -22,14 +27,16 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   surplus: 64,
   perAddress: 5_000,
   firstByteMs: 10_000,
+  restMs: 1_000,
+  surplusPerAddress: 8,
   surplusMs: 5_000,
 };
 
 export interface Connections {
   /** Whether this connection is one too many: it gets one answer. */
   isSurplus(socket: Socket): boolean;
-  /** Connections that are served, and how many were refused so far. */
-  usage(): { open: number; refused: number };
+  /** Connections that are served, and how many were refused so far, or closed to make room. */
+  usage(): { open: number; refused: number; closed: number };
 }
 
 /**
@@ -47,41 +54,57 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
       later: 'refused connections',
     },
   );
+  const makingRoom = refusalLog(
+    log,
+    { connections: most, per_address: perAddress },
+    {
+      first: 'closing idle connections to make room for others (MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS)',
+      later: 'closed idle connections to make room for others',
+    },
+  );
   const shared = blockList(proxies);
-  const served = new Map<string, number>();
-  let servedInAll = 0;
+  const isShared = ({ remoteAddress: peer = '' }: Socket) => shared.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4');
+  const places = createPlaces(server, limits.restMs);
   let refusedInAll = 0;
+  let closedInAll = 0;
   // In the order in which they were opened, which is that of their deadlines.
   const silent = new Map<Socket, number>();
   const surplus = new Map<Socket, number>();
+  const surplusOf = new Map<string, number>();
 
-  const isTooMany = (address: string, { remoteAddress: peer = '' }: Socket) => {
-    if (servedInAll >= most) return true;
-    if (perAddress === 0 || (served.get(address) ?? 0) < perAddress) return false;
-    return !shared.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4');
-  };
+  /** Whether there is a place, or somebody had to give theirs up. */
+  function hasPlace(address: string, socket: Socket): boolean {
+    const isOwnFull = perAddress > 0 && places.takenBy(address) >= perAddress && !isShared(socket);
+    if (!isOwnFull && places.taken() < most) return true;
+    if (!places.free(address, !isOwnFull)) return false;
+    makingRoom();
+    closedInAll++;
+    return true;
+  }
+
+  function refuse(address: string, socket: Socket): void {
+    refused();
+    refusedInAll++;
+    const own = surplusOf.get(address) ?? 0;
+    // One address alone must not have all of them: others are to be told, too, and their probes answered.
+    const isOwnFull = own >= limits.surplusPerAddress && !isShared(socket);
+    if (isOwnFull || surplus.size >= limits.surplus) return void socket.destroy();
+    surplus.set(socket, performance.now() + surplusMs);
+    surplusOf.set(address, own + 1);
+    socket.once('close', () => {
+      surplus.delete(socket);
+      const left = (surplusOf.get(address) ?? 0) - 1;
+      if (left > 0) surplusOf.set(address, left);
+      else surplusOf.delete(address);
+    });
+  }
 
   server.on('connection', (socket) => {
     const address = normalizeIP(socket.remoteAddress ?? '');
-    const now = performance.now();
-    if (isTooMany(address, socket)) {
-      refused();
-      refusedInAll++;
-      if (surplus.size >= limits.surplus) return void socket.destroy();
-      surplus.set(socket, now + surplusMs);
-      socket.once('close', () => surplus.delete(socket));
-      return;
-    }
-    silent.set(socket, now + firstByteMs);
-    servedInAll++;
-    served.set(address, (served.get(address) ?? 0) + 1);
-    socket.once('close', () => {
-      silent.delete(socket);
-      servedInAll--;
-      const left = (served.get(address) ?? 0) - 1;
-      if (left > 0) served.set(address, left);
-      else served.delete(address);
-    });
+    if (!hasPlace(address, socket)) return refuse(address, socket);
+    places.take(socket, address);
+    silent.set(socket, performance.now() + firstByteMs);
+    socket.once('close', () => silent.delete(socket));
   });
   // Before Fastify's listener, which may answer at once.
   server.prependListener('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
@@ -97,7 +120,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
 
   return {
     isSurplus: (socket) => surplus.has(socket),
-    usage: () => ({ open: servedInAll, refused: refusedInAll }),
+    usage: () => ({ open: places.taken(), refused: refusedInAll, closed: closedInAll }),
   };
 }
 

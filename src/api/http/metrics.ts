@@ -98,6 +98,15 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     },
   });
   new Counter({
+    name: 'http_connections_closed_total',
+    help: 'Idle connections of clients that were closed to make room for others.',
+    registers: [register],
+    collect() {
+      this.reset();
+      this.inc(connections.usage().closed);
+    },
+  });
+  new Counter({
     name: 'log_lines_lost_total',
     help: 'Lines of the log that were dropped because standard output did not take them.',
     registers: [register],

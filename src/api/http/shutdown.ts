@@ -27,11 +27,11 @@ const LINGER_MS = 1_000;
 
 const SWEEP_EVERY_MS = 20;
 
-/** Nobody has connected for this long: those who were told to go have come back. */
-const SETTLED_MS = 20;
+/** Nobody has connected for this long: those who were told to go have come back, even from afar or a busy machine. */
+const SETTLED_MS = 100;
 
 /** Clients that open a connection for each request never settle. */
-const MOST_SETTLING_ROUNDS = 25;
+const MOST_SETTLING_ROUNDS = 10;
 
 interface Connection {
   /** Requests that are not answered yet, oldest first. */

@@ -3,12 +3,16 @@ import { gzipSync } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { SHARED } from '../http/bytes-in-flight.ts';
+import { MOST_OPEN_FILES } from '../http/descriptors.ts';
 import { parseTags } from '../http/entity-tags.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
+import { RequestAborted } from '../http/request-aborted.ts';
+import { createTurns } from '../http/turns.ts';
 import type { Json } from './schemas.ts';
 
 /** A form of the document, with a tag of its own (RFC 9110, section 8.8.3.3). */
@@ -18,6 +22,12 @@ interface Representation {
 }
 
 type Coding = 'gzip' | 'identity';
+
+/** The document in one format. */
+interface Format {
+  type: string;
+  forms: Readonly<Record<Coding, Representation>>;
+}
 
 /** Two ends of a tunnel. */
 const ICON = {
@@ -30,38 +40,55 @@ const ICON = {
 };
 
 /** The document as it is sent, made once. */
-function representations(text: string): Readonly<Record<Coding, Representation>> {
+function formatted(text: string, type: string): Format {
   const digest = sha256Hex(text).slice(0, 32);
   const bytes = Buffer.from(text);
   return {
-    identity: { bytes, tag: `"${digest}"` },
-    gzip: { bytes: gzipSync(bytes), tag: `"${digest}-gzip"` },
+    type,
+    forms: {
+      identity: { bytes, tag: `"${digest}"` },
+      gzip: { bytes: gzipSync(bytes), tag: `"${digest}-gzip"` },
+    },
   };
+}
+
+function sendDocument({ type, forms }: Format, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  request.charge = SHARED;
+  const { 'accept-encoding': accepted = '', 'if-none-match': known } = request.headers;
+  const coding = negotiate<Coding>(accepted, ['gzip', 'identity']) ?? 'identity';
+  const { bytes, tag } = forms[coding];
+  reply.headers({ etag: tag, vary: 'accept-encoding', 'cache-control': 'no-cache' });
+  const tags = parseTags('If-None-Match', known) ?? [];
+  if (tags === '*' || tags.some((each) => each.replace(/^W\//, '') === tag)) return reply.code(304).send();
+  if (coding === 'gzip') reply.header('content-encoding', coding);
+  return reply.type(type).send(bytes);
 }
 
 const titleOf = (document: Json) => z.object({ info: z.object({ title: z.string() }) }).parse(document).info.title;
 
 export async function addDocs(app: FastifyInstance, document: Json, rateLimiter: RateLimiter): Promise<void> {
-  const text = JSON.stringify(document);
-  const forms = representations(text);
+  const json = formatted(JSON.stringify(document), 'application/json; charset=utf-8');
+  // Not at the start, since it takes a while, and nearly nobody asks for it.
+  let yaml: Format | undefined;
+  const inYaml = () => {
+    yaml ??= formatted(stringify(document, { aliasDuplicateObjects: false }), 'application/yaml');
+    return yaml;
+  };
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply) => rateLimiter.countStranger(request, reply));
     scope.get('/openapi.json', async (request, reply) => {
       request.documentedPath = '/openapi.json';
-      request.charge = SHARED;
-      const { 'accept-encoding': accepted = '', 'if-none-match': known } = request.headers;
-      const coding = negotiate<Coding>(accepted, ['gzip', 'identity']) ?? 'identity';
-      const { bytes, tag } = forms[coding];
-      reply.headers({ etag: tag, vary: 'accept-encoding', 'cache-control': 'no-cache' });
-      const tags = parseTags('If-None-Match', known) ?? [];
-      if (tags === '*' || tags.some((each) => each.replace(/^W\//, '') === tag)) return reply.code(304).send();
-      if (coding === 'gzip') reply.header('content-encoding', coding);
-      return reply.type('application/json; charset=utf-8').send(bytes);
+      return sendDocument(json, request, reply);
     });
+    // In place of the plugin's own answers, which are made anew each time. The page asks for the first.
+    scope.addHook('onRequest', async (request, reply) => {
+      const { url } = request.routeOptions;
+      if (url === '/docs/json') return sendDocument(json, request, reply);
+      if (url === '/docs/yaml') return sendDocument(inYaml(), request, reply);
+    });
+    limitOpenFiles(scope);
     // Its types know OpenAPI up to 3.0; it hands the document on without reading it.
     const specification = { document } as unknown as StaticDocumentSpec;
-    // The page asks for the document by a path of its own.
-    scope.setReplySerializer((payload) => (payload === document ? text : JSON.stringify(payload)));
     await scope.register(swagger, { mode: 'static', specification });
     await scope.register(swaggerUi, {
       routePrefix: '/docs',
@@ -69,5 +96,20 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
       uiConfig: { deepLinking: true, validatorUrl: null, layout: 'BaseLayout' },
       theme: { title: `${titleOf(document)} · tunnel-operator`, favicon: [ICON] },
     });
+  });
+}
+
+/** The route of the files of the page. */
+const FILES = '/docs/static/*';
+
+/** Has requests for files wait before theirs is opened: until the answer is read, each has a descriptor. */
+function limitOpenFiles(scope: FastifyInstance): void {
+  const turns = createTurns(MOST_OPEN_FILES);
+  scope.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url !== FILES) return;
+    const end = await turns.take(FILES);
+    if (!reply.isOver) return void reply.raw.once('close', end);
+    end();
+    throw new RequestAborted();
   });
 }

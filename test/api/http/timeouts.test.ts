@@ -137,7 +137,7 @@ describe('whatever Node does by itself,', () => {
   });
 
   test('a connection beyond the cap is closed before it has sent its request', async () => {
-    const api = await start({ most: 1, surplus: 2, surplusMs: 200, firstByteMs: 600_000 });
+    const api = await start({ most: 1, surplus: 2, surplusMs: 200, firstByteMs: 600_000, restMs: 600_000 });
     const served = await open(api);
     served.socket.write(request('/healthz'));
     await served.until(/"ok"/);

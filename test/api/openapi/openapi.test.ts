@@ -6,6 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import canonicalize from 'canonicalize';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { startTestApi } from '../harness.ts';
@@ -21,33 +22,46 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse((await api.anonymous.get('/openapi.json')).text)).toEqual(document);
   });
 
-  test('is sent as it is, or compressed where that is asked for, and only once to those who have it', async () => {
-    const ask = (headers: Record<string, string>) => api.app.inject({ url: '/openapi.json', headers });
-    const tags = new Set<unknown>();
-    for (const [accepted, coding] of [
-      ['gzip, deflate, br', 'gzip'],
-      ['br', undefined],
-      ['gzip;q=0', undefined],
-      ['identity', undefined],
-      ['*', 'gzip'],
-    ] as const) {
-      const reply = await ask({ 'accept-encoding': accepted });
-      expect(reply.headers['content-encoding'], accepted).toBe(coding);
-      expect(reply.headers).toMatchObject({ vary: 'accept-encoding', 'cache-control': 'no-cache' });
-      const bytes = coding === 'gzip' ? gunzipSync(reply.rawPayload) : reply.rawPayload;
-      expect(JSON.parse(bytes.toString())).toEqual(document);
-      const tag = String(reply.headers.etag);
-      tags.add(tag);
-      for (const known of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
-        const again = await ask({ 'accept-encoding': accepted, 'if-none-match': known });
-        expect(again.statusCode).toBe(304);
-        expect(again.rawPayload).toHaveLength(0);
-        expect(again.headers.etag).toBe(tag);
+  test.each(['/openapi.json', '/docs/json'])(
+    'is sent at %s as it is, or compressed where that is asked for, and only once to those who have it',
+    async (url) => {
+      const ask = (headers: Record<string, string>) => api.app.inject({ url, headers });
+      const tags = new Set<unknown>();
+      for (const [accepted, coding] of [
+        ['gzip, deflate, br', 'gzip'],
+        ['br', undefined],
+        ['gzip;q=0', undefined],
+        ['identity', undefined],
+        ['*', 'gzip'],
+      ] as const) {
+        const reply = await ask({ 'accept-encoding': accepted });
+        expect(reply.headers['content-encoding'], accepted).toBe(coding);
+        expect(reply.headers).toMatchObject({ vary: 'accept-encoding', 'cache-control': 'no-cache' });
+        const bytes = coding === 'gzip' ? gunzipSync(reply.rawPayload) : reply.rawPayload;
+        expect(JSON.parse(bytes.toString())).toEqual(document);
+        const tag = String(reply.headers.etag);
+        tags.add(tag);
+        for (const known of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
+          const again = await ask({ 'accept-encoding': accepted, 'if-none-match': known });
+          expect(again.statusCode).toBe(304);
+          expect(again.rawPayload).toHaveLength(0);
+          expect(again.headers.etag).toBe(tag);
+        }
+        expect((await ask({ 'accept-encoding': accepted, 'if-none-match': '"x"' })).statusCode).toBe(200);
       }
-      expect((await ask({ 'accept-encoding': accepted, 'if-none-match': '"x"' })).statusCode).toBe(200);
-    }
-    expect(tags.size).toBe(2);
-    expect((await ask({ 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(text.length / 4);
+      expect(tags.size).toBe(2);
+      expect((await ask({ 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(text.length / 4);
+    },
+  );
+
+  test('is there in YAML, too', async () => {
+    const ask = (headers: Record<string, string>) => api.app.inject({ url: '/docs/yaml', headers });
+    const { headers, rawPayload } = await ask({ 'accept-encoding': 'gzip' });
+    expect(headers).toMatchObject({ 'content-type': 'application/yaml', 'content-encoding': 'gzip' });
+    expect(parse(gunzipSync(rawPayload).toString())).toEqual(document);
+    const again = await ask({ 'accept-encoding': 'gzip', 'if-none-match': String(headers.etag) });
+    expect(again.statusCode).toBe(304);
+    expect((await ask({})).headers).not.toHaveProperty('content-encoding');
   });
 
   test('is refused with an error like everything else', async () => {

@@ -19,11 +19,19 @@ export interface PoolShares {
   owners: Turns;
   /** Of lookups of one key that was valid when last seen, or of all others of one address. */
   lookups: Turns;
+  /** Of lookups of unknown keys of one address that has used up its limit. */
+  spent: Turns;
   /** Of lookups of all other keys. */
   strangers: Turns;
 }
 
 export function createPoolShares({ poolSize }: Pick<Database, 'poolSize'>): PoolShares {
   const turns = (part: number) => createTurns(Math.max(1, Math.floor(poolSize * part)));
-  return { keys: turns(OF_KEY), owners: turns(OF_OWNER), lookups: turns(OF_LOOKUPS), strangers: turns(OF_STRANGERS) };
+  return {
+    keys: turns(OF_KEY),
+    owners: turns(OF_OWNER),
+    lookups: turns(OF_LOOKUPS),
+    spent: createTurns(1),
+    strangers: turns(OF_STRANGERS),
+  };
 }

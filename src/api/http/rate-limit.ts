@@ -44,8 +44,8 @@ declare module 'fastify' {
 
 export interface RateLimiter {
   /**
-   * Looks up whose credentials these are, unless too many from this address were nobody's. A key that was valid when
-   * last seen is not refused for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
+   * Looks up whose credentials these are: one at a time, once too many from this address were nobody's. A key that was
+   * valid when last seen does not wait for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
    */
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
@@ -72,7 +72,7 @@ const STRANGERS = 'strangers';
 export async function addRateLimits(
   app: FastifyInstance,
   db: Executor,
-  shares: Pick<PoolShares, 'lookups' | 'strangers'>,
+  shares: Pick<PoolShares, 'lookups' | 'spent' | 'strangers'>,
   limits: RateLimits,
 ): Promise<RateLimiter> {
   const { perKey, perOwner, perAddress, windowMs, knownKeys } = limits;
@@ -99,11 +99,29 @@ export async function addRateLimits(
     if (!requests.isAllowed && requests.isExceeded) refuse(reply, requests);
   }
 
-  /** Skips the lookup of what would be a stranger's, if too many from this address were. */
-  async function refuseStranger(request: FastifyRequest, reply: FastifyReply, fingerprint: string): Promise<void> {
-    if (perAddress === 0 || performance.now() - lastStranger > windowMs || known.has(fingerprint)) return;
-    const failures = await strangerOf(request, { increment: false });
-    if (!failures.isAllowed && failures.remaining === 0) refuse(reply, failures);
+  /** What an address may send without a valid key, once it has used that up. */
+  async function spentBy(request: FastifyRequest): Promise<Usage | undefined> {
+    if (perAddress === 0 || performance.now() - lastStranger > windowMs) return undefined;
+    const usage = await strangerOf(request, { increment: false });
+    return !usage.isAllowed && usage.remaining === 0 ? usage : undefined;
+  }
+
+  /**
+   * A turn to look up a key that is not known. After a restart none is: one that comes from the address of a flood must
+   * become known all the same, so that beyond the limit of the address there still is one lookup at a time.
+   */
+  async function takeUnknown(request: FastifyRequest, reply: FastifyReply, fingerprint: string): Promise<() => void> {
+    const address = addressOf(request);
+    let spent = await spentBy(request);
+    if (!spent) {
+      const end = await shares.lookups.take(address);
+      // What others before it in the line have used up counts.
+      spent = await spentBy(request);
+      if (!spent) return end;
+      end();
+    }
+    if (fingerprint === '') refuse(reply, spent);
+    return shares.spent.take(address);
   }
 
   /** Skips the lookup of a key that has nothing left of its limits. It is not looked up again until their window ends. */
@@ -145,13 +163,11 @@ export async function addRateLimits(
 
     async authenticate(request, reply, { fingerprint = '', caller }) {
       const isKnown = known.has(fingerprint);
-      const end = await shares.lookups.take(isKnown ? fingerprint : addressOf(request));
+      const end = await (isKnown ? shares.lookups.take(fingerprint) : takeUnknown(request, reply, fingerprint));
       try {
         const endOfStranger = isKnown ? undefined : await shares.strangers.take(STRANGERS);
         try {
           if (reply.isOver) throw new RequestAborted();
-          // What others before it in the line have used up counts.
-          await refuseStranger(request, reply, fingerprint);
           await refuseSpent(request, reply, known.get(fingerprint));
           const found = await caller(db);
           remember(fingerprint, found);
@@ -162,8 +178,7 @@ export async function addRateLimits(
       } catch (error) {
         if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
           known.delete(fingerprint);
-          lastStranger = performance.now();
-          if (perAddress > 0) await strangerOf(request);
+          await countStranger(request, reply);
         }
         throw error;
       } finally {

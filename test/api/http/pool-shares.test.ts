@@ -13,12 +13,12 @@ async function atOnce(poolSize: number, share: keyof PoolShares): Promise<number
 }
 
 test.each([
-  [20, { keys: 10, owners: 15, lookups: 4, strangers: 8 }],
-  [10, { keys: 5, owners: 7, lookups: 2, strangers: 4 }],
-  [4, { keys: 2, owners: 3, lookups: 1, strangers: 1 }],
-  [1, { keys: 1, owners: 1, lookups: 1, strangers: 1 }],
+  [20, { keys: 10, owners: 15, lookups: 4, spent: 1, strangers: 8 }],
+  [10, { keys: 5, owners: 7, lookups: 2, spent: 1, strangers: 4 }],
+  [4, { keys: 2, owners: 3, lookups: 1, spent: 1, strangers: 1 }],
+  [1, { keys: 1, owners: 1, lookups: 1, spent: 1, strangers: 1 }],
 ])('of %i connections, one caller uses only part, and always one', async (poolSize, expected) => {
-  const shares = ['keys', 'owners', 'lookups', 'strangers'] as const;
+  const shares = ['keys', 'owners', 'lookups', 'spent', 'strangers'] as const;
   const found = await Promise.all(shares.map(async (share) => [share, await atOnce(poolSize, share)]));
   expect(Object.fromEntries(found)).toEqual(expected);
 });

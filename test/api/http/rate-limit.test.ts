@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { RateLimits } from '../../../src/api/http/rate-limit.ts';
 import { createClient } from '../../../src/client/client.ts';
-import { type Method, type Reply, startTestApi } from '../harness.ts';
+import { heldTransaction, type Method, type Reply, startTestApi, untilWaiting } from '../harness.ts';
 
 /** No test lives long enough to see the next one. */
 const AN_HOUR = 3_600_000;
@@ -148,13 +148,13 @@ describe('an address', async () => {
     expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(401));
   });
 
-  test('and then no unknown key, nor none, nor one that was not valid before', async () => {
+  test('and then no unknown key, nor none', async () => {
     refused(await guess());
     refused(await anonymous.get('/ip_policies'));
-    refused(await user.get('/ip_policies'));
   });
 
-  test('but goes on with a key that was', async () => {
+  test('but goes on with a valid key, also one that nobody has used before', async () => {
+    expect((await user.get('/ip_policies')).status).toBe(200);
     expect((await admin.get('/ip_policies')).status).toBe(200);
   });
 
@@ -193,13 +193,35 @@ test('a key that is deleted becomes unknown again', async () => {
   refused(await user.get('/ip_policies'));
 });
 
+test('beyond the limit of their address, keys are looked up one after the other until a valid one is known', async () => {
+  const api = await start({ perAddress: 1 });
+  const user = await api.newUser();
+  const guess = (_: unknown, n: number) => api.anonymous.get('/ip_policies', { authorization: `Bearer tnl_ak_${n}` });
+  expect((await guess(0, 0)).status).toBe(401);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table api_keys in access exclusive mode');
+  const query = vi.spyOn(api.db, 'query');
+  const lookups = () => query.mock.calls.filter(([{ name }]) => name === 'authenticate').length;
+  const flood = Array.from({ length: 10 }, guess);
+  const asked = user.get('/ip_policies');
+  await untilWaiting(api, 1);
+  for (let turn = 0; turn < 10; turn++) await new Promise((next) => setImmediate(next));
+  expect(lookups()).toBe(1);
+  await held.rollback();
+  for (const reply of await Promise.all(flood)) refused(reply);
+  expect((await asked).status).toBe(200);
+  expect(lookups()).toBe(11);
+  query.mockRestore();
+});
+
 test('of the keys that are known, the one that was used longest ago is forgotten', async () => {
   const { admin, anonymous, newUser } = await start({ perAddress: 1, knownKeys: 2 });
   const [idle, newest] = [await newUser(), await newUser()];
   for (const { get } of [admin, idle, admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
   expect((await anonymous.get('/ip_policies')).status).toBe(401);
-  refused(await idle.get('/ip_policies'));
-  for (const { get } of [admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
+  // Paths that lead nowhere count for a key that is known, and else for the address.
+  refused(await idle.get('/nothing'));
+  for (const { get } of [admin, newest]) expect((await get('/nothing')).status).toBe(404);
 });
 
 test('without limits nothing is counted and no header tells of them', async () => {

@@ -157,10 +157,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   readJson(app, bodyLimit, (request) => bytes.ofAddress(addressOf(request)));
   const metrics = collectMetrics(app, { db, bytes, connections }, options.metricsAgeMs ?? METRICS_AGE_MS);
   app.decorate('metrics', metrics);
-  const logRefusal = refusalLogs(app.log);
+  app.decorate('logRefusal', refusalLogs(app.log));
   app.decorate('noteRefusal', (reason: string) => {
     metrics.refused();
-    logRefusal(reason);
+    app.logRefusal(reason);
   });
   watchAnswers(app, { bytes, sendTimeoutMs: timeouts.send, metrics });
   const shares = createPoolShares(db);

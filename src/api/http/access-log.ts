@@ -1,5 +1,6 @@
 /** One line per request, of chosen members only: a header or a body can hold a secret. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ERROR_STATUS } from '../../resources/definition/errors.ts';
 import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
 import type { ApiError, Details } from '../errors/errors.ts';
 import { ABORTED } from './body.ts';
@@ -29,11 +30,14 @@ declare module 'fastify' {
 /** Requested every few seconds by machines; logged at debug, and never refused for want of room. */
 export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
+/** Whoever sends them without end would fill the log: their number is there instead (refusal-log.ts). */
+const TOO_MANY = ERROR_STATUS.RATE_LIMITED;
+
 export function addAccessLog(app: FastifyInstance): void {
   app.decorateRequest('reasons', null);
   app.addHook('onResponse', (request, reply, done) => {
     const { documentedPath, reasons } = request;
-    const level = PROBES.has(documentedPath) ? 'debug' : 'info';
+    const level = PROBES.has(documentedPath) || reply.statusCode === TOO_MANY ? 'debug' : 'info';
     const why = reasons && { reasons: withoutValues(reasons, request.routeOptions.config.known) };
     request.log[level]({ ...about(request, reply), status: reply.statusCode, ...why }, 'request');
     done();

@@ -24,8 +24,10 @@ import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Counts a request that is refused for load, of which the log says more than in the lines of the requests. */
+    /** Counts a request that is refused for load, and says so in the log. */
     noteRefusal: (reason: string) => void;
+    /** Says in the log that requests are refused for this reason, not each time. */
+    logRefusal: (reason: string) => void;
   }
 }
 
@@ -40,6 +42,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError;
   if (answer instanceof Overload) request.server.noteRefusal(answer.message);
+  else if (answer.code === 'RATE_LIMITED') request.server.logRefusal(answer.message);
   else if (answer.status >= 500) {
     request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
   }
@@ -139,7 +142,8 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
   }
   const answer = clientError(error.code);
   const id = newRequestId();
-  this.log.info({ request_id: id, code: error.code, status: answer.status }, 'unreadable request');
+  this.logRefusal(answer.message);
+  this.log.debug({ request_id: id, code: error.code, status: answer.status }, 'unreadable request');
   const body = JSON.stringify(errorBody(answer, id));
   const headers = {
     'content-type': 'application/json; charset=utf-8',

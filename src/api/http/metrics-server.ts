@@ -4,7 +4,7 @@ import { collectMethods } from './allowed-methods.ts';
 import { logAcceptErrors } from './connections.ts';
 import { answerClientError, answerUnrouted } from './error-handler.ts';
 import type { Metrics } from './metrics.ts';
-import { refusalLog } from './refusal-log.ts';
+import { refusalLog, refusalLogs } from './refusal-log.ts';
 
 /** Whoever may reach it is trusted to ask as often as they like, but not to hold connections that do nothing. */
 const TIMEOUT_MS = 10_000;
@@ -36,6 +36,7 @@ export function buildMetricsServer(
     ),
   );
   logAcceptErrors(server, log);
+  app.decorate('logRefusal', refusalLogs(log));
   app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
   app.decorateRequest('reasons', null);
   app.get('/metrics', async (_, reply) => reply.type(contentType).send(await bytes()));

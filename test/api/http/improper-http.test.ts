@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
 import { startTestApi } from '../harness.ts';
 
@@ -33,6 +34,17 @@ describe('what is no proper HTTP', () => {
     expect(errorBody.parse(body).error_code).toBe('INVALID_REQUEST');
     expect(head).toContain('connection: close');
     expect(head).toMatch(/^service-version: 2$/m);
+  });
+
+  test('is one warning in the log, and a line each only at debug', async () => {
+    for (let n = 0; n < 5; n++) await raw('NONSENSE\r\n\r\n');
+    const line = z.looseObject({ level: z.number(), msg: z.string() });
+    const lines = api.logs.map((text) => line.parse(JSON.parse(text)));
+    const reason = 'request: is not valid HTTP/1.1';
+    expect(lines.filter((one) => one.reason === reason)).toMatchObject([{ level: 40, msg: 'refusing requests' }]);
+    const each = lines.filter(({ msg }) => msg === 'unreadable request');
+    expect(each.length).toBeGreaterThanOrEqual(5);
+    expect(new Set(each.map(({ level }) => level))).toEqual(new Set([20]));
   });
 
   test('because its headers are too large, too', async () => {

@@ -181,6 +181,18 @@ describe('a request', () => {
   });
 });
 
+test('requests beyond a limit are one warning, and a line each only at debug', async () => {
+  const limited = await startTestApi({ rateLimits: { perKey: 2, perAddress: 2, windowMs: 3_600_000 } });
+  for (let n = 0; n < 3; n++) await limited.admin.get('/ip_policies');
+  for (let n = 0; n < 10; n++) await limited.anonymous.get('/ip_policies');
+  const lines = limited.logs.map((text) => line.parse(JSON.parse(text)));
+  const refused = lines.filter(({ status }) => status === 429);
+  expect(refused.map(({ level }) => level)).toEqual(Array(9).fill(20));
+  expect(lines.filter(({ level }) => level > 30)).toMatchObject([
+    { msg: 'refusing requests', reason: 'Too many requests; try again later.' },
+  ]);
+});
+
 describe('GET /metrics', () => {
   test('counts requests by documented path, so that ids make no series', async () => {
     const { id } = JSON.parse((await admin.post('/ip_policies', {})).text);
@@ -208,7 +220,12 @@ describe('GET /metrics', () => {
 
   test('counts nothing that has not happened', async () => {
     const { text } = await anonymous.get('/metrics');
-    for (const name of ['http_connections_refused_total', 'http_answers_cut_total', 'http_connections'])
+    for (const name of [
+      'http_connections_refused_total',
+      'http_connections_closed_total',
+      'http_answers_cut_total',
+      'http_connections',
+    ])
       expect(text).toMatch(new RegExp(`^${name} 0$`, 'm'));
   });
 });

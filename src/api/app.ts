@@ -219,7 +219,7 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
     request.charge ??= chargeOf(request);
     const body = await readBody(request, limit, request.charge);
     const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
-    if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw unsupportedMediaType();
+    if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType();
     const { 'content-encoding': coding = 'identity' } = request.headers;
     if (!/^\s*identity(?:\s*,\s*identity)*\s*$/i.test(coding)) throw unsupportedCoding();
     const parsed = parseJson(body);
@@ -230,7 +230,7 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
 }
 
 /** A valid Host header; anything else would end up in the links of responses. */
-const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;

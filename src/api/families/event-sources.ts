@@ -15,6 +15,7 @@ import {
 } from '../../resources/event-subscription.ts';
 import { accessOf, type Family, idParameter, writeLocked, writeLockedIn, writeRow } from '../crud/family.ts';
 import { attempt, claim, complete, forget } from '../crud/idempotency.ts';
+import { fillPath } from '../crud/view.ts';
 import { conflict, invalidRequest, notFound } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
@@ -111,7 +112,7 @@ export function addSources(subscriptions: Subscriptions): void {
           const answer = await add(api, tx, call);
           const made = {
             resourceId: sourceId(call.params[PARAMETER], call.body.type),
-            path: `${call.path}/${call.body.type}`,
+            path: fillPath(single.path, { ...call.params, type: call.body.type }),
           };
           const body = { type: call.body.type, revision: answer.revision };
           await complete(tx, tried, { ...made, status: 201, body, token: null });

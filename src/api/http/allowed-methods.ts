@@ -29,8 +29,14 @@ export function collectMethods(app: FastifyInstance): KnownMethods {
   };
 }
 
-/** The path of a request, without its query. */
+/**
+ * The path of a request, without its query. Without the server, too, which a target in absolute form names (RFC 9112,
+ * section 3.2.2): the router drops it, and what is stored by its path must not depend on it.
+ */
 export function pathOf({ url }: { url: string }): string {
   const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+  const target = end === -1 ? url : url.slice(0, end);
+  return target.startsWith('/') ? target : target.replace(ABSOLUTE, '') || '/';
 }
+
+const ABSOLUTE = /^https?:\/\/[^/]+/i;

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Tracing } from '../../tracing/tracing.ts';
 import { PROBES } from './access-log.ts';
+import { pathOf } from './allowed-methods.ts';
 import { ABORTED } from './body.ts';
 
 /** Before all other hooks: what they do belongs to the span. */
@@ -19,7 +20,7 @@ export function addTraces(app: FastifyInstance, tracing: Tracing): void {
         'http.request.method': method,
         'http.route': route,
         // What strangers ask for may hold anything; the query of ours, too.
-        'url.path': route === undefined ? undefined : request.url.split('?', 1)[0],
+        'url.path': route === undefined ? undefined : pathOf(request),
         'url.scheme': request.protocol,
         'server.address': request.hostname,
         'http.response.header.x-request-id': [request.id],

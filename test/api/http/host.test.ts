@@ -1,7 +1,9 @@
 import { connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { pathOf } from '../../../src/api/http/allowed-methods.ts';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
+import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
 import { eventSource, eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -49,6 +51,11 @@ test('requests with two Host headers count for the address that they come from',
   const heads: string[] = [];
   for (let n = 0; n < 3; n++) heads.push((await exchange(bytes, limited)).slice(0, 12));
   expect(heads).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'HTTP/1.1 429']);
+});
+
+test('a service of Docker Compose may have an underscore in its name', async () => {
+  const { uri } = (await admin.post('/ip_policies', {}, { host: 'tunnel_api:8080' })).as(ipPolicy.view);
+  expect(uri).toMatch(/^http:\/\/tunnel_api:8080\/ip_policies\/ipp_/);
 });
 
 test('what a request calls the server is in its answer, and nowhere else', async () => {
@@ -130,4 +137,46 @@ test('what was read under one name of the server may be sent back under another'
   } = (await admin.get(subscription, one)).as(eventSubscription.view);
   const changed = { sources: [{ ...first, type: 'user_created.v0' }, ...rest] };
   expect((await admin.patch(subscription, changed, other)).status).toBe(200);
+});
+
+describe('a target in absolute form', () => {
+  /** What comes back for a request with the key of the admin. */
+  async function send(line: string, body: string, ...headers: string[]) {
+    const own = ['host: a.example', 'connection: close', `authorization: Bearer ${ADMIN_KEY}`];
+    const sent = [...own, 'content-type: application/json', `content-length: ${body.length}`, ...headers];
+    const got = await exchange(`${line} HTTP/1.1\r\n${sent.join('\r\n')}\r\n\r\n${body}`);
+    return { status: Number(got.split(' ')[1]), head: got.split('\r\n\r\n')[0]?.toLowerCase() };
+  }
+
+  test('is the same request as its path alone, and what it calls the server is not stored', async () => {
+    const { id } = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view);
+    const sources = `/event_subscriptions/${id}/sources`;
+    const body = { type: 'user_created.v0' };
+    const key = 'absolute-1';
+    const made = await send(`POST http://evil.example${sources}`, JSON.stringify(body), `idempotency-key: ${key}`);
+    expect(made.status).toBe(201);
+    const replayed = await admin.post(sources, body, { 'idempotency-key': key });
+    expect([replayed.status, replayed.headers['idempotency-replayed']]).toEqual([201, 'true']);
+    const closing = `/idempotency_keys/${idempotencyDigest(key)}/closed`;
+    const closed = await admin.put(closing, undefined, { host: 'a.example' });
+    expect(closed.as(closedIdempotencyKey).resource?.uri).toBe(`http://a.example${sources}/${body.type}`);
+  });
+
+  test('with a method that its path lacks is 405', async () => {
+    const { status, head } = await send('PUT HTTP://evil.example/ip_policies?x=1', '');
+    expect(status).toBe(405);
+    expect(head).toMatch(/^allow: get, head, post$/m);
+  });
+});
+
+test.each([
+  ['/a/b?c=http://x/y', '/a/b'],
+  ['http://x/a/b?c', '/a/b'],
+  ['HTTPS://x:8080/a', '/a'],
+  ['http://x', '/'],
+  ['http://x?c', '/'],
+  ['/http://x/a', '/http://x/a'],
+  ['*', '*'],
+])('the path of the target %s is %s', (url, path) => {
+  expect(pathOf({ url })).toBe(path);
 });

@@ -118,7 +118,7 @@ const automatic: readonly Row[] = [
   {
     rule: 'The status of automatic certificates is set by the service',
     given: made(ecdsa),
-    ask: patch(one, { certificate_management_status: null }),
+    ask: patch(one, { certificate_management_status: { renews_at: '2040-01-01T00:00:00.000Z' } }),
     answer: invalid({ '/certificate_management_status': 'is set by the service' }),
   },
   {

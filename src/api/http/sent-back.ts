@@ -3,7 +3,7 @@
  * out of the body before it is parsed, and held against what is stored where that is locked.
  */
 import type { z } from 'zod';
-import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
+import { type ReadOnlyMembers, readOnlyAt, SET_BY_SERVICE } from '../../resources/definition/read-only.ts';
 import { timeOf } from '../../resources/formats/text.ts';
 import { type Details, invalidByRule } from '../errors/errors.ts';
 import { pointerTo } from './json-pointer.ts';
@@ -11,33 +11,38 @@ import { pointerTo } from './json-pointer.ts';
 export interface SentBack {
   /** Of the body, or of an element of a list: `uri`; `sources`, 0, `uri`. */
   path: readonly PropertyKey[];
+  /** Where it was sent: inside of what stands for the list, for one. */
+  at: readonly PropertyKey[];
   value: unknown;
   /** Why another value than the stored one is refused. */
   reason: string;
 }
 
-/** The body without the unknown members that are read-only, and these. */
+/** The body without the unknown members that are read-only, and those of these that say something. */
 export function takeOut(
   body: object,
   issues: readonly z.core.$ZodIssue[],
   readOnly: ReadOnlyMembers,
-): { rest: object; sentBack: SentBack[] } {
-  const sentBack: SentBack[] = [];
+): { rest: object; taken: Omit<SentBack, 'at'>[] } {
+  const taken: Omit<SentBack, 'at'>[] = [];
   let rest = body;
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') continue;
     const holder = issue.path.reduce<unknown>(memberOf, body);
-    const taken = new Set<string>();
+    const names = new Set<string>();
     for (const key of issue.keys) {
       const path = [...issue.path, key];
-      const reason = readOnlyAt(readOnly, path)?.reason;
-      if (reason === undefined) continue;
-      sentBack.push({ path, value: memberOf(holder, key), reason });
-      taken.add(key);
+      const member = readOnlyAt(readOnly, path);
+      if (!member) continue;
+      names.add(key);
+      const value = memberOf(holder, key);
+      // Typed clients that write down every member have nothing else to say of one that only the service knows.
+      if (member === SET_BY_SERVICE && isNone(value)) continue;
+      taken.push({ path, value, reason: member.reason });
     }
-    if (taken.size > 0) rest = without(rest, issue.path, taken);
+    if (names.size > 0) rest = without(rest, issue.path, names);
   }
-  return { rest, sentBack };
+  return { rest, taken };
 }
 
 /** The body without these members of the object at `path`; shares all others, of which there may be very many. */
@@ -60,7 +65,7 @@ export function memberOf(holder: unknown, name: PropertyKey): unknown {
 /** The reasons of those that do not have the value that they must have. */
 export function differing(sentBack: readonly SentBack[], isStored: (one: SentBack) => boolean): Details {
   const others = sentBack.filter((one) => !isStored(one));
-  return Object.fromEntries(others.map(({ path, reason }) => [pointerTo(path), reason]));
+  return Object.fromEntries(others.map(({ at, reason }) => [pointerTo(at), reason]));
 }
 
 /** Throws INVALID_REQUEST naming what does not have the value that it must have. */

@@ -50,11 +50,12 @@ export function parseBody<T extends z.ZodType>(
   const { own, standIns } = withStandIns(given, readOnly);
   const first = schema.safeParse(own, IN_OUR_WORDS);
   if (first.success) return { body: first.data, sentBack: [] };
-  const { rest, sentBack } = takeOut(own, first.error.issues, readOnly);
-  const read = sentBack.length === 0 ? first : schema.safeParse(rest, IN_OUR_WORDS);
+  const { rest, taken } = takeOut(own, first.error.issues, readOnly);
+  const sentBack = taken.map((one) => ({ ...one, at: sentPath(one.path, standIns) }));
+  const read = rest === own ? first : schema.safeParse(rest, IN_OUR_WORDS);
   const refused = creates ? differing(sentBack, ({ value }) => isNone(value)) : {};
   if (read.success && Object.keys(refused).length === 0) return { body: read.data, sentBack: creates ? [] : sentBack };
-  const issues = (read.error?.issues ?? []).map((issue) => standIns.get(String(issue.path[0])) ?? issue);
+  const issues = (read.error?.issues ?? []).map((issue) => whereSent(issue, standIns));
   const { found, fixed } = problems(issues, 'body');
   throw invalidRequest({ ...found, ...refused }, { ...fixed, ...refused });
 }
@@ -76,17 +77,33 @@ function withoutParams(body: unknown, params: Readonly<Record<string, string>>):
   return Object.fromEntries(members);
 }
 
-/** The body with the members that others stand for; and what is to be said of those if they are bad. */
-function withStandIns(body: object, { members }: ReadOnlyMembers) {
-  const standIns = new Map<string, z.core.$ZodIssue>();
+/** By the member that is to be set: what was sent in its place, and what is to be said of that if it is bad as a whole. */
+type StandIns = ReadonlyMap<string, { name: string; reason: string }>;
+
+/** The body with the members that others stand for. */
+function withStandIns(body: object, { members }: ReadOnlyMembers): { own: object; standIns: StandIns } {
+  const standIns = new Map<string, { name: string; reason: string }>();
   const added: Record<string, unknown> = {};
   for (const [name, { reason, standsFor }] of Object.entries(members)) {
     const sent = memberOf(body, name);
     if (!standsFor || isNone(sent) || memberOf(body, standsFor.member) !== undefined) continue;
     added[standsFor.member] = standsFor.read(sent);
-    standIns.set(standsFor.member, { code: 'custom', path: [name], message: reason, input: sent });
+    standIns.set(standsFor.member, { name, reason });
   }
   return { own: standIns.size === 0 ? body : { ...body, ...added }, standIns };
+}
+
+function sentPath(path: readonly PropertyKey[], standIns: StandIns): PropertyKey[] {
+  const [member = '', ...inner] = path;
+  return [standIns.get(String(member))?.name ?? member, ...inner];
+}
+
+/** The issue as one of what was sent: of what is inside a stand-in, at its place there. */
+function whereSent(issue: z.core.$ZodIssue, standIns: StandIns): z.core.$ZodIssue {
+  const standIn = standIns.get(String(issue.path[0]));
+  if (!standIn) return issue;
+  const path = sentPath(issue.path, standIns);
+  return path.length > 1 ? { ...issue, path } : { code: 'custom', path, message: standIn.reason, input: issue.input };
 }
 
 function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): { found: Details; fixed: Details } {

@@ -80,6 +80,14 @@ describe('what was sent back', () => {
     });
   });
 
+  test.each([null, ''])('may be %o where the service sets it, not where it was chosen once', async (none) => {
+    const { address, view } = await domain({ region: 'eu' });
+    const set = { id: none, uri: none, created_at: none, cname_target: none };
+    expect((await admin.patch(address, set)).as(reservedDomain.view)).toEqual(view);
+    const { request_id: _, ...details } = (await admin.patch(address, { ...set, region: none })).error.details;
+    expect(details).toEqual({ '/region': 'cannot be changed' });
+  });
+
   test('may be spelt as in a create', async () => {
     const { address, view } = await domain({ region: 'eu' });
     const spelt = { domain: view.domain.toUpperCase(), region: 'eu' };
@@ -147,6 +155,24 @@ describe('a rule set', () => {
     expect((await admin.put(address, { rules: [...rules, { ...fresh, ip_policy_id: id }] })).status).toBe(200);
   });
 
+  test('is told what is wrong inside of the rules that it shows, by the name under which they were sent', async () => {
+    const { address, view, rules, read } = await policy();
+    const [first, second] = rules;
+    const details = async (wrong: object) => {
+      const { error } = await admin.put(address, { ip_policy_rules: [first, { ...second, ...wrong }] });
+      const { request_id: _, ...others } = error.details;
+      return others;
+    };
+    const cidr = expect.stringMatching(/^must be a CIDR block/);
+    expect(await details({ cidr: 'nonsense' })).toEqual({ '/ip_policy_rules/1/cidr': cidr });
+    expect(await details({ typo: 1 })).toEqual({ '/ip_policy_rules/1/typo': 'unknown field' });
+    expect(await details({ id: first?.id })).toEqual({
+      '/ip_policy_rules': 'shows rules; set that',
+      '/ip_policy_rules/1/id': 'is set by the service',
+    });
+    expect(await read()).toEqual(view);
+  });
+
   test('refuses the id of another rule, and one that no rule has, by its place', async () => {
     const { address, view, rules, read } = await policy();
     const [first, second] = rules;
@@ -160,6 +186,6 @@ describe('a rule set', () => {
     expect(shown.error.details['/ip_policy_rules']).toBe('shows rules; set that');
     expect(await read()).toEqual(view);
     const fresh = { cidr: '198.51.100.0/24', action: 'deny', id: null, uri: '' };
-    expect((await admin.put(address, { rules: [...rules, fresh] })).status).toBe(200);
+    expect((await admin.put(address, { rules: [...rules, fresh], uri: '' })).status).toBe(200);
   });
 });

@@ -62,6 +62,14 @@ describe.each(LISTS)('the %s module of a TLS edge', (module, ids, shown, newMemb
     expect(await details({ [ids]: [newId('usr')] })).toHaveProperty([`/${ids}/0`]);
     expect(await details({ [ids]: [id], enabled: 'yes' })).toHaveProperty(['/enabled']);
     expect(await details({ [ids]: [id], [shown]: [] })).toHaveProperty([`/${shown}`]);
+    const odd = await details({
+      [shown]: [
+        { id, uri: '/' },
+        { id: 'nonsense', uri: '/' },
+      ],
+    });
+    expect(odd[`/${shown}/1`]).toMatch(/^must be an id/);
+    expect(odd).not.toHaveProperty([`/${ids}/1`]);
     expect(await details({ [ids]: Array.from({ length: 51 }, () => id) })).toHaveProperty([`/${ids}`]);
     expect((await admin.get(path)).status).toBe(404);
   });

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
 import { createSample } from '../../../dev/fixtures/samples.ts';
 import { takesNull, withoutNone } from '../../../src/resources/definition/none.ts';
+import { readOnlyInUpdate, SET_BY_SERVICE } from '../../../src/resources/definition/read-only.ts';
 import { idsOf } from '../../../src/resources/definition/reference.ts';
 import { type Field, isShown, type Resource } from '../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
@@ -108,6 +109,15 @@ describe.each(FAMILIES.map((family) => [family.name, family] as const))('the lif
       for (const { name, of } of SPELLINGS) await expectNoChange('PATCH', address, of(body), `${which}, ${name}`);
       await expectNoChange('PATCH', address, emptied(family, body), `${which}, with "" for null`);
       await expectNoChange('PATCH', address, {}, `${which}, with nothing`);
+    }
+  });
+
+  test('takes none for all that the service sets', async () => {
+    const { address } = await sample(family, 'full');
+    const members = Object.entries(readOnlyInUpdate(family.fields).members);
+    const names = members.flatMap(([name, member]) => (member === SET_BY_SERVICE ? [name] : []));
+    for (const none of [null, '']) {
+      await expectNoChange('PATCH', address, Object.fromEntries(names.map((name) => [name, none])), `${none}`);
     }
   });
 

@@ -3,8 +3,8 @@
 # Any image of a Linux with glibc 2.34 or newer, Node.js 24 and npm, for example the same one from a mirror.
 ARG NODE_IMAGE=node:24-slim
 
-# -- The program, compiled.
-FROM ${NODE_IMAGE} AS build
+# -- The program, compiled. This and the next stage make the same for every processor, so they run on the builder's own.
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -14,7 +14,7 @@ COPY src src
 RUN node scripts/build.ts /app/dist && find /app/dist -name '*.d.ts' -delete
 
 # -- Its dependencies. The optional one is the embedded PostgreSQL, which has no place in an image.
-FROM ${NODE_IMAGE} AS dependencies
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
@@ -22,7 +22,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
  # Half of what npm installs is for editors and debuggers. Licences stay.
  && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -iname '*.md' \) \
       ! -iname 'licen[cs]e*' ! -iname 'copying*' ! -iname 'notice*' -delete \
- && rm node_modules/@fastify/swagger-ui/static/swagger-ui.js \
+ && (cd node_modules/@fastify/swagger-ui/static && rm swagger-ui.js favicon-*.png index.html oauth2-redirect.*) \
  && rm -r node_modules/.bin node_modules/.package-lock.json package-lock.json \
  && find node_modules -type d -empty -delete
 

@@ -4,6 +4,16 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+
+const flag = z.boolean().optional();
+const names = z.array(z.string()).optional();
+const lock = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({ dev: flag, optional: flag, devOptional: flag, hasInstallScript: flag, cpu: names, os: names }),
+  ),
+});
 
 const DOCKERFILE = readFileSync(join(import.meta.dirname, '../Dockerfile'), 'utf8');
 
@@ -17,6 +27,13 @@ test('licences stay when what is for editors goes', () => {
   for (const file of [...kept, 'README.md', 'index.d.ts', 'index.js.map']) writeFileSync(join(of, file), '');
   execFileSync('sh', ['-c', command], { cwd: folder });
   expect(readdirSync(of).sort()).toEqual(kept);
+});
+
+test('what it installs is the same for every processor', () => {
+  const { packages } = lock.parse(JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')));
+  const shipped = Object.entries(packages).filter(([, each]) => !(each.dev || each.optional || each.devOptional));
+  expect(shipped.length).toBeGreaterThan(50);
+  expect(shipped.filter(([, { cpu, os, hasInstallScript }]) => cpu ?? os ?? hasInstallScript)).toEqual([]);
 });
 
 test('it starts from nothing, as a user with a number, with the list of what is in it', () => {

@@ -172,6 +172,9 @@ key: bootstrap-api-key
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
 {{- end -}}
+{{- if and .Values.operator.enabled .Values.rbac.create (not .Values.operator.serviceAccount.create) (not .Values.operator.serviceAccount.name) -}}
+{{- fail "operator.serviceAccount.create=false needs operator.serviceAccount.name: otherwise every Pod of the namespace without an account of its own would get the operator's rights." -}}
+{{- end -}}
 {{- range $component, $fixed := dict "api" (list "HOST" "PORT" "METRICS_PORT") "operator" (list "METRICS_HOST" "METRICS_PORT") -}}
 {{- range (index $.Values $component).extraEnv -}}
 {{- if has .name $fixed -}}

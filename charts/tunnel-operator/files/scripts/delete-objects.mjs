@@ -14,6 +14,9 @@ const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const group = '/apis/tunnel-operator.dev/v1alpha1';
 const deadline = Date.now() + Number(process.env.TIMEOUT_SECONDS) * 1000;
 
+// Process 1 ends by no signal that it has no handler for.
+process.once('SIGTERM', () => process.exit(143));
+
 /** What was there when it was last seen. */
 let left = [];
 

@@ -14,6 +14,8 @@ const account = process.env.ACCOUNT_FOLDER ?? '/var/run/secrets/kubernetes.io/se
 const token = await readFile(`${account}/token`, 'utf8');
 const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const credentials = `/apis/tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/tunnelcredentials`;
+// Process 1 ends by no signal that it has no handler for. What is left then is removed by the next test.
+process.once('SIGTERM', () => process.exit(143));
 const deadline = Date.now() + Number(TIMEOUT_SECONDS) * 1000;
 
 // Not by fetch, which would trust the cluster's CA for the management API as well; the operator does not.

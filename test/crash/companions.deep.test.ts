@@ -4,10 +4,10 @@ import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { publications } from './companions.ts';
-import { chain, check, type KillPoint } from './kill-points.ts';
+import { chain, check } from './kill-points.ts';
 import type { Stage } from './stage.ts';
 
-describe('the operator survives being killed at every call, before and after it takes effect,', {
+describe('the operator survives being killed at every call', {
   timeout: 1_200_000,
   ...skipFor(NOT_OUR_CLUSTER),
 }, () => {
@@ -21,12 +21,10 @@ describe('the operator survives being killed at every call, before and after it 
   it.for(publications)('while it $name', async (scenario, { annotate }) => {
     plane ??= await startControlPlane({ controllerManager: false });
     stage ??= chain({ cluster: plane, hasCompanions: true });
-    const { failures, killed, points } = await check([await stage], scenario, { isExact: true });
+    const { failures, killed, missed, points } = await check([await stage], scenario, { isExact: true });
     await annotate(`killed at ${killed.length} of ${points.length} points`);
     expect(failures).toEqual([]);
-    // Whether it looks once more at what was changed meanwhile is not the same every time.
     expect(killed.length).toBeGreaterThanOrEqual(points.length / 2);
-    const ofCompanions = ({ call }: KillPoint) => call.includes('/dnsendpoints');
-    expect(killed.filter(ofCompanions)).toEqual(points.filter(ofCompanions));
+    expect(missed).toEqual([]);
   });
 });

@@ -16,19 +16,22 @@ const chosen = (scenario: Scenario) => (points: KillPoint[]) =>
     ? points.filter((point) => !isOfStart(point))
     : points;
 
-/** @param least part of the points at which it must have been killed */
-async function checkAll(scenario: Scenario, { annotate }: TestContext, isExact: boolean, least = 1): Promise<void> {
-  const { failures, killed, points } = await check(stages, scenario, { isExact, choose: chosen(scenario) });
+/** @param isSteady whether it makes the same calls every time, but for repeated ones */
+async function checkAll(
+  scenario: Scenario,
+  { annotate }: TestContext,
+  isExact: boolean,
+  isSteady = true,
+): Promise<void> {
+  const { failures, killed, missed, points } = await check(stages, scenario, { isExact, choose: chosen(scenario) });
   const calls = new Set(points.map(({ call }) => call));
   await annotate(`killed at ${killed.length} of ${points.length} points: ${[...calls].join(', ')}`);
   expect(failures).toEqual([]);
-  if (least === 1) expect(points.filter((point) => !killed.includes(point))).toEqual([]);
-  expect(killed.length).toBeGreaterThanOrEqual(points.length * least);
+  if (isSteady) expect(missed).toEqual([]);
+  expect(killed.length).toBeGreaterThanOrEqual(points.length / 2);
 }
 
-describe('the operator survives being killed at every call, before and after it takes effect,', {
-  timeout: 1_200_000,
-}, () => {
+describe('the operator survives being killed at every call', { timeout: 1_200_000 }, () => {
   it.for(Object.values(undisturbedButFor))('while it $name', (scenario, context) => checkAll(scenario, context, true));
   // One kind at a time: with all of them, each point would wait for every other object to settle.
   const oneByOne = Object.values(withEveryKind).flatMap((scenario) =>
@@ -47,6 +50,6 @@ describe('the operator survives being killed at every call, before and after it 
     checkAll(scenario, context, true),
   );
   // Who is refused first, and so how often, is not the same every time; nor which deletion is seen first.
-  it.for([...swaps, ...departures])('while it $name', (scenario, context) => checkAll(scenario, context, true, 0.5));
+  it.for([...swaps, ...departures])('while it $name', (scenario, context) => checkAll(scenario, context, true, false));
   it.for(Object.values(disturbedToo))('while it $name', (scenario, context) => checkAll(scenario, context, false));
 });

@@ -267,7 +267,7 @@ const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const { cluster, flags = [], hasCompanions = false } = options;
   await (cluster ? installCrdsBy((args) => kubectlOf(cluster, args)) : installCrds());
-  compileCache ??= mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));
+  compileCache ??= warmCompileCache();
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
@@ -276,6 +276,18 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   await stage.keepOwnKeys();
   if (hasCompanions) await installCompanions(stage);
   return stage;
+}
+
+/**
+ * Node.js writes it when a process ends by itself, which operators here do not: without this, each start would compile
+ * everything again, for a tenth more of processor time.
+ */
+async function warmCompileCache(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));
+  const load = `import(${JSON.stringify(join(import.meta.dirname, '../../src/operator/operator.ts'))})`;
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: folder };
+  await promisify(execFile)(process.execPath, ['--disable-warning=ExperimentalWarning', '-e', load], { env });
+  return folder;
 }
 
 async function whereOf(cluster: ControlPlane | undefined) {

@@ -145,7 +145,7 @@ describe('an object that is handed over', () => {
     const before = await reconciles(odd);
     await stack.reconciled(CREDENTIALS, 'moved');
     await stack.run('delete', 'secret', 'moved');
-    await eventually(async () => expect(await stack.secret('moved')).toBeDefined());
+    await eventually(async () => expect(await stack.accepts((await stack.secret('moved'))?.token)).toBe(true));
     expect(await reconciles(odd)).toBe(before);
     await stack.remove(CREDENTIALS, 'moved');
   });

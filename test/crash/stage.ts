@@ -24,6 +24,7 @@ import type { Remote } from '../../src/operator/managed/external.ts';
 import { installCrds, installCrdsBy } from '../crds.ts';
 import { createNamespace, createTestDatabase, kubeconfig } from '../harness.ts';
 import { installCompanions } from './companions.ts';
+import { compileCache } from './compile-cache.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
 import { ignoreNotFound, UserNamespace } from './user-namespace.ts';
@@ -46,11 +47,9 @@ export interface StageOptions {
 }
 
 const open: Stage[] = [];
-let compileCache: Promise<string> | undefined;
 
 afterAll(async () => {
   await Promise.all(open.splice(0).map((stage) => stage.close()));
-  if (compileCache) await rm(await compileCache, { recursive: true, force: true });
 });
 
 export class Stage extends UserNamespace {
@@ -267,27 +266,14 @@ const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const { cluster, flags = [], hasCompanions = false } = options;
   await (cluster ? installCrdsBy((args) => kubectlOf(cluster, args)) : installCrds());
-  compileCache ??= warmCompileCache();
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
-  const common = { databaseUrl, api, folder, compileCache: await compileCache, flags, hasCompanions };
+  const common = { databaseUrl, api, folder, compileCache: await compileCache(), flags, hasCompanions };
   const stage = new Stage({ ...common, ...(await whereOf(cluster)) });
   await stage.keepOwnKeys();
   if (hasCompanions) await installCompanions(stage);
   return stage;
-}
-
-/**
- * Node.js writes it when a process ends by itself, which operators here do not: without this, each start would compile
- * everything again, for a tenth more of processor time.
- */
-async function warmCompileCache(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));
-  const load = `import(${JSON.stringify(join(import.meta.dirname, '../../src/operator/operator.ts'))})`;
-  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: folder };
-  await promisify(execFile)(process.execPath, ['--disable-warning=ExperimentalWarning', '-e', load], { env });
-  return folder;
 }
 
 async function whereOf(cluster: ControlPlane | undefined) {

@@ -186,6 +186,18 @@ test('no Pod takes variables from the Services that happen to be in the namespac
   for (const spec of pods) expect(spec).toMatchObject({ enableServiceLinks: false });
 });
 
+test('Pods are spread apart from each other, not from those that an upgrade replaces', async () => {
+  const deployments = named(await render(DATABASE), 'Deployment');
+  expect(deployments).toHaveLength(2);
+  for (const { spec } of deployments) {
+    const constraints = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      topologyKey,
+      matchLabelKeys: ['pod-template-hash'],
+    }));
+    expect(spec).toMatchObject({ template: { spec: { topologySpreadConstraints: constraints } } });
+  }
+});
+
 test('the bundled database has its data in a folder of its own in the volume, whatever its version', async () => {
   const objects = await render({ database: { bundled: { enabled: true, image: 'postgres:17' } } });
   const database = JSON.stringify(named(objects, 'StatefulSet')[0]?.spec);

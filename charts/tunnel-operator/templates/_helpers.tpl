@@ -348,6 +348,8 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "tunnel-operator.selectorLabels" (list $root (index $ 2)) | nindent 8 }}
+    # Those that an upgrade replaces do not count.
+    matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}
 {{- end -}}

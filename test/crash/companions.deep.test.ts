@@ -4,7 +4,7 @@ import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { publications } from './companions.ts';
-import { chain, check } from './kill-points.ts';
+import { chain, check, told } from './kill-points.ts';
 import type { Stage } from './stage.ts';
 
 describe('the operator survives being killed at every call', {
@@ -21,8 +21,9 @@ describe('the operator survives being killed at every call', {
   it.for(publications)('while it $name', async (scenario, { annotate }) => {
     plane ??= await startControlPlane({ controllerManager: false });
     stage ??= chain({ cluster: plane, hasCompanions: true });
-    const { failures, killed, missed, points } = await check([await stage], scenario, { isExact: true });
-    await annotate(`killed at ${killed.length} of ${points.length} points`);
+    const report = await check([await stage], scenario, { isExact: true });
+    const { failures, killed, missed, points } = report;
+    await annotate(told(report));
     expect(failures).toEqual([]);
     expect(killed.length).toBeGreaterThanOrEqual(points.length / 2);
     expect(missed).toEqual([]);

@@ -2,7 +2,7 @@
 import { describe, expect, it, type TestContext } from 'vitest';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { changesOfTexts } from './everything.ts';
-import { chains, check, type KillPoint } from './kill-points.ts';
+import { chains, check, type KillPoint, told } from './kill-points.ts';
 import { departures, editsOfModules, successions, takeovers } from './modules.ts';
 import { disturbedToo, type Scenario, secretRows, undisturbedButFor, withEveryKind, withSecrets } from './scenarios.ts';
 import { swaps } from './swaps.ts';
@@ -16,16 +16,17 @@ const chosen = (scenario: Scenario) => (points: KillPoint[]) =>
     ? points.filter((point) => !isOfStart(point))
     : points;
 
-/** @param isSteady whether it makes the same calls every time, but for repeated ones */
+/** @param isSteady whether it makes the same writes every time */
 async function checkAll(
   scenario: Scenario,
   { annotate }: TestContext,
   isExact: boolean,
   isSteady = true,
 ): Promise<void> {
-  const { failures, killed, missed, points } = await check(stages, scenario, { isExact, choose: chosen(scenario) });
+  const report = await check(stages, scenario, { isExact, choose: chosen(scenario) });
+  const { failures, killed, missed, points } = report;
   const calls = new Set(points.map(({ call }) => call));
-  await annotate(`killed at ${killed.length} of ${points.length} points: ${[...calls].join(', ')}`);
+  await annotate(`${told(report)}: ${[...calls].join(', ')}`);
   expect(failures).toEqual([]);
   if (isSteady) expect(missed).toEqual([]);
   expect(killed.length).toBeGreaterThanOrEqual(points.length / 2);

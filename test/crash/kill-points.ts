@@ -37,8 +37,8 @@ export interface Report {
   /** Points at which the operator was killed. */
   readonly killed: readonly KillPoint[];
   /**
-   * Points that did not come, although every story has them: first calls. Whether the operator looks once more at what
-   * was changed meanwhile is not the same every time.
+   * Writes that did not come, although every story has them. Whether the operator looks at something once more that was
+   * changed meanwhile is not the same every time.
    */
   readonly missed: readonly KillPoint[];
   /** In sentences, each with its point; empty when all is well. */
@@ -91,6 +91,13 @@ function castFor(stage: Stage, { rows = storyRows }: Scenario): Cast {
   };
 }
 
+/** For the log of a run. */
+export function told({ points, killed }: Pick<Report, 'points' | 'killed'>): string {
+  const others = points.filter((point) => !killed.includes(point)).map(({ call }) => call);
+  const not = others.length > 0 ? `, not at ${others.join(', ')}` : '';
+  return `killed at ${killed.length} of ${points.length} points${not}`;
+}
+
 /** What a call is, without names and ids: `api POST /credentials`. */
 export function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
   const short = path
@@ -102,7 +109,7 @@ export function label({ target, method, path }: Pick<Call, 'target' | 'method' |
   return `${target} ${method} ${short}`;
 }
 
-const isRepeated = ({ call }: KillPoint) => / #\d+$/.test(call);
+const isRead = ({ call }: KillPoint) => / GET /.test(call);
 
 /** Names calls `label` and, after the first, how often there was one like it (about the same object, if one is given). */
 export function counter(): (call: Call, object?: string) => string {
@@ -176,7 +183,7 @@ async function killAtEach(
     }
   };
   await Promise.all(stages.map(work));
-  const missed = points.filter((point) => !killed.includes(point) && !isRepeated(point));
+  const missed = points.filter((point) => !killed.includes(point) && !isRead(point));
   return { points, killed, missed, failures };
 }
 

@@ -26,3 +26,8 @@ export function lacksControllerManager(cluster: { hasControllerManager: boolean 
 export const LOSES_ITS_ROLE = process.env.TEST_PODS
   ? 'not in Pods: an operator with a Role in the namespace loses it when the namespace is deleted'
   : undefined;
+
+/** For tests whose operator has an account of their own. */
+export const OWN_ACCOUNT = process.env.TEST_PODS
+  ? 'not in Pods: the operator has the account of the chart, and all its rights'
+  : undefined;

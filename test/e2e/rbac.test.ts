@@ -12,7 +12,7 @@ import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { createNamespace, kubectl } from '../harness.ts';
-import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { NOT_OUR_CLUSTER, OWN_ACCOUNT, skipFor } from '../skip.ts';
 import { ACCOUNT, chartAccount, type Kubectl } from './chart-account.ts';
 import { kubectlOn } from './kubectl.ts';
 import {
@@ -84,6 +84,7 @@ describe('with the permissions of the chart in one namespace', async () => {
 
   test.concurrent.for(kindRows.map((row, number) => ({ ...row, row, number })))(
     '$name is created, changed and deleted',
+    skipFor(OWN_ACCOUNT),
     ({ row, number }) =>
       namingRights(stack, async () => {
         const { name, kind, type } = row;

@@ -16,6 +16,8 @@ export interface ConnectionLimits extends ConnectionCaps {
   firstByteMs: number;
   /** Milliseconds for which a connection must have waited for a request before it may be closed to make room. */
   restMs: number;
+  /** Likewise, since the beginning of a request whose body does not arrive, or whose answer is not read. */
+  slowMs: number;
   /** Surplus connections of one address. */
   surplusPerAddress: number;
   /** Milliseconds that a surplus connection has to send its request and read the answer. */
@@ -28,6 +30,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   perAddress: 5_000,
   firstByteMs: 10_000,
   restMs: 1_000,
+  slowMs: 5_000,
   surplusPerAddress: 8,
   surplusMs: 5_000,
 };
@@ -58,13 +61,13 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
     log,
     { connections: most, per_address: perAddress },
     {
-      first: 'closing idle connections to make room for others (MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS)',
-      later: 'closed idle connections to make room for others',
+      first: 'closing idle and slow connections to make room for others (MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS)',
+      later: 'closed idle and slow connections to make room for others',
     },
   );
   const shared = blockList(proxies);
   const isShared = ({ remoteAddress: peer = '' }: Socket) => shared.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4');
-  const places = createPlaces(server, limits.restMs);
+  const places = createPlaces(server, limits);
   let refusedInAll = 0;
   let closedInAll = 0;
   // In the order in which they were opened, which is that of their deadlines.

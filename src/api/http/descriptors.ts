@@ -14,11 +14,8 @@ export function descriptorLimit(): number {
   return data?.userLimits.open_files.soft ?? USUAL;
 }
 
-/** Files of the API reference that are open at once, whoever asks for them and however slowly they are read. */
-export const MOST_OPEN_FILES = 8;
-
 /** For Node itself (some 30), the connections of METRICS_PORT (16), the log, and the files that are read now and then. */
-const RESERVE = 64 + MOST_OPEN_FILES;
+const RESERVE = 64;
 
 /** Most connections that are accepted only to be told that there are too many. */
 const MOST_SURPLUS = 64;

@@ -99,7 +99,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
   });
   new Counter({
     name: 'http_connections_closed_total',
-    help: 'Idle connections of clients that were closed to make room for others.',
+    help: 'Idle or slow connections of clients that were closed to make room for others.',
     registers: [register],
     collect() {
       this.reset();

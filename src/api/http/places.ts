@@ -8,11 +8,19 @@ export interface Places {
   /** Until the connection is closed. */
   take(socket: Socket, address: string): void;
   /**
-   * Makes room for a connection of this address by closing the one that has waited longest for a request. Whether there
-   * was one to close.
+   * Makes room for a connection of this address by closing another one: that which has waited longest for a request, or
+   * else one that keeps the service waiting within a request. Whether there was one to close.
    * @param ofAnybody among those of the address that has most places, if that has more than this one; else, of this one
    */
   free(address: string, ofAnybody: boolean): boolean;
+}
+
+/** For how long a connection must have waited to be closed. */
+export interface Rests {
+  /** Milliseconds without a request: one that was just used may be used again. */
+  restMs: number;
+  /** Milliseconds from the beginning of a request whose body does not arrive, or whose answer is not read. */
+  slowMs: number;
 }
 
 interface Address {
@@ -20,28 +28,39 @@ interface Address {
   places: number;
   /** Its connections that wait for a request, with since when. The one that has waited longest is the first. */
   readonly waiting: Map<Socket, number>;
+  /** Its connections with requests, with since when they have had some. The first has had them longest. */
+  readonly busy: Map<Socket, number>;
 }
 
 interface Place {
   readonly of: Address;
-  /** That are not answered to the last byte. */
-  requests: number;
+  /** Those that are not answered to the last byte. */
+  readonly requests: Map<ServerResponse, IncomingMessage>;
 }
 
-/** @param restMs for how long a connection must have waited to be closed: one that was just used may be used again */
-export function createPlaces(server: Server, restMs: number): Places {
+/** How many connections are looked at for one that keeps the service waiting: the others may all be at work. */
+const MOST_LOOKED_AT = 32;
+
+export function createPlaces(server: Server, { restMs, slowMs }: Rests): Places {
   const addresses = new Map<string, Address>();
   const places = new Map<Socket, Place>();
 
   // Before Fastify's listener, which may answer at once.
-  server.prependListener('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
+  server.prependListener('request', (request: IncomingMessage, answer: ServerResponse) => {
+    const { socket } = request;
     const place = places.get(socket);
     if (!place) return;
-    place.requests++;
-    place.of.waiting.delete(socket);
+    const { of, requests } = place;
+    if (requests.size === 0) of.busy.set(socket, performance.now());
+    requests.set(answer, request);
+    of.waiting.delete(socket);
     answer.once('close', () => {
-      place.requests--;
-      if (place.requests === 0 && places.has(socket)) place.of.waiting.set(socket, performance.now());
+      requests.delete(answer);
+      // The next of several in a row has a time of its own.
+      of.busy.delete(socket);
+      if (!places.has(socket)) return;
+      const now = requests.size === 0 ? of.waiting : of.busy;
+      now.set(socket, performance.now());
     });
   });
 
@@ -51,12 +70,19 @@ export function createPlaces(server: Server, restMs: number): Places {
     const { of } = place;
     places.delete(socket);
     of.waiting.delete(socket);
+    of.busy.delete(socket);
     of.places--;
     if (of.places === 0) addresses.delete(of.name);
   }
 
-  function longestWaiting({ waiting }: Address): Socket | undefined {
-    for (const [socket, since] of waiting.entries().take(1)) if (performance.now() - since >= restMs) return socket;
+  function longestWaiting({ waiting, busy }: Address): Socket | undefined {
+    const now = performance.now();
+    for (const [socket, since] of waiting.entries().take(1)) if (now - since >= restMs) return socket;
+    for (const [socket, since] of busy.entries().take(MOST_LOOKED_AT)) {
+      if (now - since < slowMs) return undefined;
+      const first = places.get(socket)?.requests.entries().next().value;
+      if (first && isUpToClient(...first)) return socket;
+    }
     return undefined;
   }
 
@@ -73,11 +99,11 @@ export function createPlaces(server: Server, restMs: number): Places {
     taken: () => places.size,
     takenBy: (address) => addresses.get(address)?.places ?? 0,
     take(socket, name) {
-      const address = addresses.get(name) ?? { name, places: 0, waiting: new Map() };
+      const address = addresses.get(name) ?? { name, places: 0, waiting: new Map(), busy: new Map() };
       addresses.set(name, address);
       address.places++;
       address.waiting.set(socket, performance.now());
-      places.set(socket, { of: address, requests: 0 });
+      places.set(socket, { of: address, requests: new Map() });
       socket.once('close', () => leave(socket));
     },
     free(address, ofAnybody) {
@@ -92,3 +118,6 @@ export function createPlaces(server: Server, restMs: number): Places {
     },
   };
 }
+
+/** Whether the client has to do something before a request can end: send the rest of it, or read its answer. */
+const isUpToClient = (answer: ServerResponse, request: IncomingMessage) => !request.complete || answer.writableEnded;

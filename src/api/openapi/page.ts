@@ -1,4 +1,8 @@
 /** The OpenAPI document, and a reference to browse that needs no other host. Strangers may ask for both, within a limit. */
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger';
@@ -8,12 +12,11 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
 import { SHARED } from '../http/bytes-in-flight.ts';
-import { MOST_OPEN_FILES } from '../http/descriptors.ts';
 import { parseTags } from '../http/entity-tags.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
-import { RequestAborted } from '../http/request-aborted.ts';
-import { createTurns } from '../http/turns.ts';
 import type { Json } from './schemas.ts';
+
+const require = createRequire(import.meta.url);
 
 /** A form of the document, with a tag of its own (RFC 9110, section 8.8.3.3). */
 interface Representation {
@@ -40,9 +43,8 @@ const ICON = {
 };
 
 /** The document as it is sent, made once. */
-function formatted(text: string, type: string): Format {
-  const digest = sha256Hex(text).slice(0, 32);
-  const bytes = Buffer.from(text);
+function formatted(bytes: Buffer, type: string): Format {
+  const digest = sha256Hex(bytes).slice(0, 32);
   return {
     type,
     forms: {
@@ -67,11 +69,11 @@ function sendDocument({ type, forms }: Format, request: FastifyRequest, reply: F
 const titleOf = (document: Json) => z.object({ info: z.object({ title: z.string() }) }).parse(document).info.title;
 
 export async function addDocs(app: FastifyInstance, document: Json, rateLimiter: RateLimiter): Promise<void> {
-  const json = formatted(JSON.stringify(document), 'application/json; charset=utf-8');
+  const json = formatted(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8');
   // Not at the start, since it takes a while, and nearly nobody asks for it.
   let yaml: Format | undefined;
   const inYaml = () => {
-    yaml ??= formatted(stringify(document, { aliasDuplicateObjects: false }), 'application/yaml');
+    yaml ??= formatted(Buffer.from(stringify(document, { aliasDuplicateObjects: false })), 'application/yaml');
     return yaml;
   };
   await app.register(async (scope) => {
@@ -80,13 +82,15 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
       request.documentedPath = '/openapi.json';
       return sendDocument(json, request, reply);
     });
+    const fileOf = filesOf(join(dirname(require.resolve('@fastify/swagger-ui')), 'static'));
     // In place of the plugin's own answers, which are made anew each time. The page asks for the first.
     scope.addHook('onRequest', async (request, reply) => {
       const { url } = request.routeOptions;
       if (url === '/docs/json') return sendDocument(json, request, reply);
       if (url === '/docs/yaml') return sendDocument(inYaml(), request, reply);
+      const file = url === FILES ? await fileOf(nameOf.parse(request.params)['*']) : undefined;
+      if (file) return sendDocument(file, request, reply);
     });
-    limitOpenFiles(scope);
     // Its types know OpenAPI up to 3.0; it hands the document on without reading it.
     const specification = { document } as unknown as StaticDocumentSpec;
     await scope.register(swagger, { mode: 'static', specification });
@@ -102,14 +106,30 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
 /** The route of the files of the page. */
 const FILES = '/docs/static/*';
 
-/** Has requests for files wait before theirs is opened: until the answer is read, each has a descriptor. */
-function limitOpenFiles(scope: FastifyInstance): void {
-  const turns = createTurns(MOST_OPEN_FILES);
-  scope.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.url !== FILES) return;
-    const end = await turns.take(FILES);
-    if (!reply.isOver) return void reply.raw.once('close', end);
-    end();
-    throw new RequestAborted();
-  });
+const nameOf = z.object({ '*': z.string() });
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/**
+ * The files of the page, by name; each is read when it is first asked for, and kept. The plugin opens one for each
+ * request, until the answer is read: whoever does not read would hold descriptors that everybody needs.
+ */
+function filesOf(folder: string): (name: string) => Promise<Format> | undefined {
+  const names = new Set(readdirSync(folder).filter((name) => extname(name) in TYPES));
+  const read = new Map<string, Promise<Format>>();
+  return (name) => {
+    if (!names.has(name)) return undefined;
+    let file = read.get(name);
+    if (!file) {
+      file = readFile(join(folder, name)).then((bytes) => formatted(bytes, TYPES[extname(name)] ?? ''));
+      // No descriptor, for one: another request may have more luck.
+      file.catch(() => read.delete(name));
+      read.set(name, file);
+    }
+    return file;
+  };
 }

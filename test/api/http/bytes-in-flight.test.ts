@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
-import { MOST_OPEN_FILES } from '../../../src/api/http/descriptors.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -261,27 +260,22 @@ test('metrics that strangers do not read are made once for all of them, and shut
   expect((await shut.anonymous.get('/metrics')).text).toBe(first.text);
 });
 
-test('of the files of the reference that strangers do not read, few are open at once, whatever they may hold', {
+test('files of the reference that strangers do not read keep nobody from them, and no descriptor', {
   skip: process.platform !== 'linux',
 }, async () => {
-  const unlimited = await startTestApi({ bytesInFlight: { perKey: 0, perOwner: 0, inAll: 0 } });
-  const at = new URL(await unlimited.app.listen({ port: 0, host: '127.0.0.1' }));
   const file = '/docs/static/swagger-ui-bundle.js';
   const open = () => {
     const paths = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
-    return paths.filter((path) => existsSync(path) && readlinkSync(path).endsWith('swagger-ui-bundle.js')).length;
+    return paths.filter((path) => existsSync(path) && readlinkSync(path).endsWith('swagger-ui-bundle.js'));
   };
   let asked = 0;
-  unlimited.app.server.on('request', () => asked++);
-  for (let n = 0; n < 12; n++) await send(`GET ${file} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(8), at);
-  await vi.waitFor(() => expect([asked, open()]).toEqual([96, MOST_OPEN_FILES]), { timeout: 10_000 });
-  const waiting = fetch(new URL(file, at));
-  for (const path of ['/docs/', '/docs/json']) expect((await fetch(new URL(path, at))).status).toBe(200);
-  expect(open()).toBe(MOST_OPEN_FILES);
-  for (const socket of sockets) socket.destroy();
-  const answer = await waiting;
+  api.app.server.on('request', () => asked++);
+  for (let n = 0; n < 12; n++) await send(`GET ${file} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(8));
+  await vi.waitFor(() => expect(asked).toBeGreaterThanOrEqual(96), { timeout: 10_000 });
+  const answer = await fetch(new URL(file, address));
   expect([answer.status, (await answer.text()).length > MIB]).toEqual([200, true]);
-  await vi.waitFor(() => expect(open()).toBe(0), { timeout: 10_000 });
+  await vi.waitFor(() => expect(open()).toEqual([]), { timeout: 10_000 });
+  for (const socket of sockets) socket.destroy();
 });
 
 test('an answer larger than the limit is sent while there is no other', async () => {

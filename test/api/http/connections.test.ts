@@ -7,7 +7,7 @@ import type { ConnectionLimits } from '../../../src/api/http/connections.ts';
 import { connectionCaps, descriptorLimit } from '../../../src/api/http/descriptors.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
-import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { ADMIN_KEY, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 import { type ApiChild, open, type Peer, request, startApiChild } from './api-child.ts';
 
 /** Returns when the server has accepted or closed all of them. */
@@ -129,7 +129,7 @@ describe('when all places are taken,', { skip: process.platform !== 'linux' }, (
     await openUsed(api, NEW);
     expect(await silent.untilEnded()).toBe('closed');
     for (const peer of [few, again]) await probe(peer);
-    const told = api.logs.filter((line) => line.includes('closing idle connections to make room'));
+    const told = api.logs.filter((line) => line.includes('closing idle and slow connections to make room'));
     expect(told).toHaveLength(1);
     expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_connections_closed_total [2-9]$/m);
   });
@@ -144,8 +144,8 @@ describe('when all places are taken,', { skip: process.platform !== 'linux' }, (
     for (const peer of [...many.slice(1), ...others]) await probe(peer);
   });
 
-  test('no connection is closed while it has a request, and others get a 503 but for probes', async () => {
-    const api = await start({ most: 1, restMs: 0 });
+  test('no connection is closed while the service works for it, and others get a 503 but for probes', async () => {
+    const api = await start({ most: 1, restMs: 0, slowMs: 0 });
     const held = await heldTransaction(api.databaseUrl);
     await held.query('lock table ip_policies in access exclusive mode');
     const busy = await open(api);
@@ -161,6 +161,44 @@ describe('when all places are taken,', { skip: process.platform !== 'linux' }, (
     expect(await ask(api, '/healthz')).toMatch(/^HTTP\/1\.1 200 /);
     await held.rollback();
     await busy.until(/^HTTP\/1\.1 200 /);
+  });
+
+  /** Requests that cannot end before their client does something. */
+  const SLOW = {
+    'does not send the rest of its body': (peer: Peer) =>
+      peer.socket.write(
+        `POST /ip_policies HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${ADMIN_KEY}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+      ),
+    // More than the kernel takes.
+    'does not read its answers': (peer: Peer) => peer.socket.pause().write(request('/openapi.json').repeat(30)),
+  };
+
+  test.each(Object.entries(SLOW))('a new connection takes that of who %s, after a while', async (_, begin) => {
+    const api = await start({ most: 3, restMs: NEVER_MS, slowMs: 0 });
+    const few = await open(api, FEW);
+    const slow = await open(api, MANY);
+    let asked = 0;
+    api.app.server.on('request', () => asked++);
+    begin(slow);
+    await waitFor('the request', () => asked > 0);
+    await openUsed(api, MANY);
+    // Until what it was sent is known not to be read.
+    await waitFor('a place', async () => (await ask(api, '/ip_policies', NEW))?.startsWith('HTTP/1.1 200 '));
+    slow.socket.resume();
+    expect(await slow.untilEnded()).toBe('closed');
+    await probe(few);
+  });
+
+  test.each(Object.entries(SLOW))('none is closed that %s, before that', async (_, begin) => {
+    const api = await start({ most: 1, restMs: 0, slowMs: NEVER_MS });
+    const slow = await open(api);
+    let asked = 0;
+    api.app.server.on('request', () => asked++);
+    begin(slow);
+    await waitFor('the request', () => asked > 0);
+    expect(await ask(api, '/ip_policies')).toMatch(/^HTTP\/1\.1 503 /);
+    expect(slow.end()).toBeUndefined();
+    slow.socket.destroy();
   });
 
   test('none is closed that has just had an answer', async () => {
@@ -223,8 +261,8 @@ test('the limit of descriptors is that of the process', async () => {
 test.each([
   [10_000, 20, 1_000_000, { most: 10_000, surplus: 64 }],
   [10_000, 20, 20_000, { most: 10_000, surplus: 64 }],
-  [10_000, 20, 300, { most: 182, surplus: 26 }],
-  [100, 20, 300, { most: 100, surplus: 26 }],
+  [10_000, 20, 300, { most: 189, surplus: 27 }],
+  [100, 20, 300, { most: 100, surplus: 27 }],
   [10_000, 236, 300, { most: 0, surplus: 0 }],
   [10_000, 1000, 300, { most: 0, surplus: 0 }],
 ])(

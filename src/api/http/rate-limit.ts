@@ -79,10 +79,11 @@ export async function addRateLimits(
   // Not by the plugin's hooks: whether a request counts for its key or its address is known only between two of ours.
   await app.register(rateLimit, { global: false, timeWindow: windowMs, store: RateWindows });
   // The key comes first: what it is refused must not use up what its owner's other keys may send.
-  const counters = [
-    ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ payer }) => payer?.keyId ?? '' })]),
-    ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ payer }) => payer?.id ?? '' })]),
-  ];
+  const ofKey =
+    perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ payer }) => payer?.keyId ?? '' })];
+  const ofOwner =
+    perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ payer }) => payer?.id ?? '' })];
+  const counters = [...ofKey, ...ofOwner];
   const strangerOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   /** By fingerprint. */
   const known = new Map<string, Payer>();
@@ -134,10 +135,15 @@ export async function addRateLimits(
     }
   }
 
-  async function countFor(payer: Payer | null, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async function countFor(
+    payer: Payer | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    by = counters,
+  ): Promise<void> {
     request.payer = payer;
     let tightest: Usage | undefined;
-    for (const counter of counters) {
+    for (const counter of by) {
       const usage = await counter(request);
       if (usage.isAllowed) continue;
       if (usage.remaining === 0) lastSpent = performance.now();
@@ -157,7 +163,8 @@ export async function addRateLimits(
     countStranger,
     async countUnrouted(request, reply, { fingerprint = '' }) {
       const payer = known.get(fingerprint);
-      if (payer) await countFor(payer, request, reply);
+      // Nobody has looked whether the key is still valid: what is sent with one that is not must not be its owner's.
+      if (payer) await countFor(payer, request, reply, ofKey);
       else await countStranger(request, reply);
     },
 

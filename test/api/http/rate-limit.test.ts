@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { RateLimits } from '../../../src/api/http/rate-limit.ts';
 import { createClient } from '../../../src/client/client.ts';
+import { apiKey } from '../../../src/resources/api-key.ts';
 import { heldTransaction, type Method, type Reply, startTestApi, untilWaiting } from '../harness.ts';
 
 /** No test lives long enough to see the next one. */
@@ -191,6 +192,20 @@ test('a key that is deleted becomes unknown again', async () => {
   await api.rows('delete from api_keys where owner_id = $1', [user.id]);
   expect((await user.get('/ip_policies')).status).toBe(401);
   refused(await user.get('/ip_policies'));
+});
+
+test('a key that is deleted uses up nothing of its owner, where it is not looked up', async () => {
+  const api = await start({ perKey: 5, perOwner: 8 });
+  const user = await api.newUser();
+  const path = '/api_keys';
+  const { token, id } = (await api.admin.post(path, { owner_id: user.id })).as(apiKey.view);
+  const leaked = { authorization: `Bearer ${token}` };
+  expect((await api.anonymous.get('/ip_policies', leaked)).status).toBe(200);
+  expect((await api.admin.delete(`${path}/${id}`)).status).toBe(204);
+  const unrouted: number[] = [];
+  for (let n = 0; n < 10; n++) unrouted.push((await api.anonymous.get('/nothing', leaked)).status);
+  expect(unrouted).toEqual([...Array(4).fill(404), ...Array(6).fill(429)]);
+  for (let n = 0; n < 5; n++) expect((await user.get('/ip_policies')).status).toBe(200);
 });
 
 test('beyond the limit of their address, keys are looked up one after the other until a valid one is known', async () => {

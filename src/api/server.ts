@@ -14,6 +14,7 @@ import { NO_BASE } from './crud/view.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { connectionCaps, descriptorLimit } from './http/descriptors.ts';
 import { buildMetricsServer } from './http/metrics-server.ts';
+import { MOST_SETTLING_MS } from './http/shutdown.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
@@ -155,8 +156,10 @@ export async function startApi(
 
 /** Checks what one setting alone does not show. */
 function limitsOf(config: ApiConfig, logger: FastifyBaseLogger | undefined) {
-  if (config.shutdownDelayMs >= config.shutdownTimeoutMs)
-    throw new BadSettings('SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT');
+  const { shutdownDelayMs: delayMs, shutdownTimeoutMs } = config;
+  const spareMs = closingMs(shutdownTimeoutMs) + MOST_SETTLING_MS;
+  if (delayMs > 0 && delayMs + spareMs > shutdownTimeoutMs)
+    throw new BadSettings(`SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT, by ${spareMs / 1000}s`);
   const descriptors = descriptorLimit();
   const caps = connectionCaps(config.maxConnections, config.poolSize, descriptors);
   if (caps.most < 1)

@@ -209,10 +209,10 @@ describe('is told in one line:', () => {
     },
   );
 
-  test('a delay that is longer than the whole stop', async () => {
-    const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '25s' });
+  test('a delay that leaves no time for the rest of the stop', async () => {
+    const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '23s' });
     expect(code).toBe(1);
-    expect(err).toBe('Invalid settings:\n  SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT\n');
+    expect(err).toBe('Invalid settings:\n  SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT, by 3s\n');
   });
 });
 

@@ -33,6 +33,9 @@ const SETTLED_MS = 100;
 /** Clients that open a connection for each request never settle. */
 const MOST_SETTLING_ROUNDS = 10;
 
+/** How long it takes at most from the end of the delay until nobody new is accepted. */
+export const MOST_SETTLING_MS = SETTLED_MS * MOST_SETTLING_ROUNDS;
+
 interface Connection {
   /** Requests that are not answered yet, oldest first. */
   answers: Set<ServerResponse>;
@@ -58,6 +61,7 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
 
   server.on('connection', (socket) => {
     accepted++;
+    if (isCut) return void socket.destroy();
     connections.set(socket, { answers: new Set(), readAtRest: 0, restsSince: performance.now() });
     socket.once('close', () => connections.delete(socket));
   });
@@ -102,7 +106,10 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
     }
   };
 
+  let isCut = false;
+
   function cut(): void {
+    isCut = true;
     const busy = [...connections.values()].filter(({ endedAt }) => endedAt === undefined).length;
     if (busy > 0)
       log.warn({ connections: busy }, 'the time to stop is over; cutting the connections that are still in use');
@@ -121,7 +128,7 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
   /** Waits until nobody is waiting to be accepted, whom the system would reset. */
   async function settle(): Promise<void> {
     sendsAway = false;
-    for (let round = 0, before = -1; round < MOST_SETTLING_ROUNDS && before !== accepted; round++) {
+    for (let round = 0, before = -1; round < MOST_SETTLING_ROUNDS && before !== accepted && !isCut; round++) {
       before = accepted;
       await delay(SETTLED_MS);
       // The listener closes right after a round of accepting.

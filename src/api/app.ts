@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
-import { invalidByRule, invalidRequest } from './errors/errors.ts';
+import { invalidByRule, refused } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
@@ -223,7 +223,7 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
     const { 'content-encoding': coding = 'identity' } = request.headers;
     if (!/^\s*identity(?:\s*,\s*identity)*\s*$/i.test(coding)) throw unsupportedCoding();
     const parsed = parseJson(body);
-    if ('problem' in parsed) throw invalidRequest({ body: parsed.problem });
+    if ('reason' in parsed) throw refused({ body: parsed });
     request.charge.add(parsed.bytes);
     return parsed.value;
   });

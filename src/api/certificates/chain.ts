@@ -46,7 +46,9 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
   const [block, ...others] = read.value.filter(({ label }) => label !== PARAMETERS);
   if (block === undefined || others.length > 0) return { reason: 'must be exactly one private key' };
   if (block.label === 'ENCRYPTED PRIVATE KEY') return { reason: 'is encrypted with a passphrase' };
-  if (!LABELS.has(block.label)) return { reason: `is a ${block.label}, not a PRIVATE KEY` };
+  if (!LABELS.has(block.label)) {
+    return { reason: `is a ${block.label}, not a PRIVATE KEY`, fixed: 'is not a PRIVATE KEY' };
+  }
   let key: KeyObject;
   try {
     key = createPrivateKey(pem);

@@ -1,11 +1,12 @@
 /** PEM (RFC 7468), read strictly: blocks and white space, and nothing else but what its reader allows. */
+import type { Refusal } from '../../resources/definition/errors.ts';
 
 export interface PemBlock {
   label: string;
   der: Buffer;
 }
 
-export type Read<T> = { value: T } | { reason: string };
+export type Read<T> = { value: T } | Refusal;
 
 /** What OpenSSL ignores at the end of a line. */
 const LINE_END = /[ \t]*(?:\r?\n|$)/y;
@@ -37,16 +38,20 @@ export function readPem(text: string, { explained }: PemRules = { explained: fal
     const end = `-----END ${label}-----`;
     const from = at + begin.length;
     const to = text.indexOf(end, from);
-    if (to === -1) return { reason: `is truncated: it lacks "${end}"` };
+    if (to === -1) return { reason: `is truncated: it lacks "${end}"`, fixed: 'is truncated' };
     const content = text.slice(from, to);
     if (/^\s*Proc-Type:.*ENCRYPTED/.test(content)) return { reason: 'is encrypted with a passphrase' };
     const base64 = content.replaceAll(/\s+/g, '');
-    if (base64 === '' || !BASE64.test(base64)) return { reason: `has a block (${label}) that is not base64` };
+    if (base64 === '' || !BASE64.test(base64)) {
+      return { reason: `has a block (${label}) that is not base64`, fixed: 'has a block that is not base64' };
+    }
     const after = to + end.length;
     if (![at, to].every((start) => startsLine(text, start)) || ![from, after].every((stop) => endsLine(text, stop))) {
       return { reason: OWN_LINES };
     }
-    if (/\n[ \t]*\r?\n/.test(content)) return { reason: `has a block (${label}) with a blank line in it` };
+    if (/\n[ \t]*\r?\n/.test(content)) {
+      return { reason: `has a block (${label}) with a blank line in it`, fixed: 'has a block with a blank line in it' };
+    }
     blocks.push({ label, der: Buffer.from(base64, 'base64') });
     at = next(text, after);
   }

@@ -7,6 +7,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto';
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import ipaddr from 'ipaddr.js';
+import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
@@ -38,9 +39,10 @@ export function readCertificates(
 ): Read<Certificate[]> {
   const read = readPem(pem, { explained: true });
   if ('reason' in read) return read;
-  const said = (index: number, reason: string) => ({
-    reason: read.value.length === 1 ? reason : `block ${index + 1} ${reason}`,
-  });
+  const said = (index: number, { reason, fixed }: Refusal) => {
+    const where = read.value.length === 1 ? '' : `block ${index + 1} `;
+    return { reason: `${where}${reason}`, ...(fixed === undefined ? {} : { fixed: `${where}${fixed}` }) };
+  };
   for (const [index, block] of read.value.entries()) {
     const problem = labelProblem(block);
     if (problem !== undefined) return said(index, problem);
@@ -50,15 +52,16 @@ export function readCertificates(
   const certificates: Certificate[] = [];
   for (const [index, block] of read.value.entries()) {
     const certificate = readCertificate(block);
-    if ('reason' in certificate) return said(index, certificate.reason);
+    if ('reason' in certificate) return said(index, certificate);
     certificates.push(certificate.value);
   }
   return { value: certificates };
 }
 
-function labelProblem(block: PemBlock): string | undefined {
-  if (isPrivateKey(block)) return 'is a private key; this field takes only certificates';
-  return block.label === 'CERTIFICATE' ? undefined : `is a ${block.label}, not a CERTIFICATE`;
+function labelProblem(block: PemBlock): Refusal | undefined {
+  if (isPrivateKey(block)) return { reason: 'is a private key; this field takes only certificates' };
+  if (block.label === 'CERTIFICATE') return undefined;
+  return { reason: `is a ${block.label}, not a CERTIFICATE`, fixed: 'is not a CERTIFICATE' };
 }
 
 function readCertificate(block: PemBlock): Read<Certificate> {
@@ -111,6 +114,9 @@ function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate
 
 const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecond(date.toISOString()));
 
+/** Those that TLS 1.3 signs with. DSA, which OpenSSL reads, too, would take ten times as long to verify as any of them. */
+const SIGNING_KEYS = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448']);
+
 /** Node reads the key when it is asked for. Signatures are verified in the event loop, so its cost is bounded first. */
 function keyProblem(certificate: X509Certificate): string | undefined {
   let key: KeyObject;
@@ -119,7 +125,8 @@ function keyProblem(certificate: X509Certificate): string | undefined {
   } catch {
     return 'has a public key of an unknown type';
   }
-  const problem = costlyRsaKey(key);
+  const { asymmetricKeyType = '' } = key;
+  const problem = SIGNING_KEYS.has(asymmetricKeyType) ? costlyRsaKey(key) : `is of type ${asymmetricKeyType}`;
   return problem && `has a public key that ${problem}`;
 }
 

@@ -1,5 +1,5 @@
 /** Errors as values: created where the fact is known, rendered in one place (error-handler.ts). */
-import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../../resources/definition/errors.ts';
+import { ERROR_STATUS, type ErrorBody, type ErrorCode, type Refusal } from '../../resources/definition/errors.ts';
 
 export type Details = Readonly<Record<string, string>>;
 
@@ -74,6 +74,16 @@ export function invalidRequest(problems: Details, fixed: Details = {}): ApiError
   const [name, reason] = entries[0] ?? ['', ''];
   const rest = entries.length > 1 ? ` (and ${entries.length - 1} more, see details)` : '';
   return new ApiError('INVALID_REQUEST', `${name}: ${reason}${rest}`, problems, {}, fixed);
+}
+
+/** The same for values, by where they were sent. */
+export function refused(refusals: Readonly<Record<string, Refusal>>): ApiError {
+  const by = (said: (refusal: Refusal) => string) =>
+    Object.fromEntries(Object.entries(refusals).map(([name, refusal]) => [name, said(refusal)]));
+  return invalidRequest(
+    by(({ reason }) => reason),
+    by(({ reason, fixed }) => fixed ?? reason),
+  );
 }
 
 /** The same for reasons that hold nothing of the request. */

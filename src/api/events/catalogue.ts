@@ -1,5 +1,7 @@
 /** Every event type: three per family. */
+
 import { distance } from 'fastest-levenshtein';
+import type { Refusal } from '../../resources/definition/errors.ts';
 import type { EventType } from '../../resources/definition/event-type.ts';
 import { eventTypes, type Resource } from '../../resources/definition/resource.ts';
 import { FAMILIES } from '../../resources/families.ts';
@@ -8,7 +10,7 @@ import { withArticle } from '../errors/naming.ts';
 export interface Catalogue {
   readonly types: readonly EventType[];
   /** Why a type is unknown, with suggestions; undefined if it is known. */
-  problem(type: string): string | undefined;
+  problem(type: string): Refusal | undefined;
 }
 
 /** The catalogue of this release. */
@@ -26,7 +28,10 @@ function catalogue(families: readonly Resource[]): Catalogue {
     problem: (type) =>
       known.has(type)
         ? undefined
-        : `"${type.slice(0, 64)}" is not an event type; the most similar ones are ${nearest(type, [...known]).join(', ')}`,
+        : {
+            reason: `"${type.slice(0, 64)}" is not an event type; the most similar ones are ${nearest(type, [...known]).join(', ')}`,
+            fixed: 'is not an event type',
+          },
   };
 }
 

@@ -16,7 +16,7 @@ import {
 import { accessOf, type Family, idParameter, writeLocked, writeLockedIn, writeRow } from '../crud/family.ts';
 import { attempt, claim, complete, forget } from '../crud/idempotency.ts';
 import { fillPath } from '../crud/view.ts';
-import { conflict, invalidRequest, notFound } from '../errors/errors.ts';
+import { conflict, notFound, refused } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Api, type Call, type OperationResult, operation } from '../http/operation.ts';
@@ -97,7 +97,7 @@ export function addSources(subscriptions: Subscriptions): void {
       errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_FAILED'],
       async handle(call, api) {
         const problem = CATALOGUE.problem(call.body.type);
-        if (problem) throw invalidRequest({ '/type': problem });
+        if (problem) throw refused({ '/type': problem });
         const { idempotencyKey } = call;
         if (idempotencyKey === undefined) return api.db.transaction((tx) => add(api, tx, call));
         const tried = attempt(idempotencyKey, call);

@@ -2,7 +2,7 @@
 import { eventSubscription } from '../../resources/event-subscription.ts';
 import { forget } from '../crud/idempotency.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { refused } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
 import { addSources, sourceId, typesOf } from './event-sources.ts';
 
@@ -12,7 +12,7 @@ export const eventSubscriptions = mount(eventSubscription, {
     const problems = typesOf(after)
       .map((type, index) => [`/sources/${index}/type`, known.has(type) ? undefined : CATALOGUE.problem(type)] as const)
       .flatMap(([at, problem]) => (problem === undefined ? [] : [[at, problem] as const]));
-    if (problems.length > 0) throw invalidRequest(Object.fromEntries(problems));
+    if (problems.length > 0) throw refused(Object.fromEntries(problems));
     return {};
   },
   async beforeUpdate({ tx }, { id, sources }, after) {

@@ -52,7 +52,7 @@ function refuseBothCertificates(after: Row, before: Row | undefined): void {
 
 function targetsOf({ serviceDomains }: Platform, { id, domain }: Row) {
   const problem = reservedByService(String(domain), serviceDomains);
-  if (problem) throw invalidRequest({ '/domain': problem });
+  if (problem) throw invalidByRule({ '/domain': problem });
   return cnameTargets(id, String(domain), serviceDomains);
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { parseSshPublicKey } from '../../resources/formats/ssh-public-key.ts';
 import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidRequest } from '../errors/errors.ts';
+import { refused } from '../errors/errors.ts';
 import { signHostCertificate } from '../ssh/certificate.ts';
 import { validityOf } from '../ssh/validity.ts';
 import { signingKey } from './ssh-certificate-authority.ts';
@@ -12,10 +12,10 @@ export const sshHostCertificates = mount(sshHostCertificate, {
   columns: ['serial'],
   async prepare(input, id, api) {
     const validity = validityOf(input, Date.now());
-    if ('reason' in validity) throw invalidRequest({ '/valid_until': validity.reason });
+    if ('reason' in validity) throw refused({ '/valid_until': validity });
     const { valid_after, valid_until } = validity;
     const parsed = parseSshPublicKey(input.public_key);
-    if ('reason' in parsed) throw invalidRequest({ '/public_key': parsed.reason });
+    if ('reason' in parsed) throw refused({ '/public_key': parsed });
     const authority = await signingKey(api, input.ssh_certificate_authority_id);
     const serial = randomSerial();
     const certificate = await signHostCertificate(

@@ -3,7 +3,7 @@ import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { fits, readChain, readPrivateKey } from '../certificates/chain.ts';
 import { fieldsOf } from '../certificates/x509.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidByRule, invalidRequest } from '../errors/errors.ts';
+import { invalidByRule, refused } from '../errors/errors.ts';
 
 /** The column of the private key, as PKCS #8 in PEM. */
 const PRIVATE_KEY = 'private_key';
@@ -15,9 +15,9 @@ export const tlsCertificates = mount(tlsCertificate, {
     const chain = readChain(certificate_pem);
     const key = readPrivateKey(private_key_pem);
     if ('reason' in chain || 'reason' in key) {
-      throw invalidRequest({
-        ...('reason' in chain ? { '/certificate_pem': chain.reason } : {}),
-        ...('reason' in key ? { '/private_key_pem': key.reason } : {}),
+      throw refused({
+        ...('reason' in chain ? { '/certificate_pem': chain } : {}),
+        ...('reason' in key ? { '/private_key_pem': key } : {}),
       });
     }
     const [leaf, { key: privateKey, type }] = [chain.value, key.value];

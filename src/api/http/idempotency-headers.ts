@@ -8,7 +8,7 @@ import {
   idempotencyScopeName,
   idempotencySequence,
 } from '../../resources/definition/idempotency.ts';
-import { invalidByRule, invalidRequest } from '../errors/errors.ts';
+import { invalidByRule } from '../errors/errors.ts';
 import type { Call } from './operation.ts';
 import { IN_OUR_WORDS } from './validation.ts';
 
@@ -30,7 +30,7 @@ function parse<T extends z.ZodType>(name: string, schema: T, value: string | und
   if (value === undefined) return undefined;
   const result = schema.safeParse(value, IN_OUR_WORDS);
   if (result.success) return result.data;
-  throw invalidRequest({ [name]: result.error.issues[0]?.message ?? 'is malformed' });
+  throw invalidByRule({ [name]: result.error.issues[0]?.message ?? 'is malformed' });
 }
 
 const missing = (name: string, what: string) => invalidByRule({ [name]: `is required with ${what}` });

@@ -3,11 +3,12 @@
  * take the other one), `__proto__`, nesting without end.
  */
 import { isUtf8 } from 'node:buffer';
+import type { Refusal } from '../../resources/definition/errors.ts';
 
 export const MAX_JSON_DEPTH = 32;
 
 /** With what the value takes in memory beside its texts, in bytes: some twenty times the body, if that is nothing but brackets. */
-export type ParsedJson = { value: unknown; bytes: number } | { problem: string };
+export type ParsedJson = { value: unknown; bytes: number } | Refusal;
 
 /** Of a value in an object or array, about; an empty object, which has two of what is counted, takes twice that. */
 const BYTES_PER_VALUE = 32;
@@ -15,15 +16,16 @@ const BYTES_PER_VALUE = 32;
 /** Parses a request body; an empty one is undefined (many clients announce JSON and send none). */
 export function parseJson(bytes: Buffer): ParsedJson {
   if (bytes.length === 0) return { value: undefined, bytes: 0 };
-  if (!isUtf8(bytes)) return { problem: 'is not valid UTF-8' };
+  if (!isUtf8(bytes)) return { reason: 'is not valid UTF-8' };
   const text = bytes.toString('utf8');
   // Before JSON.parse: that one recurses, and it would build what is then refused.
   const structure = structureOf(text);
-  if ('problem' in structure) return structure;
+  if ('reason' in structure) return structure;
   try {
     return { value: JSON.parse(text), bytes: structure.values * BYTES_PER_VALUE };
   } catch (error) {
-    return { problem: `is not valid JSON: ${error instanceof Error ? error.message : error}` };
+    const fixed = 'is not valid JSON';
+    return { reason: `${fixed}: ${error instanceof Error ? error.message : error}`, fixed };
   }
 }
 
@@ -34,7 +36,7 @@ const NO_KEYS = new Set<string>();
  * Scans the tokens that make structure, and leaves everything else to JSON.parse: on text that is no JSON it returns
  * something or nothing, but never throws and never runs for longer than the text is.
  */
-function structureOf(text: string): { values: number } | { problem: string } {
+function structureOf(text: string): { values: number } | Refusal {
   /** Keys of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let expectsKey = false;
@@ -67,8 +69,13 @@ function structureOf(text: string): { values: number } | { problem: string } {
         const keys = open.at(-1);
         if (expectsKey && keys) {
           const key = keyOf(text.slice(at, end + 1));
-          if (key === '__proto__') return { problem: 'must not have a key "__proto__"' };
-          if (keys.has(key)) return { problem: `has the key "${key.slice(0, 64)}" twice in one object` };
+          if (key === '__proto__') return { reason: 'must not have a key "__proto__"' };
+          if (keys.has(key)) {
+            return {
+              reason: `has the key "${key.slice(0, 64)}" twice in one object`,
+              fixed: 'has a key twice in one object',
+            };
+          }
           if (keys === NO_KEYS) open[open.length - 1] = new Set([key]);
           else keys.add(key);
         }
@@ -76,7 +83,7 @@ function structureOf(text: string): { values: number } | { problem: string } {
         at = end;
       }
     }
-    if (open.length > MAX_JSON_DEPTH) return { problem: `is nested more than ${MAX_JSON_DEPTH} levels deep` };
+    if (open.length > MAX_JSON_DEPTH) return { reason: `is nested more than ${MAX_JSON_DEPTH} levels deep` };
   }
   return { values };
 }

@@ -8,6 +8,9 @@ import { timeOf } from '../../resources/formats/text.ts';
 import { type Details, invalidByRule } from '../errors/errors.ts';
 import { pointerTo } from './json-pointer.ts';
 
+/** A client that sends garbage gets at most this many reasons, so that the response cannot grow with the request. */
+export const MAX_PROBLEMS = 50;
+
 export interface SentBack {
   /** Of the body, or of an element of a list: `uri`; `sources`, 0, `uri`. */
   path: readonly PropertyKey[];
@@ -64,7 +67,7 @@ export function memberOf(holder: unknown, name: PropertyKey): unknown {
 
 /** The reasons of those that do not have the value that they must have. */
 export function differing(sentBack: readonly SentBack[], isStored: (one: SentBack) => boolean): Details {
-  const others = sentBack.filter((one) => !isStored(one));
+  const others = sentBack.filter((one) => !isStored(one)).slice(0, MAX_PROBLEMS);
   return Object.fromEntries(others.map(({ at, reason }) => [pointerTo(at), reason]));
 }
 

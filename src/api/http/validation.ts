@@ -4,10 +4,7 @@ import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/rea
 import { type Details, invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { excessOf, type Size } from './body-size.ts';
 import { pointerTo } from './json-pointer.ts';
-import { differing, isNone, memberOf, type SentBack, takeOut } from './sent-back.ts';
-
-/** A client that sends garbage gets at most this many reasons, so that the response cannot grow with the request. */
-const MAX_PROBLEMS = 50;
+import { differing, isNone, MAX_PROBLEMS, memberOf, type SentBack, takeOut } from './sent-back.ts';
 
 /** Where a value came from; decides how its members are named. */
 type RequestPart = 'body' | 'query';

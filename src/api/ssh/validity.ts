@@ -1,5 +1,6 @@
 /** From when until when a certificate is valid. */
 
+import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond } from '../../resources/formats/text.ts';
 
 export interface Asked {
@@ -11,14 +12,15 @@ export interface Asked {
 export function validityOf(
   { valid_after, valid_until }: Asked,
   now: number,
-): { valid_after: string; valid_until: string } | { reason: string } {
+): { valid_after: string; valid_until: string } | Refusal {
   const from = valid_after == null ? new Date(Math.floor(now / 1000) * 1000) : new Date(valid_after);
   const until = valid_until == null ? yearAfter(new Date(Math.max(from.getTime(), now))) : new Date(valid_until);
   if (until.getUTCFullYear() > 9999) return { reason: 'would be after the year 9999; give an earlier one' };
   if (until <= from) {
     // Without the time of the attempt: an operator shows the reason, and must not have news at every attempt.
     if (valid_after == null) return { reason: 'must be in the future' };
-    return { reason: `must be after valid_after, which is ${showSecond(from.toISOString())}` };
+    const fixed = 'must be after valid_after';
+    return { reason: `${fixed}, which is ${showSecond(from.toISOString())}`, fixed };
   }
   return { valid_after: from.toISOString(), valid_until: until.toISOString() };
 }

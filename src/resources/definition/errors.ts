@@ -32,3 +32,10 @@ export const errorBody = z
   .meta({ id: 'Error' });
 
 export type ErrorBody = z.output<typeof errorBody>;
+
+/** Why a value is refused. */
+export interface Refusal {
+  reason: string;
+  /** The reason without what it repeats of the request, if it does; only this may be logged. */
+  fixed?: string;
+}

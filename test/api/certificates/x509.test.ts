@@ -86,6 +86,27 @@ test('several certificates are read in their order, with text before each', () =
   expect(read(`a\n${plain.pem}b\n${other.pem}`).map(({ commonName }) => commonName)).toEqual(['Test CA', 'Other']);
 });
 
+/** By `openssl req -x509 -newkey dsa:…`: the library of the others makes none. */
+const DSA = `-----BEGIN CERTIFICATE-----
+MIIC0zCCAoGgAwIBAgIUdj+DSDFjKKlHj2sBYO7xYMbB4IcwCwYJYIZIAWUDBAMC
+MA4xDDAKBgNVBAMMA0RTQTAeFw0yNjExMjQwNDM2MDhaFw0zNjExMjEwNDM2MDha
+MA4xDDAKBgNVBAMMA0RTQTCCAcAwggE0BgcqhkjOOAQBMIIBJwKBgQCu98rUzCQD
+u53ut5nK0oI0b3EqQE36kx6aaXerYO1JGJ6kJ3lJysqGj7rjDTTJPUIKWlfk0LOl
+BtK4WRbpthfyiMmYNyOg1OTnQsYXaahBqM1o/QAaNXeR0FKceNECALNdEU+7x/dm
+QzyVN+fW+Llf1h5gq9VIPGnLNh7IWlP/SwIdAN7aAnyiqMaWgrZdVhE4MW3gF0EW
+r7klL3gx8KkCgYEAoYrG0sAqMXg7GGvFMFjw9amSQadT+TOJ+lyqluBRuZ9iyVff
+R9p+w6qo7OVeyXBp4VOEXArChM+qIghumGjX+5glQE5h8FDpn9stQN5YIz7QwlCW
+BHRf4psVHM8BiJwtfz/hUFYWRdOeKOcZq0z5hj4UYldOrYxGDRcfK9YHQNgDgYUA
+AoGBAIq0awvbvDx6iCIDgY3vu2NNcLff0kdnvbNFlOiz66ptzYqr1HQrAm6EJkNh
+VWzZjYAh1Jp959XNnD7EPHpugQwKdk2f+kbQj9DIoZxjvu19XdVO28XHpb+In9L7
+YRdPs6XVtVLroU5NVrPVIeAvLI6SDxVVXa2ColgnSsPLP5M2o1MwUTAdBgNVHQ4E
+FgQU6sAxAp3D8YKFLkSNQNHBPPqGcO8wHwYDVR0jBBgwFoAU6sAxAp3D8YKFLkSN
+QNHBPPqGcO8wDwYDVR0TAQH/BAUwAwEB/zALBglghkgBZQMEAwIDPwAwPAIcEvk6
+wMBfjvRHvxw7cS/HDNUOi0GZWH0BjYcWxwIcPMCQXvR+tntnr6QE8CFsj0/pZTQN
+onfYrMFTOw==
+-----END CERTIFICATE-----
+`;
+
 describe('what is no certificate is refused with the reason', async () => {
   const der = derOf(plain.pem);
   const request = plain.pem.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST');
@@ -139,6 +160,10 @@ describe('what is no certificate is refused with the reason', async () => {
     const changed = derOf(other.pem);
     changed[changed.indexOf(identifier) + identifier.length - 1] = 0x7f;
     expect(reasonFor(pemOf(changed))).toBe('has a public key of an unknown type');
+  });
+
+  test('a DSA key, which no TLS library takes, and whose signatures are slow to verify', () => {
+    expect(reasonFor(DSA)).toBe('has a public key that is of type dsa');
   });
 
   test('a key that it would take too long to use', async () => {

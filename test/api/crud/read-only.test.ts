@@ -173,6 +173,13 @@ describe('a rule set', () => {
     expect(await read()).toEqual(view);
   });
 
+  test('is told of 50 members that differ, however many there are', async () => {
+    const { address } = await policy();
+    const rules = Array.from({ length: 60 }, (_, n) => ({ cidr: `10.0.${n}.0/24`, action: 'deny', uri: 'x' }));
+    const { request_id: _, ...details } = (await admin.put(address, { rules })).error.details;
+    expect(Object.keys(details)).toEqual(rules.slice(0, 50).map((_, n) => `/rules/${n}/uri`));
+  });
+
   test('refuses the id of another rule, and one that no rule has, by its place', async () => {
     const { address, view, rules, read } = await policy();
     const [first, second] = rules;

@@ -14,7 +14,7 @@ describe('a type', () => {
   });
 
   test('that is unknown is answered with the three most similar ones', () => {
-    expect(CATALOGUE.problem('ip_polcy_created.v0')).toBe(
+    expect(CATALOGUE.problem('ip_polcy_created.v0')?.reason).toBe(
       '"ip_polcy_created.v0" is not an event type; the most similar ones are ' +
         'ip_policy_created.v0, ip_policy_updated.v0, ip_policy_deleted.v0',
     );
@@ -22,8 +22,8 @@ describe('a type', () => {
 
   test('is quoted up to its 64th character', () => {
     const [kept, cut] = ['x'.repeat(64), 'y'];
-    expect(CATALOGUE.problem(kept)).toContain(`"${kept}" is`);
-    expect(CATALOGUE.problem(kept + cut)).toContain(`"${kept}" is`);
+    expect(CATALOGUE.problem(kept)?.reason).toContain(`"${kept}" is`);
+    expect(CATALOGUE.problem(kept + cut)?.reason).toContain(`"${kept}" is`);
   });
 });
 

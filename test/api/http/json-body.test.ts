@@ -35,7 +35,7 @@ describe('parseJson', () => {
       fc.property(fc.string(), fc.boolean(), fc.boolean(), (key, first, second) => {
         fc.pre(key !== '__proto__');
         const body = `[{"other":{${spell(key, first)}:[{}],${spell(key, second)}:2}}]`;
-        expect(parse(body)).toEqual({ problem: expect.stringContaining('twice') });
+        expect(parse(body)).toMatchObject({ reason: expect.stringContaining('twice') });
       }),
     );
   });
@@ -54,8 +54,8 @@ describe('parseJson', () => {
   test('goes as deep as it says, and no deeper', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     expect(parse(nested(MAX_JSON_DEPTH))).toHaveProperty('value');
-    expect(parse(nested(MAX_JSON_DEPTH + 1))).toHaveProperty('problem');
-    expect(parse('['.repeat(1_000_000))).toHaveProperty('problem');
+    expect(parse(nested(MAX_JSON_DEPTH + 1))).toHaveProperty('reason');
+    expect(parse('['.repeat(1_000_000))).toHaveProperty('reason');
   });
 
   test('reads strings of many megabytes, however many escapes they have', () => {
@@ -73,14 +73,14 @@ describe('parseJson', () => {
       const isSame = 'value' in parsed && JSON.stringify(parsed.value) === JSON.stringify(JSON.parse(text));
       expect(isSame, text.slice(0, 20)).toBe(true);
     }
-    expect(parse(`"${'x'.repeat(size)}`)).toEqual({ problem: expect.stringContaining('not valid JSON') });
-    expect(parse(`"${'\\"'.repeat(size / 2)}`)).toEqual({ problem: expect.stringContaining('not valid JSON') });
+    expect(parse(`"${'x'.repeat(size)}`)).toMatchObject({ reason: expect.stringContaining('not valid JSON') });
+    expect(parse(`"${'\\"'.repeat(size / 2)}`)).toMatchObject({ reason: expect.stringContaining('not valid JSON') });
   });
 
   test('reads very many keys, in a time that grows with the text alone', () => {
     const keys = Array.from({ length: 300_000 }, (_, n) => `"${n % 2 ? '' : '\\u006b'}k${n}":"v"`);
     expect(parse(`{${keys.join()}}`)).toHaveProperty('value');
-    expect(parse(`{${keys.join()},"k7":1}`)).toEqual({ problem: 'has the key "k7" twice in one object' });
+    expect(parse(`{${keys.join()},"k7":1}`)).toMatchObject({ reason: 'has the key "k7" twice in one object' });
     // The one backslash is far from every string but the last.
     expect(parse(`[${'"v",'.repeat(1_000_000)}"\\n"]`)).toHaveProperty('value');
     expect(parse(`[${'"v",'.repeat(1_000_000)}"v"]`)).toHaveProperty('value');

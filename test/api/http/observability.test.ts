@@ -83,6 +83,42 @@ describe('a request', () => {
     expect(api.logs.join('\n')).not.toContain(sent);
   });
 
+  test.each<[string, string, object | string, Record<string, string>]>([
+    ['JSON', '/ip_policies', '{"a": 1', { body: 'is not valid JSON' }],
+    ['a key given twice', '/ip_policies', '{"a": 1, "a": 1}', { body: 'has a key twice in one object' }],
+    ['a PEM', '/certificate_authorities', { ca_pem: 'x' }, { '/ca_pem': expect.stringMatching(/^is not PEM: /) }],
+    [
+      'its label',
+      '/certificate_authorities',
+      { ca_pem: '-----BEGIN HUNTER-----\nAA==\n-----END HUNTER-----\n' },
+      { '/ca_pem': 'is not a CERTIFICATE' },
+    ],
+    [
+      'a cut PEM',
+      '/tls_certificates',
+      { certificate_pem: '-----BEGIN HUNTER-----\n', private_key_pem: '-----BEGIN HUNTER-----\n' },
+      { '/certificate_pem': 'is truncated', '/private_key_pem': 'is truncated' },
+    ],
+    [
+      'the type of an event',
+      '/event_subscriptions',
+      { sources: [{ type: 'hunter' }] },
+      { '/sources/0/type': 'is not an event type' },
+    ],
+    ['a domain of the service', '/reserved_domains', { domain: '*.example' }, { '/domain': expect.any(String) }],
+  ])('that is invalid because of %s is logged with what does not repeat it', async (what, path, body, reasons) => {
+    const id = `why-${what.replaceAll(' ', '-')}`;
+    expect((await admin.post(path, body, { 'x-request-id': id })).status).toBe(400);
+    expect(logged(id)).toMatchObject([{ reasons }]);
+    expect(JSON.stringify(logged(id)).toLowerCase()).not.toContain('hunter');
+  });
+
+  test('that is invalid because of a header is logged with the reason', async () => {
+    const headers = { 'idempotency-key': '', 'x-request-id': 'why-header' };
+    const { error } = await admin.post('/ip_policies', {}, headers);
+    expect(logged('why-header')).toMatchObject([{ reasons: { 'Idempotency-Key': error.details['Idempotency-Key'] } }]);
+  });
+
   test('that is wrong in many places is told 50 of them, and logged with 10', async () => {
     const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
     const rules = Array.from({ length: 60 }, () => ({ cidr: 'nonsense', action: 'allow' }));

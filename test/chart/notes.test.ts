@@ -40,3 +40,14 @@ test.each<[string, object, string[]]>([
   const absent = rules.split('- alert: ').filter((rule) => rule.includes('absent('));
   expect(absent.map((rule) => rule.split('\n')[0])).toEqual(expect.arrayContaining(expected));
 });
+
+test.each<[string, object, boolean]>([
+  ['all namespaces', {}, true],
+  ['several', { watchNamespaces: ['a', 'b'] }, true],
+  ['one', { watchNamespaces: ['a'] }, false],
+  ['all, of which some are named', { operator: { adoptNamespaces: ['a'] } }, false],
+  ['all, of which none is named', { operator: { adoptNamespaces: ['-'] } }, false],
+  ['nothing', { operator: { enabled: false } }, false],
+])('warns where namespaces may take over resources from each other: with %s', async (_, values, isSaid) => {
+  expect((await notes(values))?.includes('set operator.adoptNamespaces')).toBe(isSaid);
+});

@@ -29,6 +29,8 @@ const contents = z.object({
   user: z.number(),
 });
 const RELEASE = 'it';
+/** The name of a release beside it. */
+const SECOND = 'second';
 const NAME = 'it-tunnel-operator';
 
 describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async () => {
@@ -117,13 +119,32 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     });
   });
 
-  test('an API runs on a database of the user', async () => {
+  test('another release runs on a database of the user, whose URL is in a Secret', async () => {
     const template = '{{.data.url | base64decode}}';
     const url = await kubectl('-n', system, 'get', 'secret', `${NAME}-database`, '-o', `go-template=${template}`);
-    const api = { image: { repository, tag }, operator: { enabled: false }, secrets: { existingSecret: NAME } };
-    const settings = { ...api, database: { url }, crds: { enabled: false }, rbac: { aggregateClusterRoles: false } };
-    await deployed('install', settings, 'second');
-    expect(await release('uninstall', ['--wait'], undefined, 'second')).toMatchObject({ code: 0 });
+    const own = new URL(url);
+    own.pathname = '/of_the_user';
+    const sql = (where: URL | string, text: string) =>
+      kubectl('-n', system, 'exec', `${NAME}-database-0`, '--', 'psql', String(where), '-tAc', text);
+    await sql(url, 'create database of_the_user');
+    await kubectl('-n', system, 'create', 'secret', 'generic', 'of-the-user', `--from-literal=url=${own}`);
+    const there = await createNamespace('other-tenant');
+    await deployed(
+      'install',
+      {
+        image: values.image,
+        database: { existingSecret: 'of-the-user' },
+        watchNamespaces: [there],
+        crds: { enabled: false },
+        rbac: { aggregateClusterRoles: false },
+      },
+      SECOND,
+    );
+    const result = await release('test', [], undefined, SECOND);
+    expect(result, result.stdout).toMatchObject({ code: 0 });
+    expect(await sql(own, "select count(*) > 0 from events where type like 'tunnel_credential_created%'")).toBe('t');
+    expect(await release('uninstall', ['--wait'], undefined, SECOND)).toMatchObject({ code: 0 });
+    await sql(url, 'drop database of_the_user with (force)');
   });
 
   test.each(['api', 'operator', 'database'])('each Pod of the %s may be killed', async (component) => {

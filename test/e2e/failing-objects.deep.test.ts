@@ -1,0 +1,2 @@
+/** With a thousand of them. */
+import './failing-objects.test.ts';

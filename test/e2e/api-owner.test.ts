@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { readLease } from '../../src/operator/kube/lease.ts';
-import { kubectl } from '../harness.ts';
+import { cluster, kubectl } from '../harness.ts';
 import { eventually, LEASES, POLICIES, policy, type RunningOperator, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'owner', operators: 0 });
@@ -85,7 +85,10 @@ test.each([true, false])(
   'without the namespace of its Lease, it says so and waits; leader election: %s',
   async (leaderElect) => {
     const leaseNamespace = `${namespace}-${leaderElect ? 'elected' : 'alone'}`;
-    const operator = stack.makeOperator({ leaderElect, leaseMs: 15_000, leaseNamespace });
+    // Who may keep a Lease everywhere: nobody has rights in a namespace that is not there.
+    const { kubeconfigPath } = await cluster();
+    const settings = { leaderElect, leaseMs: 15_000, leaseNamespace, kubeconfig: kubeconfigPath };
+    const operator = stack.makeOperator(settings);
     const started = operator.start();
     const text = expect.stringContaining(`there is no namespace ${leaseNamespace} for the Lease; create it`);
     await eventually(async () => expect(await readyz(operator)).toEqual({ status: 503, text }));

@@ -53,7 +53,7 @@ export async function chartAccount(
   });
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   expect(await run(['apply', '-f', '-'], { input })).toMatchObject({ code: 0, stderr: '' });
-  const token = (await run(['create', 'token', ACCOUNT, '-n', namespace])).stdout;
+  const token = (await run(['create', 'token', ACCOUNT, '-n', namespace, '--duration=24h'])).stdout;
   const view = parse((await run(['config', 'view', '--raw', '--minify', '-o', 'yaml'])).stdout);
   const config = {
     apiVersion: 'v1',

@@ -6,6 +6,7 @@ import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
 import { createNamespace, kubectl } from '../harness.ts';
+import { chartAccount } from './chart-account.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
 import { type Problem, testRemedies } from './remedies.ts';
 import { eventually, type Manifest, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
@@ -17,7 +18,8 @@ const crd = referenceGrantCrd();
 expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMatchObject({ code: 0 });
 expect(await kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`])).toMatchObject({ code: 0 });
 afterAll(() => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']));
-await stack.operate({ namespaces: [namespace, there] });
+const both = [namespace, there];
+await stack.operate({ namespaces: both, kubeconfig: await chartAccount(kubectl, namespace, both) });
 
 const CONFIGURATIONS = ours('endpointconfigurations');
 const BACKENDS = ours('httpresponsebackends');

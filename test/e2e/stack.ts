@@ -22,6 +22,7 @@ import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { installCrds } from '../crds.ts';
 import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
 import { conditionProblems } from '../settled.ts';
+import { chartAccount } from './chart-account.ts';
 import { operatorSettings, unlessForbidden } from './operators.ts';
 import { type ApiPods, notInPods, podsFor, type RunningOperator } from './pods.ts';
 
@@ -136,12 +137,15 @@ export function eventually<T>(attempt: () => T | Promise<T>, timeout = 30_000): 
   return vi.waitFor(attempt, { timeout, interval: 50 });
 }
 
-/** Starts the API and, unless told otherwise, one operator. */
+/** Starts the API and, unless told otherwise, one operator, with the rights that the chart gives it in the namespace. */
 export async function startStack(
   options: { settings?: Partial<OperatorConfig>; operators?: 0 | 1; prefix?: string } = {},
 ): Promise<Stack> {
-  const { kubeconfigPath } = await cluster();
   const [namespace] = await Promise.all([createNamespace(options.prefix ?? 'e2e'), installCrds()]);
+  // In Pods, they have the service account of the chart anyway.
+  const file = process.env.TEST_PODS
+    ? (await cluster()).kubeconfigPath
+    : await chartAccount(kubectl, namespace, [namespace]);
   const [logs, apiLogs]: [string[], string[]] = [[], []];
   const pods = process.env.TEST_PODS ? await podsFor({ api: apiLogs, operator: logs }, KEYS) : undefined;
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
@@ -152,7 +156,7 @@ export async function startStack(
   const operators = new Set<RunningOperator>();
   const defaults = () => {
     const identity = `test-${operators.size}`;
-    return operatorSettings({ apiUrl: api.url, apiKey: API_KEY, kubeconfig: kubeconfigPath, namespace, identity });
+    return operatorSettings({ apiUrl: api.url, apiKey: API_KEY, kubeconfig: file, namespace, identity });
   };
   // What a new API has: the key that everything here uses.
   const given = await allIds();

@@ -4,8 +4,10 @@ import { cluster, kubectl } from '../harness.ts';
 import { LOSES_ITS_ROLE, lacksControllerManager, skipFor } from '../skip.ts';
 import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
 
-const deletesNamespace = skipFor(lacksControllerManager(await cluster()) ?? LOSES_ITS_ROLE);
-const stack = await startStack({ prefix: 'terminating' });
+const where = await cluster();
+const deletesNamespace = skipFor(lacksControllerManager(where) ?? LOSES_ITS_ROLE);
+// The rights of whoever may work in all namespaces: a Role in this one goes with it.
+const stack = await startStack({ prefix: 'terminating', settings: { kubeconfig: where.kubeconfigPath } });
 const { kube, namespace } = stack;
 
 const names = Array.from({ length: 30 }, (_, n) => `agent-${n}`);

@@ -54,12 +54,13 @@ test('the objects of other projects are made where they are asked for', async ()
       },
     },
   ]);
+  const postgresql = { parameters: { max_connections: '100' } };
   const recovery = { source: 'tunnels', database: 'tunnel_operator', owner: 'tunnel_operator' };
   const spec = { bootstrap: { recovery }, storage: { resizeInUseVolumes: false } };
   const recovered = await render({ database: { cloudNativePG: { enabled: true, spec } } });
   const storage = { size: '1Gi', resizeInUseVolumes: false };
   // One way to begin is all that is allowed.
-  expect(named(recovered, 'Cluster')[0]?.spec).toEqual({ instances: 3, storage, bootstrap: { recovery } });
+  expect(named(recovered, 'Cluster')[0]?.spec).toEqual({ instances: 3, storage, postgresql, bootstrap: { recovery } });
   expect(named(objects, 'HTTPRoute')).toMatchObject([
     { spec: { parentRefs: [{ name: 'gateway' }], rules: [{ backendRefs: [{ name: 'it-other-api', port: 8080 }] }] } },
   ]);
@@ -203,6 +204,26 @@ test('the bundled database has its data in a folder of its own in the volume, wh
   const database = JSON.stringify(named(objects, 'StatefulSet')[0]?.spec);
   expect(database).toContain('"PGDATA","value":"/var/lib/postgresql/pgdata"');
   expect(database).toContain('"mountPath":"/var/lib/postgresql"');
+});
+
+test('a database of the chart has as many connections as all replicas of the API may open', async () => {
+  const autoscaling = { enabled: true };
+  const pool = [{ name: 'DATABASE_POOL_SIZE', value: '50' }];
+  const parameters = { max_connections: '400' };
+  for (const [api, spec, limit] of [
+    [{}, {}, '100'],
+    [{ replicaCount: 6 }, {}, '157'],
+    [{ autoscaling }, {}, '157'],
+    [{ autoscaling: { ...autoscaling, maxReplicas: 10 }, extraEnv: pool }, {}, '571'],
+    [{ autoscaling }, { postgresql: { parameters } }, '400'],
+  ] as const) {
+    const [cluster] = named(await render({ api, database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
+    expect(cluster?.spec).toMatchObject({ postgresql: { parameters: { max_connections: limit } } });
+    if (limit === '400') continue;
+    const [server] = named(await render({ api, database: { bundled: { enabled: true } } }), 'StatefulSet');
+    const containers = [{ args: ['-c', `max_connections=${limit}`] }];
+    expect(server?.spec).toMatchObject({ template: { spec: { containers } } });
+  }
 });
 
 test('values with a description are documented, and every comment about one is understood', async () => {

@@ -117,6 +117,16 @@ key: url
 {{- end -}}
 {{- end -}}
 
+{{/* What the chart's own database needs for the API, as docs/high-availability.md counts; never less than PostgreSQL's default. */}}
+{{- define "tunnel-operator.maxConnections" -}}
+{{- $poolSize := 20 -}}
+{{- range .Values.api.extraEnv -}}
+{{- if eq .name "DATABASE_POOL_SIZE" -}}{{- $poolSize = int .value | default $poolSize -}}{{- end -}}
+{{- end -}}
+{{- $replicas := .Values.api.autoscaling.enabled | ternary .Values.api.autoscaling.maxReplicas .Values.api.replicaCount | int -}}
+{{- max 100 (add (mul (add $replicas 1) (add $poolSize 1)) 10) -}}
+{{- end -}}
+
 {{/* The Secret and the key of the operator's API key. */}}
 {{- define "tunnel-operator.apiKeySecret" -}}
 {{- with .Values.operator.apiKey -}}

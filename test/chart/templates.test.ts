@@ -54,7 +54,8 @@ test('the objects of other projects are made where they are asked for', async ()
       },
     },
   ]);
-  const postgresql = { parameters: { max_connections: '100' } };
+  const synchronous = { method: 'any', number: 1, dataDurability: 'required' };
+  const postgresql = { parameters: { max_connections: '100' }, synchronous };
   const recovery = { source: 'tunnels', database: 'tunnel_operator', owner: 'tunnel_operator' };
   const spec = { bootstrap: { recovery }, storage: { resizeInUseVolumes: false } };
   const recovered = await render({ database: { cloudNativePG: { enabled: true, spec } } });
@@ -204,6 +205,20 @@ test('the bundled database has its data in a folder of its own in the volume, wh
   const database = JSON.stringify(named(objects, 'StatefulSet')[0]?.spec);
   expect(database).toContain('"PGDATA","value":"/var/lib/postgresql/pgdata"');
   expect(database).toContain('"mountPath":"/var/lib/postgresql"');
+});
+
+test('a Cluster has every commit on a standby before it is acknowledged, unless its spec says otherwise', async () => {
+  const settings = async (spec: object) => {
+    const [cluster] = named(await render({ database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
+    return z.object({ postgresql: z.looseObject({ synchronous: z.unknown().optional() }) }).parse(cluster?.spec)
+      .postgresql;
+  };
+  const synchronous = { method: 'any', number: 1, dataDurability: 'required' };
+  expect(await settings({ instances: 2 })).toMatchObject({ synchronous });
+  const own = { method: 'first', number: 2 };
+  expect(await settings({ postgresql: { synchronous: own } })).toMatchObject({ synchronous: own });
+  for (const spec of [{ instances: 1 }, { postgresql: { synchronous: null } }, { maxSyncReplicas: 1 }])
+    expect(await settings(spec)).not.toHaveProperty('synchronous');
 });
 
 test('a database of the chart has as many connections as all replicas of the API may open', async () => {

@@ -10,7 +10,7 @@ export type JsonSchema = z.output<typeof jsonSchema>;
 
 export interface Value {
   readonly path: readonly string[];
-  /** The text of the comment that starts with `--`; undefined where the name says it all. */
+  /** The text of the comment that starts with `--`; a leaf must have one. */
   readonly description: string | undefined;
   /** What the comment with `@schema` adds to what the default says. */
   readonly schema: JsonSchema;

@@ -1,6 +1,6 @@
 /** What runs on GitHub's machines does not run here; so at least what it names is what there is. */
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -94,6 +94,30 @@ describe('a release', () => {
     const source = on.push.tags.map((tag) => tag.replaceAll('.', '\\.').replaceAll('*', '[^/]*')).join('|');
     const tags = ['v1.0.0', 'v10.20.30', 'v1.0.0-rc.1', 'v1.0.0+1', 'v1.0'];
     expect(tags.filter((tag) => new RegExp(`^(${source})$`).test(tag))).toEqual(['v1.0.0', 'v10.20.30']);
+  });
+});
+
+describe('Dependabot', () => {
+  const names = z.array(z.string()).optional();
+  const update = z.object({ 'package-ecosystem': z.string(), directory: z.string().optional(), directories: names });
+  const { updates } = z.object({ updates: z.array(update) }).parse(parse(read('.github/dependabot.yml')));
+  const looksAt = (ecosystem: string) =>
+    updates
+      .filter((each) => each['package-ecosystem'] === ecosystem)
+      .flatMap(({ directory, directories }) => directories ?? [directory ?? '']);
+
+  it.each([
+    ['npm', 'package.json'],
+    ['pip', 'requirements.txt'],
+    ['gomod', 'go.mod'],
+  ])('looks at every folder of %s, and at no other', (ecosystem, file) => {
+    const found = globSync(`{${file},dev/**/${file}}`, { cwd: ROOT, exclude: ['**/node_modules/**'] });
+    expect(looksAt(ecosystem).sort()).toEqual(found.map((each) => join('/', dirname(each))).sort());
+  });
+
+  it('is not said to keep base images that it cannot read', () => {
+    const readable = /^FROM (--platform=\S+ )?(?!scratch\b)\w/m.test(read('Dockerfile'));
+    expect(looksAt('docker')).toEqual(readable ? ['/'] : []);
   });
 });
 

@@ -51,6 +51,8 @@ COPY --from=root /root-fs /
 COPY --from=dependencies /app /app
 COPY --from=build /app/dist /app/dist
 COPY LICENSE /app/
+# What @fastify/swagger-ui leaves out of its copy of Swagger UI.
+COPY licences /app/licences
 ENV NODE_ENV=production HOST=:: LOG_FORMAT=json
 WORKDIR /app
 USER 65532:65532

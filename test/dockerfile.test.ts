@@ -29,6 +29,16 @@ test('licences stay when what is for editors goes', () => {
   expect(readdirSync(of).sort()).toEqual(kept);
 });
 
+test('the notices of Swagger UI, which its package leaves out, are in the image, and of its version', () => {
+  const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8');
+  const bundle = read('node_modules/@fastify/swagger-ui/static/swagger-ui-bundle.js');
+  const [, version] = /PACKAGE_VERSION:"([^"]+)"/.exec(bundle) ?? [];
+  expect(read('docs/licences.md')).toContain(`Swagger UI ${version},`);
+  expect(read('licences/swagger-ui/NOTICE')).toContain('SmartBear');
+  expect(DOCKERFILE).toMatch(/^COPY licences \/app\/licences$/m);
+  expect(read('.dockerignore')).toMatch(/^!licences$/m);
+});
+
 test('what it installs is the same for every processor', () => {
   const { packages } = lock.parse(JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')));
   const shipped = Object.entries(packages).filter(([, each]) => !(each.dev || each.optional || each.devOptional));

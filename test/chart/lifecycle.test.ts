@@ -215,13 +215,16 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const rotate = async (name: string, data: Record<string, string | null>) =>
       kubectl(['-n', namespace, 'patch', 'secret', name, '--type=merge', '-p', JSON.stringify({ data })]);
 
-    // Earlier versions of the chart had the Secrets in their manifests.
+    // Earlier versions of the chart had the Secrets in their manifests, and a headless Service, which stays so.
     const { chart, edit } = await copyOfChart('with-secrets');
+    await edit('templates/database/bundled.yaml', (text) => text.replace('\nspec:\n', '\nspec:\n  clusterIP: None\n'));
     await edit('templates/_helpers.tpl', (text) => text.replace(/helm\.sh\/hook.*\n/g, ''));
     await release('install', [chart], values, namespace);
     const made = await secrets();
     await release('upgrade', [CHART], values, namespace);
     expect(await secrets()).toEqual(made);
+    const clusterIP = ['get', 'service', `${SECRET}-database`, '-o', 'jsonpath={.spec.clusterIP}'];
+    expect(await kubectl(['-n', namespace, ...clusterIP])).toBe('None');
 
     const given = Buffer.from('new,old').toString('base64');
     await rotate(SECRET, { 'encryption-key': given, 'bootstrap-api-key': given });

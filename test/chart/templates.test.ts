@@ -236,7 +236,7 @@ test('a database of the chart has as many connections as all replicas of the API
     expect(cluster?.spec).toMatchObject({ postgresql: { parameters: { max_connections: limit } } });
     if (limit === '400') continue;
     const [server] = named(await render({ api, database: { bundled: { enabled: true } } }), 'StatefulSet');
-    const containers = [{ args: ['-c', `max_connections=${limit}`] }];
+    const containers = [{ args: ['postgres', '-c', `max_connections=${limit}`] }];
     expect(server?.spec).toMatchObject({ template: { spec: { containers } } });
   }
 });

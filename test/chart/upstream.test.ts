@@ -1,6 +1,6 @@
 /** What the chart and the operator make of the kinds of other projects meets the schemas that these publish. */
 import { execFile } from 'node:child_process';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { startOwnControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { hasGo } from '../../dev/control-plane/go-build.ts';
 import { upstreamCrds } from '../../dev/control-plane/upstream-crds.ts';
@@ -53,6 +53,15 @@ describe(
       expect(await kubectl(['apply', '--server-side', ...files], undefined)).toMatchObject({ code: 0 });
       const established = ['wait', '--for=condition=Established', '--timeout=60s', ...files];
       expect(await kubectl(established, undefined)).toMatchObject({ code: 0 });
+      // The server begins to serve a kind a moment after it has said that it does.
+      const { stdout } = await kubectl(['get', '-o', 'name', ...files], undefined);
+      const kinds = stdout
+        .trim()
+        .split('\n')
+        .map((name) => name.slice(name.indexOf('/') + 1));
+      await vi.waitFor(async () => {
+        for (const kind of kinds) expect(await kubectl(['get', kind], undefined)).toMatchObject({ code: 0 });
+      }, 60_000);
       return () => plane.stop();
     }, 300_000);
 

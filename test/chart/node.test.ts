@@ -29,8 +29,6 @@ const contents = z.object({
   user: z.number(),
 });
 const RELEASE = 'it';
-/** The name of a release beside it. */
-const SECOND = 'second';
 const NAME = 'it-tunnel-operator';
 
 describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async () => {
@@ -124,26 +122,24 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     const url = await kubectl('-n', system, 'get', 'secret', `${NAME}-database`, '-o', `go-template=${template}`);
     const own = new URL(url);
     own.pathname = '/of_the_user';
+    own.hostname = `${NAME}-database.${system}.svc`;
     const sql = (where: URL | string, text: string) =>
       kubectl('-n', system, 'exec', `${NAME}-database-0`, '--', 'psql', String(where), '-tAc', text);
     await sql(url, 'create database of_the_user');
-    await kubectl('-n', system, 'create', 'secret', 'generic', 'of-the-user', `--from-literal=url=${own}`);
-    const there = await createNamespace('other-tenant');
-    await deployed(
-      'install',
-      {
-        image: values.image,
-        database: { existingSecret: 'of-the-user' },
-        watchNamespaces: [there],
-        crds: { enabled: false },
-        rbac: { aggregateClusterRoles: false },
-      },
-      SECOND,
-    );
-    const result = await release('test', [], undefined, SECOND);
+    const place = await createNamespace('second');
+    await kubectl('-n', place, 'create', 'secret', 'generic', 'of-the-user', `--from-literal=url=${own}`);
+    const second = await nodeRelease(RELEASE, place, TEST_IMAGE ?? '');
+    await second.deployed('install', {
+      image: values.image,
+      database: { existingSecret: 'of-the-user' },
+      watchNamespaces: [await createNamespace('other-tenant')],
+      crds: { enabled: false },
+      rbac: { aggregateClusterRoles: false },
+    });
+    const result = await second.release('test');
     expect(result, result.stdout).toMatchObject({ code: 0 });
-    expect(await sql(own, "select count(*) > 0 from events where type like 'tunnel_credential_created%'")).toBe('t');
-    expect(await release('uninstall', ['--wait'], undefined, SECOND)).toMatchObject({ code: 0 });
+    expect(await sql(own, "select count(*) > 0 from events where type like 'credential_created%'")).toBe('t');
+    expect(await second.release('uninstall', ['--wait'])).toMatchObject({ code: 0 });
     await sql(url, 'drop database of_the_user with (force)');
   });
 
@@ -263,7 +259,8 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
       await ready('tcred/waiting');
     });
     expect(result.lost).toEqual([]);
-    expect(result.acknowledged).toBeGreaterThan(100);
+    // Few, since most of the time there is no database.
+    expect(result.acknowledged).toBeGreaterThan(0);
     await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
   });
 

@@ -91,7 +91,7 @@ test('publishes them to ExternalDNS when it is asked to, if the cluster has that
   const { cname_target: target } = await stack.client.reservedDomains.get(String(status.id));
   const written = await eventually(async () => {
     const found = await stack.find(DNS_ENDPOINTS, 'www');
-    expect(found).toBeDefined();
+    expect(found).toMatchObject({ metadata: { name: 'www' } });
     return found;
   }, 60_000);
   expect(written?.spec).toEqual({

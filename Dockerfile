@@ -19,8 +19,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
  # Of what is installed: told to omit the others, npm sbom also leaves out what both need.
- && cp package.json /tmp && npm pkg delete devDependencies optionalDependencies \
- && npm sbom --sbom-format=cyclonedx > sbom.cdx.json && mv /tmp/package.json . \
+ && cp package.json whole.json && npm pkg delete devDependencies optionalDependencies \
+ && npm sbom --sbom-format=cyclonedx > sbom.cdx.json && mv whole.json package.json \
  # Half of what npm installs is for editors and debuggers. Licences stay.
  && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -iname '*.md' \) \
       ! -iname 'licen[cs]e*' ! -iname 'copying*' ! -iname 'notice*' -delete \

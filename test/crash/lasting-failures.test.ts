@@ -56,7 +56,10 @@ it('a conflict that stays is shown, logged once and counted', async () => {
   await waitFor('the condition', async () => (await synced())?.message === message);
   expect(await synced()).toMatchObject({ status: 'False', reason: 'KubernetesError' });
   expect(refused).toBeGreaterThanOrEqual(5);
-  const said = (await logged()).filter(({ msg, level }) => msg === message && level >= WARN);
+  const warnings = async () => (await logged()).filter(({ msg, level }) => msg === message && level >= WARN);
+  // Lines are gathered for a moment before they are written.
+  await waitFor('the warning', async () => (await warnings()).length > 0);
+  const said = await warnings();
   expect(said).toMatchObject([{ object: `${stage.namespace}/agent` }]);
   expect(await stage.operator().metrics()).toMatch(
     /controller_runtime_reconcile_errors_total\{controller="TunnelCredential"\} [1-9]/,

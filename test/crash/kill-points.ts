@@ -37,8 +37,8 @@ export interface Report {
   /** Points at which the operator was killed. */
   readonly killed: readonly KillPoint[];
   /**
-   * Writes that did not come, although every story has them. Whether the operator looks at something once more that was
-   * changed meanwhile is not the same every time.
+   * Writes that did not come, although the story has them each time that it ends undisturbed. Whether the operator looks
+   * at something once more that was changed meanwhile is not the same every time.
    */
   readonly missed: readonly KillPoint[];
   /** In sentences, each with its point; empty when all is well. */
@@ -71,7 +71,11 @@ export async function check(
   const [first] = stages;
   if (!first) throw new Error('there is no stage');
   const reference = await perform(first, scenario);
-  return killAtEach(stages, scenario, choose(allPoints(reference)), { reference, isExact });
+  const report = await killAtEach(stages, scenario, choose(allPoints(reference)), { reference, isExact });
+  if (report.missed.length === 0) return report;
+  // Status writes that follow close on each other may become one: what another telling lacks too, is no point of the story.
+  const again = await perform(first, scenario);
+  return { ...report, missed: report.missed.filter(({ call }) => again.calls.includes(call)) };
 }
 
 /** Flags under which the calls about one object come one after the other. */

@@ -47,9 +47,11 @@ test(`${COUNT} that fail keep no others waiting, and are tried less and less`, {
   const alone = await medians((rounds) => rounds < ROUNDS);
 
   let declared = false;
+  const began = performance.now();
   const declaring = stack.apply(...failing).finally(() => (declared = true));
   const amid = await medians((rounds) => rounds === 0 || !declared);
   await declaring;
+  const declaringMs = performance.now() - began;
   await eventually(async () => {
     const { items } = await kube.list(EDGES, { namespace });
     const rejected = items.filter((item) => JSON.stringify(item.status ?? {}).includes('"Rejected"'));
@@ -65,8 +67,9 @@ test(`${COUNT} that fail keep no others waiting, and are tried less and less`, {
 
   await annotate(`milliseconds until Ready, median: ${JSON.stringify({ alone, amid, after })}`);
   for (const name of Object.keys(others) as (keyof Times)[]) {
-    // Wide, since other tests run beside this one; behind a queue of all that fail it would be a hundred times as long.
-    expect(amid[name], `amid them, ${name}`).toBeLessThan(10 * alone[name] + 1_000);
-    expect(after[name], `beside them, ${name}`).toBeLessThan(10 * alone[name] + 1_000);
+    // Wide, since other tests run beside this one: some wait for their turn, but not behind all that fail.
+    const bound = Math.max(10 * alone[name] + 1_000, declaringMs / 2);
+    expect(amid[name], `amid them, ${name}`).toBeLessThan(bound);
+    expect(after[name], `beside them, ${name}`).toBeLessThan(bound);
   }
 });

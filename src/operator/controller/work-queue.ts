@@ -1,12 +1,14 @@
 /**
  * A keyed work queue with the semantics and vocabulary of client-go's: a key waits at most once, is processed by one
- * worker at a time, and is requeued if it was added while being processed. Failed keys back off.
+ * worker at a time, and is requeued if it was added while being processed. Failed keys back off. Unlike client-go's,
+ * it lets namespaces take turns.
  *
  * `addIfNeeded` is like a predicate in controller-runtime, but evaluated when the key's turn comes, not when it is
  * added. A watch often reports our own write before the response to the write arrives; only after that is it clear that
  * there is nothing to do.
  */
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
+import { FairQueue } from './fair-queue.ts';
 
 export interface QueueObserver {
   added?(): void;
@@ -36,8 +38,7 @@ export interface RateLimit {
 }
 
 export class WorkQueue {
-  readonly #ready: string[] = [];
-  #head = 0;
+  readonly #ready = new FairQueue();
   /** When each waiting key was added. */
   readonly #waiting = new Map<string, number>();
   /** When each key that is being processed was handed out. */
@@ -136,7 +137,7 @@ export class WorkQueue {
   /** Waits for the next key; undefined once the queue is shut down. Call `done` for each key. */
   get(): Promise<string | undefined> {
     if (this.#isShutDown) return Promise.resolve(undefined);
-    for (let key = this.#shift(); key !== undefined; key = this.#shift()) {
+    for (let key = this.#ready.shift(); key !== undefined; key = this.#ready.shift()) {
       if (this.#handOut(key)) return Promise.resolve(key);
     }
     return new Promise((resolve) => this.#getters.push(resolve));
@@ -161,17 +162,6 @@ export class WorkQueue {
     this.#waiting.set(key, performance.now());
     if (this.#getters.length === 0) this.#ready.push(key);
     else if (this.#handOut(key)) this.#getters.shift()?.(key);
-  }
-
-  #shift(): string | undefined {
-    const key = this.#ready[this.#head];
-    if (key === undefined) return undefined;
-    this.#head++;
-    if (this.#head > 1024 && this.#head * 2 > this.#ready.length) {
-      this.#ready.splice(0, this.#head);
-      this.#head = 0;
-    }
-    return key;
   }
 
   /** False if the key turns out not to need work; it is then done. */

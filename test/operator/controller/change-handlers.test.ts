@@ -11,10 +11,10 @@ import { object } from '../objects.ts';
 function recordingQueue() {
   const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 }, isNeeded: () => false });
   const take = async () => {
-    queue.add('end');
+    queue.add('ns/end');
     const keys: string[] = [];
-    for (let key = await queue.get(); key !== 'end'; key = await queue.get()) keys.push(key ?? '');
-    queue.done('end');
+    for (let key = await queue.get(); key !== 'ns/end'; key = await queue.get()) keys.push(key ?? '');
+    queue.done('ns/end');
     for (const key of keys) queue.done(key);
     return keys;
   };

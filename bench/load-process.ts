@@ -31,6 +31,7 @@ async function load(order: LoadOrder) {
   const failures: string[] = [];
   let sent = 0;
   let bytes = 0;
+  let lastAnswer = '';
   const started = performance.now();
   const cpuBefore = process.cpuUsage();
   const deadline = started + order.ms;
@@ -52,6 +53,7 @@ async function load(order: LoadOrder) {
         const size = responseSize(received);
         if (size === undefined || received.length < size.head + size.body) return;
         bytes += size.body;
+        if (sent === requests) lastAnswer = received.toString('utf8', size.head);
         latencies.push(performance.now() - sentAt);
         // "HTTP/1.1 2": the tenth byte is the first digit of the status.
         if (received[9] !== 0x32) failures.push(received.toString('utf8', 0, 1000));
@@ -70,6 +72,7 @@ async function load(order: LoadOrder) {
   return {
     requests: latencies.length,
     bytes,
+    lastAnswer,
     seconds,
     p50: quantile(0.5),
     p99: quantile(0.99),

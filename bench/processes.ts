@@ -17,6 +17,8 @@ const loadResult = z.object({
   requests: z.number(),
   /** Of the bodies of all responses. */
   bytes: z.number(),
+  /** The body of the last of `requests`; empty when the load ended by time. */
+  lastAnswer: z.string(),
   seconds: z.number(),
   /** Latencies in milliseconds. */
   p50: z.number(),

@@ -25,7 +25,14 @@ const AUTHENTICATE = `
     left join bot_users b on b.id = k.owner_bot_id
    where k.token_hash = $1`;
 
-const pool = new pg.Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: 20 });
+/** What definitions show is made of the text of a time, not of a Date. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number) =>
+    oid === pg.types.builtins.TIMESTAMPTZ
+      ? (text: string) => new Date(text).toISOString()
+      : pg.types.getTypeParser(oid, 'text'),
+};
+const pool = new pg.Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: 20, types });
 // An idle connection that PostgreSQL closes at the end of the run is no error.
 pool.on('error', () => undefined);
 const app = Fastify();

@@ -22,20 +22,22 @@ export async function requireSameWork(
 ): Promise<void> {
   const work = async ({ server: { url }, databaseUrl }: Side) => {
     const before = await rowCounts(databaseUrl);
-    const { bytes } = await load({ ...order, url, requests: REQUESTS, connections: 1, ms: 10_000 });
+    const { bytes, lastAnswer } = await load({ ...order, url, requests: REQUESTS, connections: 1, ms: 10_000 });
     const after = await rowCounts(databaseUrl);
     const added = [...after].flatMap(([table, count]) => {
       const more = count - (before.get(table) ?? 0);
       return more === 0 ? [] : [`${more} in ${table}`];
     });
-    return { bytes, added: added.toSorted().join(', ') };
+    return { bytes, lastAnswer, added: added.toSorted().join(', ') };
   };
   const [ours, minimal] = [await work(sides[0]), await work(sides[1])];
   if (ours.added !== minimal.added) {
     throw new Error(`${title}: rows added are "${ours.added}", and by the rival "${minimal.added}"`);
   }
   if (Math.abs(ours.bytes / minimal.bytes - 1) > LENGTH_TOLERANCE) {
-    throw new Error(`${title}: ${REQUESTS} answers have ${ours.bytes} bytes, and the rival's ${minimal.bytes}`);
+    throw new Error(
+      `${title}: ${REQUESTS} answers have ${ours.bytes} bytes, and the rival's ${minimal.bytes}:\n${ours.lastAnswer}\n${minimal.lastAnswer}`,
+    );
   }
 }
 

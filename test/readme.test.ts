@@ -1,6 +1,7 @@
 /**
- * What README.md tells people to type works as it stands there, and what docs/troubleshooting.md does. Commands run in a copy of this checkout, which shares its
- * dependencies. The ones for development that take minutes are only looked up in package.json.
+ * What README.md tells people to type works as it stands there, and what docs/troubleshooting.md does. Commands run in
+ * a copy of this checkout, which shares its dependencies. The ones for development are only looked up in package.json;
+ * readme.deep.test.ts runs them.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';

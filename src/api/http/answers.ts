@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
   interface FastifyReply {
     /** Running while the answer is being sent. */
-    sending: Deadline<FastifyRequest> | null;
+    sending: Deadline<FastifyReply> | null;
     /** Sent to its last byte, or given up. */
     isOver: boolean;
   }
@@ -38,9 +38,15 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
   app.decorateRequest('charge', null);
   app.decorateReply('sending', null);
   app.decorateReply('isOver', false);
-  const deadlines = createDeadlines<FastifyRequest>({
+  const deadlines = createDeadlines<FastifyReply>({
     limitMs: sendTimeoutMs === 0 ? Number.POSITIVE_INFINITY : sendTimeoutMs,
-    onLate(request) {
+    onLate(reply) {
+      // Of a pipelined request: the client could not read it yet. The deadline of the answer before it is running.
+      if (reply.raw.socket === null) {
+        reply.sending = deadlines.begin(reply);
+        return;
+      }
+      const { request } = reply;
       request.log.info({ route: request.documentedPath }, 'the client did not read its answer in time');
       metrics.cut();
       // By a reset, for otherwise the kernel would go on holding what it has of the answer.
@@ -91,7 +97,7 @@ export function watchAnswers(app: FastifyInstance, { bytes, sendTimeoutMs, metri
       if (payload instanceof Readable) payload.destroy();
       return done(error instanceof Error ? error : new Error(String(error)));
     }
-    reply.sending ??= deadlines.begin(request);
+    reply.sending ??= deadlines.begin(reply);
     done(null, answer);
   });
 }

@@ -4,7 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
-import { ADMIN_KEY, atEnd, startTestApi, type TestApi } from '../harness.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { ADMIN_KEY, atEnd, heldTransaction, startTestApi, type TestApi, untilWaiting } from '../harness.ts';
 import { open, request } from './api-child.ts';
 
 type Timeouts = NonNullable<Parameters<typeof startTestApi>[0]>['timeouts'];
@@ -107,6 +108,21 @@ test('whoever does not read an answer in time is cut, which the log and the metr
     const isTold = lines().some((line) => line.includes('"aborted":true'));
     return isTold && /^http_in_flight_bytes 0$/m.test((await api.anonymous.get('/metrics')).text);
   });
+});
+
+test('the time in which an answer has to be read does not pass while the answers before it are not there', async () => {
+  const SEND_MS = 200;
+  const api = await startTestApi({ timeouts: { send: SEND_MS } });
+  const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  const peer = await open({ port: Number(new URL(await api.app.listen({ port: 0, host: '127.0.0.1' })).port) });
+  peer.socket.write(request(`/ip_policies/${id}`, { method: 'DELETE' }) + request('/whoami'));
+  await untilWaiting(api, 1);
+  // Several times as long as an answer may take to be read.
+  await new Promise((resolve) => setTimeout(resolve, 5 * SEND_MS));
+  await held.rollback();
+  expect(await peer.until(/^HTTP\/1\.1 204 [\s\S]*HTTP\/1\.1 200 /)).toContain('HTTP/1.1 200');
 });
 
 test('by default it is kept for longer than the minute of a load balancer', async () => {

@@ -214,7 +214,10 @@ test('a Cluster has every commit on a standby before it is acknowledged, unless 
       .postgresql;
   };
   const synchronous = { method: 'any', number: 1, dataDurability: 'required' };
-  expect(await settings({ instances: 2 })).toMatchObject({ synchronous });
+  expect(await settings({})).toMatchObject({ synchronous });
+  // Or everything stops with the only standby.
+  const preferred = { synchronous: { ...synchronous, dataDurability: 'preferred' } };
+  expect(await settings({ instances: 2 })).toMatchObject(preferred);
   const own = { method: 'first', number: 2 };
   expect(await settings({ postgresql: { synchronous: own } })).toMatchObject({ synchronous: own });
   for (const spec of [{ instances: 1 }, { postgresql: { synchronous: null } }, { maxSyncReplicas: 1 }])
@@ -227,9 +230,12 @@ test('a database of the chart has as many connections as all replicas of the API
   const parameters = { max_connections: '400' };
   for (const [api, spec, limit] of [
     [{}, {}, '100'],
-    [{ replicaCount: 6 }, {}, '157'],
-    [{ autoscaling }, {}, '157'],
-    [{ autoscaling: { ...autoscaling, maxReplicas: 10 }, extraEnv: pool }, {}, '571'],
+    [{ replicaCount: 3 }, {}, '100'],
+    [{ replicaCount: 4 }, {}, '200'],
+    [{ replicaCount: 6 }, {}, '200'],
+    [{ autoscaling }, {}, '200'],
+    [{ autoscaling }, { postgresql: null }, '200'],
+    [{ autoscaling: { ...autoscaling, maxReplicas: 10 }, extraEnv: pool }, {}, '600'],
     [{ autoscaling }, { postgresql: { parameters } }, '400'],
   ] as const) {
     const [cluster] = named(await render({ api, database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
@@ -239,6 +245,13 @@ test('a database of the chart has as many connections as all replicas of the API
     const containers = [{ args: ['postgres', '-c', `max_connections=${limit}`] }];
     expect(server?.spec).toMatchObject({ template: { spec: { containers } } });
   }
+});
+
+test('a parameter that is set to null is left to PostgreSQL', async () => {
+  const spec = { postgresql: { parameters: { max_connections: null, work_mem: '8MB' } } };
+  const [cluster] = named(await render({ database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
+  const postgresql = z.object({ postgresql: z.object({ parameters: z.unknown() }) }).parse(cluster?.spec).postgresql;
+  expect(postgresql).toEqual({ parameters: { work_mem: '8MB' } });
 });
 
 test('every value is described, and every comment about one is understood', async () => {

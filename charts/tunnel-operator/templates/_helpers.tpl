@@ -117,14 +117,18 @@ key: url
 {{- end -}}
 {{- end -}}
 
-{{/* What the chart's own database needs for the API, as docs/high-availability.md counts; never less than PostgreSQL's default. */}}
+{{/*
+What the chart's own database needs for the API, as docs/high-availability.md counts. In whole hundreds, of which one is PostgreSQL's default:
+PostgreSQL restarts for another number, and a replica more should rarely cost that.
+*/}}
 {{- define "tunnel-operator.maxConnections" -}}
 {{- $poolSize := 20 -}}
 {{- range .Values.api.extraEnv -}}
 {{- if eq .name "DATABASE_POOL_SIZE" -}}{{- $poolSize = int .value | default $poolSize -}}{{- end -}}
 {{- end -}}
 {{- $replicas := .Values.api.autoscaling.enabled | ternary .Values.api.autoscaling.maxReplicas .Values.api.replicaCount | int -}}
-{{- max 100 (add (mul (add $replicas 1) (add $poolSize 1)) 10) -}}
+{{- $needed := add (mul (add $replicas 1) (add $poolSize 1)) 10 -}}
+{{- mul 100 (div (add $needed 99) 100) -}}
 {{- end -}}
 
 {{/* The Secret and the key of the operator's API key. */}}

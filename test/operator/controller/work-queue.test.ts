@@ -10,6 +10,13 @@ describe('a work queue', () => {
     expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['a', 'b', 'c']);
   });
 
+  test('lets namespaces take turns', async () => {
+    const queue = new WorkQueue({ backoff });
+    for (const key of ['a/1', 'a/2', 'a/3', 'b/1']) queue.add(key);
+    const taken = [await queue.get(), await queue.get(), await queue.get(), await queue.get()];
+    expect(taken).toEqual(['a/1', 'b/1', 'a/2', 'a/3']);
+  });
+
   test('takes no keys that are not this process’s', async () => {
     const queue = new WorkQueue({ backoff, accepts: (key) => key !== 'b' });
     for (const key of ['a', 'b']) queue.add(key);

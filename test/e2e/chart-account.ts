@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { waitFor } from '../../dev/processes/wait.ts';
 import { render } from '../chart/helm.ts';
 import type { CommandResult } from '../harness.ts';
 
@@ -12,7 +13,8 @@ export type Kubectl = (args: readonly string[], options?: { input?: string }) =>
 
 const rule = z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) });
 export type Rule = z.output<typeof rule>;
-const role = z.looseObject({ rules: z.array(rule) });
+const metadata = z.looseObject({ namespace: z.string().optional() });
+const role = z.looseObject({ kind: z.string(), metadata, rules: z.array(rule) });
 
 /** The name of the service account, of the Role in each namespace, and of its binding. */
 export const ACCOUNT = 'it-tunnel-operator-operator';
@@ -65,5 +67,23 @@ export async function chartAccount(
   };
   const file = join(folder, `${namespace}.kubeconfig`);
   await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+  const user = `system:serviceaccount:${namespace}:${ACCOUNT}`;
+  for (const { kind, metadata, rules } of items.flatMap((object) => role.safeParse(object).data ?? []))
+    await untilGranted(run, user, kind === 'Role' ? metadata.namespace : undefined, rules);
   return file;
+}
+
+/** Returns when the API server, which learns of rights a moment after it has stored them, grants the last of these. */
+async function untilGranted(run: Kubectl, user: string, namespace: string | undefined, rules: readonly Rule[]) {
+  const rights = rules.flatMap(({ apiGroups, resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => ({ group: apiGroups[0], resource, verb }))),
+  );
+  const last = rights.findLast(({ resource }) => !resource.includes('/'));
+  if (last === undefined) return;
+  const spec = { user, resourceAttributes: { ...last, namespace } };
+  const input = JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec });
+  await waitFor(`the right to ${last.verb} ${last.resource}`, async () => {
+    const { stdout } = await run(['create', '-f', '-', '-o', 'jsonpath={.status.allowed}'], { input });
+    return stdout === 'true';
+  });
 }

@@ -56,8 +56,10 @@ describe('a host certificate', () => {
     const { id } = await shown(name);
     await apply(name, spec);
     expect(await reissued(name, id)).toMatchObject(remote);
-    const events = (await stack.events(name)).map(({ reason }) => reason);
-    expect(events).toEqual(expect.arrayContaining(['Replaced', 'OldResourceDeleted']));
+    await eventually(async () => {
+      const events = (await stack.events(name)).map(({ reason }) => reason);
+      expect(events).toEqual(expect.arrayContaining(['Replaced', 'OldResourceDeleted']));
+    });
   });
 
   test('follows the key in its source, and another authority under the name', async () => {

@@ -75,7 +75,7 @@ test('says how far its automatic certificate is, as the job goes on', async () =
   await stack.remove(DOMAINS, 'auto');
 });
 
-test('publishes them to ExternalDNS when it is asked to, if the cluster has that', async () => {
+test('publishes them to ExternalDNS when it is asked to, if the cluster has that', { timeout: 120_000 }, async () => {
   await remove();
   const asked = domain('www', { domain: 'www.example.net', dns: { publish: true } });
   await stack.apply(asked);

@@ -171,8 +171,8 @@ describe('a rotation by age', () => {
 
   test('happens by itself, without any trigger', async () => {
     const before = await made('alone', { rotation: { interval: '1h', overlap: '0s' } });
-    // Two seconds short of its hour.
-    await stack.sql(`update credentials set created_at = now() - interval '59 minutes 58 seconds' where id = $1`, [
+    // Ten seconds short of its hour.
+    await stack.sql(`update credentials set created_at = now() - interval '59 minutes 50 seconds' where id = $1`, [
       before.id,
     ]);
     expect((await stack.reconciled(CREDENTIALS, 'alone')).status.id).toBe(before.id);

@@ -56,7 +56,9 @@ const issued = async () => {
 const reconciles = (name: string) =>
   stack.logs.filter((line) => line.includes('"msg":"reconciled"') && line.includes(`"${namespace}/${name}"`)).length;
 
-test('issues no tokens, also while its Secrets are gone and its objects are not', deletesNamespace, async () => {
+const options = { ...deletesNamespace, timeout: 180_000 };
+
+test('issues no tokens, also while its Secrets are gone and its objects are not', options, async () => {
   await stack.apply(...names.map((name) => credential(name)));
   for (const name of names) await stack.ready(CREDENTIALS, name);
   expect(await issued()).toBe(names.length);
@@ -84,7 +86,7 @@ test('issues no tokens, also while its Secrets are gone and its objects are not'
   expect(await stack.metric('tunnel_operator_credentials_issued_total')).toBe(names.length);
 
   await unguard();
-  expect(await stack.run('wait', 'namespace', namespace, '--for=delete', '--timeout=50s')).toMatchObject({ code: 0 });
+  expect(await stack.run('wait', 'namespace', namespace, '--for=delete', '--timeout=120s')).toMatchObject({ code: 0 });
   expect(await stack.remoteIds()).toEqual([]);
   expect(await issued()).toBe(names.length);
 });

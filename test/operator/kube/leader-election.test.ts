@@ -87,12 +87,12 @@ describe('a candidate', () => {
   });
 
   test('takes over when the holder does not renew any more, and not before', async () => {
-    await make('abandoned', { holderIdentity: 'them', leaseDurationSeconds: 1 });
+    await make('abandoned', { holderIdentity: 'them', leaseDurationSeconds: 4 });
     const { election, acquire } = candidate('abandoned');
     const acquired = acquire();
-    for (let renewal = 0; renewal < 6; renewal++) {
+    for (let renewal = 0; renewal < 12; renewal++) {
       await connect().patch(LEASES, 'abandoned', { metadata: { labels: { renewal: `${renewal}` } } }, namespace);
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await new Promise((resolve) => setTimeout(resolve, 400));
       expect(election.leading).toBe(false);
     }
     expect(await acquired).toBe(true);

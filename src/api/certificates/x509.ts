@@ -10,6 +10,7 @@ import ipaddr from 'ipaddr.js';
 import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
+import { unusualCurve } from './ec.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 import { costlyRsaKey } from './rsa.ts';
 
@@ -114,7 +115,7 @@ function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate
 
 const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecond(date.toISOString()));
 
-/** Those that TLS 1.3 signs with. DSA, which OpenSSL reads, too, would take ten times as long to verify as any of them. */
+/** Those that TLS 1.3 signs with, which DSA is not. */
 const SIGNING_KEYS = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448']);
 
 /** Node reads the key when it is asked for. Signatures are verified in the event loop, so its cost is bounded first. */
@@ -126,7 +127,9 @@ function keyProblem(certificate: X509Certificate): string | undefined {
     return 'has a public key of an unknown type';
   }
   const { asymmetricKeyType = '' } = key;
-  const problem = SIGNING_KEYS.has(asymmetricKeyType) ? costlyRsaKey(key) : `is of type ${asymmetricKeyType}`;
+  const problem = SIGNING_KEYS.has(asymmetricKeyType)
+    ? (costlyRsaKey(key) ?? unusualCurve(key))
+    : `is of type ${asymmetricKeyType}; it must be RSA, ECDSA, Ed25519 or Ed448`;
   return problem && `has a public key that ${problem}`;
 }
 

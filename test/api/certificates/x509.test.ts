@@ -107,6 +107,55 @@ onfYrMFTOw==
 -----END CERTIFICATE-----
 `;
 
+/** By `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:sect571r1`. */
+const BINARY_CURVE = `-----BEGIN CERTIFICATE-----
+MIICDTCCAWSgAwIBAgIUWGIl+Sa5twX8b6y6edPDoxw5DcwwCgYIKoZIzj0EAwIw
+DTELMAkGA1UEAwwCRUMwHhcNMjYxMTI1MDMwODQ1WhcNMzYxMTIyMDMwODQ1WjAN
+MQswCQYDVQQDDAJFQzCBpzAQBgcqhkjOPQIBBgUrgQQAJwOBkgAEAgwlihKDAT+K
+/i/ueMnNfTpH3lsl11A6jKIUanh1QzpRU4D2HaLo3VlPx7T9hwh1bkIYteUcgLWJ
+fNT+Z5NRVp2Q3ScxLO/YAeO+e8tf2btaoCxVr1SE8rLkjDYSpukxmvlcRIZcU72p
+FMRu4QWmRr7nxwelS+0q6/ji8bzfx2zLrnhMdp+rGdOdLCzzWaPFo1MwUTAdBgNV
+HQ4EFgQUDX3BTTLPSSU9cDp2ZEXAvEn8P+wwHwYDVR0jBBgwFoAUDX3BTTLPSSU9
+cDp2ZEXAvEn8P+wwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgOBlgAwgZIC
+R21DImhsm5BMSgRNOUUX0OPViqPFLzFBneTFiMfNrxQs99GyzRzMEi8ynFVAaxUq
+fZw3oiUM9tZ7g7yckZQOzkRFh7K0LfslAkch6ujF0qN21ctE3GpTS4E6aCx2Cl8/
+RNbBKtuedGJZINwY3f1ZcjSJBjXk8+hFJXoMZKZe1ZhWtnRoJfcJbkO5aUChB22t
+QQ==
+-----END CERTIFICATE-----
+`;
+
+/** By `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit`. */
+const EXPLICIT_CURVE = `-----BEGIN CERTIFICATE-----
+MIICYzCCAgmgAwIBAgIUdVy1lyMuJPqbACtHoRzL/y8VqxowCgYIKoZIzj0EAwIw
+DTELMAkGA1UEAwwCRUMwHhcNMjYxMTI1MDMwODQ1WhcNMzYxMTIyMDMwODQ1WjAN
+MQswCQYDVQQDDAJFQzCCAUswggEDBgcqhkjOPQIBMIH3AgEBMCwGByqGSM49AQEC
+IQD/////AAAAAQAAAAAAAAAAAAAAAP///////////////zBbBCD/////AAAAAQAA
+AAAAAAAAAAAAAP///////////////AQgWsY12Ko6k+ez671VdpiGvGUdBrDMU7D2
+O848PifSYEsDFQDEnTYIhucEk2pmeOETnSa3gZ9+kARBBGsX0fLhLEJH+Lzm5WOk
+QPJ3A32BLeszoPShOUXYmMKWT+NC4v4af5uO5+tKfA+eFivOM1drMV7Oy7ZAaDe/
+UfUCIQD/////AAAAAP//////////vOb6racXnoTzucrC/GMlUQIBAQNCAAQdZ1et
+EPtInfC5TexDGHISMvlbWw1xgeyeO+S++9k0qRY7xn7Qt7svry3Z+P8Aummz/96e
+iinR9qDskXvHaSdjo1MwUTAdBgNVHQ4EFgQU3D4ghdh5kCmwbzzwswp2j5fzP3gw
+HwYDVR0jBBgwFoAU3D4ghdh5kCmwbzzwswp2j5fzP3gwDwYDVR0TAQH/BAUwAwEB
+/zAKBggqhkjOPQQDAgNIADBFAiBre26pAYLr1fUeSBRuHfz8PKLutSykn1FtcXK/
+NrTYQgIhAIx5NI+TEBA3VqPVia3VupqdQUBp6BKUSSoHl8vF3Ugf
+-----END CERTIFICATE-----
+`;
+
+/** The same with another generator: a curve that has no name. */
+function unnamedCurve(): string {
+  const der = derOf(EXPLICIT_CURVE);
+  // Two points of 65 bytes, uncompressed: the generator, and the key.
+  const generator = der.indexOf(Buffer.from('046b17d1f2e12c4247', 'hex'));
+  const key = der.indexOf(Buffer.from('03420004', 'hex')) + 3;
+  der.copy(der, generator, key, key + 65);
+  return pemOf(der);
+}
+
+test('a key may spell out the parameters of a usual curve', () => {
+  expect(read(EXPLICIT_CURVE)).toHaveLength(1);
+});
+
 describe('what is no certificate is refused with the reason', async () => {
   const der = derOf(plain.pem);
   const request = plain.pem.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST');
@@ -162,8 +211,20 @@ describe('what is no certificate is refused with the reason', async () => {
     expect(reasonFor(pemOf(changed))).toBe('has a public key of an unknown type');
   });
 
-  test('a DSA key, which no TLS library takes, and whose signatures are slow to verify', () => {
-    expect(reasonFor(DSA)).toBe('has a public key that is of type dsa');
+  test.each([
+    ['of DSA, with which TLS 1.3 does not sign', DSA, 'is of type dsa; it must be RSA, ECDSA, Ed25519 or Ed448'],
+    [
+      'on a binary curve, whose signatures are slow to verify',
+      BINARY_CURVE,
+      'is an EC key on the curve sect571r1; it must be on P-256, P-384 or P-521',
+    ],
+    [
+      'on a curve without a name',
+      unnamedCurve(),
+      'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521',
+    ],
+  ])('a key %s', (_, pem, problem) => {
+    expect(reasonFor(pem)).toBe(`has a public key that ${problem}`);
   });
 
   test('a key that it would take too long to use', async () => {

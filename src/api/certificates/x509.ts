@@ -72,9 +72,10 @@ function readCertificate(block: PemBlock): Read<Certificate> {
     const undated = DATES.find(({ printed }) => printed(certificate) === NO_DATE);
     if (undated) return { reason: `has a ${undated.name} that is not a valid date` };
     const parsed = new x509.X509Certificate(block.der);
-    const problem =
-      datesProblem(certificate, parsed) ?? keyProblem(certificate) ?? signatureProblem(certificate, parsed);
-    if (problem !== undefined) return { reason: problem };
+    const differing = differingDates(certificate, parsed);
+    if (differing) return differing;
+    const reason = keyProblem(certificate) ?? signatureProblem(certificate, parsed);
+    if (reason !== undefined) return { reason };
     const value = describe(certificate, parsed);
     const names = [value.commonName ?? '', ...value.dnsNames];
     if (names.some((name) => !text().safeParse(name).success)) return { reason: 'has a name that is not valid text' };
@@ -103,11 +104,12 @@ const DATES = [
 ];
 
 /** The library takes the year 1 for 1901, and reads forms that RFC 5280, section 4.1.2.5, forbids. */
-function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
+function differingDates(certificate: X509Certificate, parsed: x509.X509Certificate): Refusal | undefined {
   for (const date of DATES) {
     const [one, other] = [date.openssl(certificate), date.parsed(parsed)];
     if (one.getTime() !== other.getTime()) {
-      return `has a ${date.name} that different parsers read as different dates: ${shown(one)} and ${shown(other)}`;
+      const fixed = `has a ${date.name} that different parsers read as different dates`;
+      return { reason: `${fixed}: ${shown(one)} and ${shown(other)}`, fixed };
     }
   }
   return undefined;

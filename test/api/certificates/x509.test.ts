@@ -204,6 +204,16 @@ describe('what is no certificate is refused with the reason', async () => {
     expect(reasonFor(pem)).toMatch(reason);
   });
 
+  test.each([
+    ['', ''],
+    ['block 2 ', plain.pem],
+  ])('a date that parsers read differently, which the log does not repeat: %s', (where, before) => {
+    expect(readCertificates(before + wrong('20991231235959Z', '00010101000000Z'))).toEqual({
+      reason: `${where}has a notAfter that different parsers read as different dates: 0001-01-01T00:00:00Z and 1901-01-01T00:00:00Z`,
+      fixed: `${where}has a notAfter that different parsers read as different dates`,
+    });
+  });
+
   test('a key of an unknown type', () => {
     const identifier = Buffer.from('06072a8648ce3d0201', 'hex');
     const changed = derOf(other.pem);

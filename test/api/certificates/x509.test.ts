@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { altered, KeyUsageFlags, makeCertificate, pemOf, rsaPublicKey } from '../../../dev/fixtures/x509.ts';
 import { fieldsOf, readCertificates } from '../../../src/api/certificates/x509.ts';
 import { KEY_USAGES } from '../../../src/resources/formats/x509-names.ts';
+import { BINARY_CURVE, DSA, EXPLICIT_CURVE } from './unusual-keys.ts';
 
 const NOT_AFTER = new Date('2099-12-31T23:59:59Z');
 const plain = await makeCertificate({ notAfter: NOT_AFTER });
@@ -86,63 +87,7 @@ test('several certificates are read in their order, with text before each', () =
   expect(read(`a\n${plain.pem}b\n${other.pem}`).map(({ commonName }) => commonName)).toEqual(['Test CA', 'Other']);
 });
 
-/** By `openssl req -x509 -newkey dsa:…`: the library of the others makes none. */
-const DSA = `-----BEGIN CERTIFICATE-----
-MIIC0zCCAoGgAwIBAgIUdj+DSDFjKKlHj2sBYO7xYMbB4IcwCwYJYIZIAWUDBAMC
-MA4xDDAKBgNVBAMMA0RTQTAeFw0yNjExMjQwNDM2MDhaFw0zNjExMjEwNDM2MDha
-MA4xDDAKBgNVBAMMA0RTQTCCAcAwggE0BgcqhkjOOAQBMIIBJwKBgQCu98rUzCQD
-u53ut5nK0oI0b3EqQE36kx6aaXerYO1JGJ6kJ3lJysqGj7rjDTTJPUIKWlfk0LOl
-BtK4WRbpthfyiMmYNyOg1OTnQsYXaahBqM1o/QAaNXeR0FKceNECALNdEU+7x/dm
-QzyVN+fW+Llf1h5gq9VIPGnLNh7IWlP/SwIdAN7aAnyiqMaWgrZdVhE4MW3gF0EW
-r7klL3gx8KkCgYEAoYrG0sAqMXg7GGvFMFjw9amSQadT+TOJ+lyqluBRuZ9iyVff
-R9p+w6qo7OVeyXBp4VOEXArChM+qIghumGjX+5glQE5h8FDpn9stQN5YIz7QwlCW
-BHRf4psVHM8BiJwtfz/hUFYWRdOeKOcZq0z5hj4UYldOrYxGDRcfK9YHQNgDgYUA
-AoGBAIq0awvbvDx6iCIDgY3vu2NNcLff0kdnvbNFlOiz66ptzYqr1HQrAm6EJkNh
-VWzZjYAh1Jp959XNnD7EPHpugQwKdk2f+kbQj9DIoZxjvu19XdVO28XHpb+In9L7
-YRdPs6XVtVLroU5NVrPVIeAvLI6SDxVVXa2ColgnSsPLP5M2o1MwUTAdBgNVHQ4E
-FgQU6sAxAp3D8YKFLkSNQNHBPPqGcO8wHwYDVR0jBBgwFoAU6sAxAp3D8YKFLkSN
-QNHBPPqGcO8wDwYDVR0TAQH/BAUwAwEB/zALBglghkgBZQMEAwIDPwAwPAIcEvk6
-wMBfjvRHvxw7cS/HDNUOi0GZWH0BjYcWxwIcPMCQXvR+tntnr6QE8CFsj0/pZTQN
-onfYrMFTOw==
------END CERTIFICATE-----
-`;
-
-/** By `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:sect571r1`. */
-const BINARY_CURVE = `-----BEGIN CERTIFICATE-----
-MIICDTCCAWSgAwIBAgIUWGIl+Sa5twX8b6y6edPDoxw5DcwwCgYIKoZIzj0EAwIw
-DTELMAkGA1UEAwwCRUMwHhcNMjYxMTI1MDMwODQ1WhcNMzYxMTIyMDMwODQ1WjAN
-MQswCQYDVQQDDAJFQzCBpzAQBgcqhkjOPQIBBgUrgQQAJwOBkgAEAgwlihKDAT+K
-/i/ueMnNfTpH3lsl11A6jKIUanh1QzpRU4D2HaLo3VlPx7T9hwh1bkIYteUcgLWJ
-fNT+Z5NRVp2Q3ScxLO/YAeO+e8tf2btaoCxVr1SE8rLkjDYSpukxmvlcRIZcU72p
-FMRu4QWmRr7nxwelS+0q6/ji8bzfx2zLrnhMdp+rGdOdLCzzWaPFo1MwUTAdBgNV
-HQ4EFgQUDX3BTTLPSSU9cDp2ZEXAvEn8P+wwHwYDVR0jBBgwFoAUDX3BTTLPSSU9
-cDp2ZEXAvEn8P+wwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgOBlgAwgZIC
-R21DImhsm5BMSgRNOUUX0OPViqPFLzFBneTFiMfNrxQs99GyzRzMEi8ynFVAaxUq
-fZw3oiUM9tZ7g7yckZQOzkRFh7K0LfslAkch6ujF0qN21ctE3GpTS4E6aCx2Cl8/
-RNbBKtuedGJZINwY3f1ZcjSJBjXk8+hFJXoMZKZe1ZhWtnRoJfcJbkO5aUChB22t
-QQ==
------END CERTIFICATE-----
-`;
-
-/** By `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit`. */
-const EXPLICIT_CURVE = `-----BEGIN CERTIFICATE-----
-MIICYzCCAgmgAwIBAgIUdVy1lyMuJPqbACtHoRzL/y8VqxowCgYIKoZIzj0EAwIw
-DTELMAkGA1UEAwwCRUMwHhcNMjYxMTI1MDMwODQ1WhcNMzYxMTIyMDMwODQ1WjAN
-MQswCQYDVQQDDAJFQzCCAUswggEDBgcqhkjOPQIBMIH3AgEBMCwGByqGSM49AQEC
-IQD/////AAAAAQAAAAAAAAAAAAAAAP///////////////zBbBCD/////AAAAAQAA
-AAAAAAAAAAAAAP///////////////AQgWsY12Ko6k+ez671VdpiGvGUdBrDMU7D2
-O848PifSYEsDFQDEnTYIhucEk2pmeOETnSa3gZ9+kARBBGsX0fLhLEJH+Lzm5WOk
-QPJ3A32BLeszoPShOUXYmMKWT+NC4v4af5uO5+tKfA+eFivOM1drMV7Oy7ZAaDe/
-UfUCIQD/////AAAAAP//////////vOb6racXnoTzucrC/GMlUQIBAQNCAAQdZ1et
-EPtInfC5TexDGHISMvlbWw1xgeyeO+S++9k0qRY7xn7Qt7svry3Z+P8Aummz/96e
-iinR9qDskXvHaSdjo1MwUTAdBgNVHQ4EFgQU3D4ghdh5kCmwbzzwswp2j5fzP3gw
-HwYDVR0jBBgwFoAU3D4ghdh5kCmwbzzwswp2j5fzP3gwDwYDVR0TAQH/BAUwAwEB
-/zAKBggqhkjOPQQDAgNIADBFAiBre26pAYLr1fUeSBRuHfz8PKLutSykn1FtcXK/
-NrTYQgIhAIx5NI+TEBA3VqPVia3VupqdQUBp6BKUSSoHl8vF3Ugf
------END CERTIFICATE-----
-`;
-
-/** The same with another generator: a curve that has no name. */
+/** With another generator: a curve that has no name. */
 function unnamedCurve(): string {
   const der = derOf(EXPLICIT_CURVE);
   // Two points of 65 bytes, uncompressed: the generator, and the key.

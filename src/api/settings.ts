@@ -241,7 +241,8 @@ export const apiSettings = {
   shutdownDelayMs: {
     env: 'SHUTDOWN_DELAY',
     flag: '--shutdown-delay <duration>',
-    description: 'how long to go on serving after SIGTERM, while /readyz already fails; part of the shutdown timeout',
+    description:
+      'how long to go on serving after SIGTERM, while /readyz already fails; part of the shutdown timeout, which must be 3s longer (one below 10s: a fifth of it and 1s)',
     default: '0s',
     schema: duration('0s', '10m'),
   },

@@ -3,6 +3,7 @@ import { createPrivateKey, type KeyObject, randomBytes, sign, verify } from 'nod
 import { promisify } from 'node:util';
 import type { z } from 'zod';
 import { MAX_CHAIN_LENGTH, type tlsKeyType } from '../../resources/tls-certificate.ts';
+import { unusualCurve } from './ec.ts';
 import { type Read, readPem } from './pem.ts';
 import { costlyRsaKey, shortRsaKey } from './rsa.ts';
 import { type Certificate, readCertificates } from './x509.ts';
@@ -77,20 +78,17 @@ export async function fits({ x509 }: Certificate, { key, type }: PrivateKey): Pr
   }
 }
 
-/** Those that TLS libraries accept by default. */
-const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
-
 function typeOf(key: KeyObject): Read<KeyType> {
-  const { asymmetricKeyType, asymmetricKeyDetails: { namedCurve = '' } = {} } = key;
+  const { asymmetricKeyType } = key;
   switch (asymmetricKeyType) {
     case 'rsa': {
       const reason = shortRsaKey(key) ?? costlyRsaKey(key);
       return reason === undefined ? { value: 'rsa' } : { reason };
     }
-    case 'ec':
-      return CURVES.has(namedCurve)
-        ? { value: 'ecdsa' }
-        : { reason: `is a key on the curve ${namedCurve}; TLS takes P-256, P-384 and P-521` };
+    case 'ec': {
+      const reason = unusualCurve(key);
+      return reason === undefined ? { value: 'ecdsa' } : { reason };
+    }
     case 'ed25519':
       return { value: 'ed25519' };
     default:

@@ -10,6 +10,7 @@ import ipaddr from 'ipaddr.js';
 import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
+import { unusualCurve } from './ec.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 import { costlyRsaKey } from './rsa.ts';
 
@@ -71,9 +72,10 @@ function readCertificate(block: PemBlock): Read<Certificate> {
     const undated = DATES.find(({ printed }) => printed(certificate) === NO_DATE);
     if (undated) return { reason: `has a ${undated.name} that is not a valid date` };
     const parsed = new x509.X509Certificate(block.der);
-    const problem =
-      datesProblem(certificate, parsed) ?? keyProblem(certificate) ?? signatureProblem(certificate, parsed);
-    if (problem !== undefined) return { reason: problem };
+    const differing = differingDates(certificate, parsed);
+    if (differing) return differing;
+    const reason = keyProblem(certificate) ?? signatureProblem(certificate, parsed);
+    if (reason !== undefined) return { reason };
     const value = describe(certificate, parsed);
     const names = [value.commonName ?? '', ...value.dnsNames];
     if (names.some((name) => !text().safeParse(name).success)) return { reason: 'has a name that is not valid text' };
@@ -102,11 +104,12 @@ const DATES = [
 ];
 
 /** The library takes the year 1 for 1901, and reads forms that RFC 5280, section 4.1.2.5, forbids. */
-function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
+function differingDates(certificate: X509Certificate, parsed: x509.X509Certificate): Refusal | undefined {
   for (const date of DATES) {
     const [one, other] = [date.openssl(certificate), date.parsed(parsed)];
     if (one.getTime() !== other.getTime()) {
-      return `has a ${date.name} that different parsers read as different dates: ${shown(one)} and ${shown(other)}`;
+      const fixed = `has a ${date.name} that different parsers read as different dates`;
+      return { reason: `${fixed}: ${shown(one)} and ${shown(other)}`, fixed };
     }
   }
   return undefined;
@@ -114,7 +117,7 @@ function datesProblem(certificate: X509Certificate, parsed: x509.X509Certificate
 
 const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecond(date.toISOString()));
 
-/** Those that TLS 1.3 signs with. DSA, which OpenSSL reads, too, would take ten times as long to verify as any of them. */
+/** Those that TLS 1.3 signs with, which DSA is not. */
 const SIGNING_KEYS = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448']);
 
 /** Node reads the key when it is asked for. Signatures are verified in the event loop, so its cost is bounded first. */
@@ -126,7 +129,9 @@ function keyProblem(certificate: X509Certificate): string | undefined {
     return 'has a public key of an unknown type';
   }
   const { asymmetricKeyType = '' } = key;
-  const problem = SIGNING_KEYS.has(asymmetricKeyType) ? costlyRsaKey(key) : `is of type ${asymmetricKeyType}`;
+  const problem = SIGNING_KEYS.has(asymmetricKeyType)
+    ? (costlyRsaKey(key) ?? unusualCurve(key))
+    : `is of type ${asymmetricKeyType}; it must be RSA, ECDSA, Ed25519 or Ed448`;
   return problem && `has a public key that ${problem}`;
 }
 

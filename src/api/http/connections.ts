@@ -16,7 +16,7 @@ export interface ConnectionLimits extends ConnectionCaps {
   firstByteMs: number;
   /** Milliseconds for which a connection must have waited for a request before it may be closed to make room. */
   restMs: number;
-  /** Likewise, since the beginning of a request whose body does not arrive, or whose answer is not read. */
+  /** Likewise, for the rest of a body to arrive, or for an answer to be read. */
   slowMs: number;
   /** Surplus connections of one address. */
   surplusPerAddress: number;

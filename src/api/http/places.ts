@@ -19,7 +19,7 @@ export interface Places {
 export interface Rests {
   /** Milliseconds without a request: one that was just used may be used again. */
   restMs: number;
-  /** Milliseconds from the beginning of a request whose body does not arrive, or whose answer is not read. */
+  /** Milliseconds for which a body has not arrived, or an answer has not been read. */
   slowMs: number;
 }
 
@@ -28,7 +28,7 @@ interface Address {
   places: number;
   /** Its connections that wait for a request, with since when. The one that has waited longest is the first. */
   readonly waiting: Map<Socket, number>;
-  /** Its connections with requests, with since when they have had some. The first has had them longest. */
+  /** Its connections with requests, with since when it may have been up to the client. The first has had longest. */
   readonly busy: Map<Socket, number>;
 }
 
@@ -54,6 +54,14 @@ export function createPlaces(server: Server, { restMs, slowMs }: Rests): Places 
     if (requests.size === 0) of.busy.set(socket, performance.now());
     requests.set(answer, request);
     of.waiting.delete(socket);
+    // For what the service took until then, the client could do nothing.
+    const restart = () => {
+      const [first] = requests.keys();
+      if (answer === first && of.busy.delete(socket)) of.busy.set(socket, performance.now());
+    };
+    // When the service begins to read the body, and when it has handed the answer to the socket.
+    request.once('resume', restart);
+    answer.once('prefinish', restart);
     answer.once('close', () => {
       requests.delete(answer);
       // The next of several in a row has a time of its own.
@@ -119,5 +127,9 @@ export function createPlaces(server: Server, { restMs, slowMs }: Rests): Places 
   };
 }
 
-/** Whether the client has to do something before a request can end: send the rest of it, or read its answer. */
-const isUpToClient = (answer: ServerResponse, request: IncomingMessage) => !request.complete || answer.writableEnded;
+/**
+ * Whether the client has to do something before a request can end: send the rest of it, or read its answer. Node stops
+ * reading from a connection while much of a body waits to be read, so that the rest may have been sent.
+ */
+const isUpToClient = (answer: ServerResponse, request: IncomingMessage) =>
+  (!request.complete && request.readableLength === 0) || answer.writableEnded;

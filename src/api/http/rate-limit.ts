@@ -50,7 +50,10 @@ export interface RateLimiter {
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
   countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Counts a request that leads nowhere: for its key if that was valid when last seen, else for its address. @throws RATE_LIMITED */
+  /**
+   * Counts a request that leads nowhere: if its key was valid when last seen, for that and, apart from their other
+   * requests, for its owner; else, or if neither has a limit, for its address. @throws RATE_LIMITED
+   */
   countUnrouted(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<void>;
   /** Counts a request of this caller's key and owner. @throws RATE_LIMITED */
   count(request: FastifyRequest, reply: FastifyReply): Promise<void>;
@@ -81,9 +84,12 @@ export async function addRateLimits(
   // The key comes first: what it is refused must not use up what its owner's other keys may send.
   const ofKey =
     perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: ({ payer }) => payer?.keyId ?? '' })];
-  const ofOwner =
+  const ofOwner = () =>
     perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: ({ payer }) => payer?.id ?? '' })];
-  const counters = [...ofKey, ...ofOwner];
+  const counters = [...ofKey, ...ofOwner()];
+  // Nobody looks whether the key of what leads nowhere is still valid. What is sent with one that is not must not use up
+  // what its owner may send otherwise, so it has a count of its own.
+  const unroutedCounters = [...ofKey, ...ofOwner()];
   const strangerOf = app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   /** By fingerprint. */
   const known = new Map<string, Payer>();
@@ -163,8 +169,7 @@ export async function addRateLimits(
     countStranger,
     async countUnrouted(request, reply, { fingerprint = '' }) {
       const payer = known.get(fingerprint);
-      // Nobody has looked whether the key is still valid: what is sent with one that is not must not be its owner's.
-      if (payer) await countFor(payer, request, reply, ofKey);
+      if (payer && unroutedCounters.length > 0) await countFor(payer, request, reply, unroutedCounters);
       else await countStranger(request, reply);
     },
 

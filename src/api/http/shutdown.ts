@@ -14,9 +14,11 @@ export interface ShutdownTimes {
   deadlineMs: number;
   /** A connection that was used this recently may be about to be used again, and a new one to be used at all. */
   quietMs: number;
+  /** Nobody has connected for this long: those who were told to go have come back, even from afar or a busy machine. */
+  settledMs: number;
 }
 
-export const SHUTDOWN: ShutdownTimes = { delayMs: 0, deadlineMs: 23_000, quietMs: 1_000 };
+export const SHUTDOWN: ShutdownTimes = { delayMs: 0, deadlineMs: 23_000, quietMs: 1_000, settledMs: 100 };
 
 export interface Shutdown {
   hasBegun(): boolean;
@@ -27,14 +29,11 @@ const LINGER_MS = 1_000;
 
 const SWEEP_EVERY_MS = 20;
 
-/** Nobody has connected for this long: those who were told to go have come back, even from afar or a busy machine. */
-const SETTLED_MS = 100;
-
 /** Clients that open a connection for each request never settle. */
 const MOST_SETTLING_ROUNDS = 10;
 
 /** How long it takes at most from the end of the delay until nobody new is accepted. */
-export const MOST_SETTLING_MS = SETTLED_MS * MOST_SETTLING_ROUNDS;
+export const MOST_SETTLING_MS = SHUTDOWN.settledMs * MOST_SETTLING_ROUNDS;
 
 interface Connection {
   /** Requests that are not answered yet, oldest first. */
@@ -49,11 +48,14 @@ interface Connection {
 }
 
 /** Makes `app.close()` a graceful stop. */
-export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs }: ShutdownTimes): Shutdown {
+export function addShutdown(app: FastifyInstance, times: ShutdownTimes): Shutdown {
+  const { delayMs, deadlineMs, quietMs, settledMs } = times;
   const { server, log } = app;
   const connections = new Map<Socket, Connection>();
   /** To requests that came behind the answer that closes their connection. */
   const unanswerable = new WeakSet<ServerResponse>();
+  /** Aborted when it is over. */
+  const deadline = new AbortController();
   let hasBegun = false;
   /** Whether clients are told to go elsewhere. While the listener is about to close, they would come back to it. */
   let sendsAway = false;
@@ -61,7 +63,7 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
 
   server.on('connection', (socket) => {
     accepted++;
-    if (isCut) return void socket.destroy();
+    if (deadline.signal.aborted) return void socket.destroy();
     connections.set(socket, { answers: new Set(), readAtRest: 0, restsSince: performance.now() });
     socket.once('close', () => connections.delete(socket));
   });
@@ -106,10 +108,8 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
     }
   };
 
-  let isCut = false;
-
   function cut(): void {
-    isCut = true;
+    deadline.abort();
     const busy = [...connections.values()].filter(({ endedAt }) => endedAt === undefined).length;
     if (busy > 0)
       log.warn({ connections: busy }, 'the time to stop is over; cutting the connections that are still in use');
@@ -125,12 +125,19 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
     }
   }
 
+  /** Not beyond the deadline: what comes after it needs the rest of the time. */
+  const pause = (ms: number) => delay(ms, undefined, { signal: deadline.signal }).catch(() => undefined);
+
   /** Waits until nobody is waiting to be accepted, whom the system would reset. */
   async function settle(): Promise<void> {
     sendsAway = false;
-    for (let round = 0, before = -1; round < MOST_SETTLING_ROUNDS && before !== accepted && !isCut; round++) {
+    for (
+      let round = 0, before = -1;
+      round < MOST_SETTLING_ROUNDS && before !== accepted && !deadline.signal.aborted;
+      round++
+    ) {
       before = accepted;
-      await delay(SETTLED_MS);
+      await pause(settledMs);
       // The listener closes right after a round of accepting.
       await nextTurn();
     }
@@ -139,17 +146,17 @@ export function addShutdown(app: FastifyInstance, { delayMs, deadlineMs, quietMs
   app.addHook('preClose', async () => {
     hasBegun = true;
     if (!server.listening) return;
-    const deadline = setTimeout(cut, deadlineMs);
+    const timer = setTimeout(cut, deadlineMs);
     if (delayMs > 0) {
       sendAway();
-      await delay(delayMs);
+      await pause(delayMs);
     }
     await settle();
     sendAway();
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS);
     server.once('close', () => {
       clearInterval(sweep);
-      clearTimeout(deadline);
+      clearTimeout(timer);
     });
   });
 

@@ -76,7 +76,7 @@ describe('a private key', () => {
     ['P-521', pem(ec('secp521r1')), 'ecdsa'],
     ['Ed25519', pem(generateKeyPairSync('ed25519').privateKey), 'ed25519'],
     ['short RSA', pem(rsa(1024)), 'is an RSA key of 1024 bits; it must have at least 2048'],
-    ['another curve', pem(ec('secp256k1')), 'is a key on the curve secp256k1; TLS takes P-256, P-384 and P-521'],
+    ['another curve', pem(ec('secp256k1')), 'is an EC key on the curve secp256k1; it must be on P-256'],
     [
       'another type',
       pem(generateKeyPairSync('x25519').privateKey),

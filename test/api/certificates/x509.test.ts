@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { altered, KeyUsageFlags, makeCertificate, pemOf, rsaPublicKey } from '../../../dev/fixtures/x509.ts';
 import { fieldsOf, readCertificates } from '../../../src/api/certificates/x509.ts';
 import { KEY_USAGES } from '../../../src/resources/formats/x509-names.ts';
+import { BINARY_CURVE, DSA, EXPLICIT_CURVE } from './unusual-keys.ts';
 
 const NOT_AFTER = new Date('2099-12-31T23:59:59Z');
 const plain = await makeCertificate({ notAfter: NOT_AFTER });
@@ -86,26 +87,19 @@ test('several certificates are read in their order, with text before each', () =
   expect(read(`a\n${plain.pem}b\n${other.pem}`).map(({ commonName }) => commonName)).toEqual(['Test CA', 'Other']);
 });
 
-/** By `openssl req -x509 -newkey dsa:…`: the library of the others makes none. */
-const DSA = `-----BEGIN CERTIFICATE-----
-MIIC0zCCAoGgAwIBAgIUdj+DSDFjKKlHj2sBYO7xYMbB4IcwCwYJYIZIAWUDBAMC
-MA4xDDAKBgNVBAMMA0RTQTAeFw0yNjExMjQwNDM2MDhaFw0zNjExMjEwNDM2MDha
-MA4xDDAKBgNVBAMMA0RTQTCCAcAwggE0BgcqhkjOOAQBMIIBJwKBgQCu98rUzCQD
-u53ut5nK0oI0b3EqQE36kx6aaXerYO1JGJ6kJ3lJysqGj7rjDTTJPUIKWlfk0LOl
-BtK4WRbpthfyiMmYNyOg1OTnQsYXaahBqM1o/QAaNXeR0FKceNECALNdEU+7x/dm
-QzyVN+fW+Llf1h5gq9VIPGnLNh7IWlP/SwIdAN7aAnyiqMaWgrZdVhE4MW3gF0EW
-r7klL3gx8KkCgYEAoYrG0sAqMXg7GGvFMFjw9amSQadT+TOJ+lyqluBRuZ9iyVff
-R9p+w6qo7OVeyXBp4VOEXArChM+qIghumGjX+5glQE5h8FDpn9stQN5YIz7QwlCW
-BHRf4psVHM8BiJwtfz/hUFYWRdOeKOcZq0z5hj4UYldOrYxGDRcfK9YHQNgDgYUA
-AoGBAIq0awvbvDx6iCIDgY3vu2NNcLff0kdnvbNFlOiz66ptzYqr1HQrAm6EJkNh
-VWzZjYAh1Jp959XNnD7EPHpugQwKdk2f+kbQj9DIoZxjvu19XdVO28XHpb+In9L7
-YRdPs6XVtVLroU5NVrPVIeAvLI6SDxVVXa2ColgnSsPLP5M2o1MwUTAdBgNVHQ4E
-FgQU6sAxAp3D8YKFLkSNQNHBPPqGcO8wHwYDVR0jBBgwFoAU6sAxAp3D8YKFLkSN
-QNHBPPqGcO8wDwYDVR0TAQH/BAUwAwEB/zALBglghkgBZQMEAwIDPwAwPAIcEvk6
-wMBfjvRHvxw7cS/HDNUOi0GZWH0BjYcWxwIcPMCQXvR+tntnr6QE8CFsj0/pZTQN
-onfYrMFTOw==
------END CERTIFICATE-----
-`;
+/** With another generator: a curve that has no name. */
+function unnamedCurve(): string {
+  const der = derOf(EXPLICIT_CURVE);
+  // Two points of 65 bytes, uncompressed: the generator, and the key.
+  const generator = der.indexOf(Buffer.from('046b17d1f2e12c4247', 'hex'));
+  const key = der.indexOf(Buffer.from('03420004', 'hex')) + 3;
+  der.copy(der, generator, key, key + 65);
+  return pemOf(der);
+}
+
+test('a key may spell out the parameters of a usual curve', () => {
+  expect(read(EXPLICIT_CURVE)).toHaveLength(1);
+});
 
 describe('what is no certificate is refused with the reason', async () => {
   const der = derOf(plain.pem);
@@ -155,6 +149,16 @@ describe('what is no certificate is refused with the reason', async () => {
     expect(reasonFor(pem)).toMatch(reason);
   });
 
+  test.each([
+    ['', ''],
+    ['block 2 ', plain.pem],
+  ])('a date that parsers read differently, which the log does not repeat: %s', (where, before) => {
+    expect(readCertificates(before + wrong('20991231235959Z', '00010101000000Z'))).toEqual({
+      reason: `${where}has a notAfter that different parsers read as different dates: 0001-01-01T00:00:00Z and 1901-01-01T00:00:00Z`,
+      fixed: `${where}has a notAfter that different parsers read as different dates`,
+    });
+  });
+
   test('a key of an unknown type', () => {
     const identifier = Buffer.from('06072a8648ce3d0201', 'hex');
     const changed = derOf(other.pem);
@@ -162,8 +166,20 @@ describe('what is no certificate is refused with the reason', async () => {
     expect(reasonFor(pemOf(changed))).toBe('has a public key of an unknown type');
   });
 
-  test('a DSA key, which no TLS library takes, and whose signatures are slow to verify', () => {
-    expect(reasonFor(DSA)).toBe('has a public key that is of type dsa');
+  test.each([
+    ['of DSA, with which TLS 1.3 does not sign', DSA, 'is of type dsa; it must be RSA, ECDSA, Ed25519 or Ed448'],
+    [
+      'on a binary curve, whose signatures are slow to verify',
+      BINARY_CURVE,
+      'is an EC key on the curve sect571r1; it must be on P-256, P-384 or P-521',
+    ],
+    [
+      'on a curve without a name',
+      unnamedCurve(),
+      'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521',
+    ],
+  ])('a key %s', (_, pem, problem) => {
+    expect(reasonFor(pem)).toBe(`has a public key that ${problem}`);
   });
 
   test('a key that it would take too long to use', async () => {

@@ -2,18 +2,18 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { addShutdown, SHUTDOWN } from '../../../src/api/http/shutdown.ts';
+import { addShutdown, SHUTDOWN, type ShutdownTimes } from '../../../src/api/http/shutdown.ts';
 import { atEnd } from '../harness.ts';
 import { endings, open, request, untilRefused } from './api-child.ts';
 
 const LARGE = Buffer.alloc(40_000_000, 'x');
 
 /** The shutdown alone, around routes of our own. */
-async function start(quietMs: number) {
+async function start(quietMs: number, times: Partial<ShutdownTimes> = {}) {
   const handled: string[] = [];
   const app = Fastify({ forceCloseConnections: false, return503OnClosing: false });
   // Nothing here is for the deadline to end.
-  addShutdown(app, { ...SHUTDOWN, quietMs, deadlineMs: 600_000 });
+  addShutdown(app, { ...SHUTDOWN, quietMs, deadlineMs: 600_000, ...times });
   app.get('/small', async () => {
     handled.push('/small');
     return 'small';
@@ -97,4 +97,14 @@ test('a request on a connection that is closed already does not take effect', as
   await closed;
   expect(handled).toEqual(['/small']);
   expect(late.received()).toMatch(/small$/);
+});
+
+test.each<[string, Partial<ShutdownTimes>]>([
+  ['until clients have gone elsewhere', { delayMs: 600_000 }],
+  ['until nobody connects', { settledMs: 600_000 }],
+])('the deadline ends the wait %s', async (_, times) => {
+  const { app, port } = await start(60_000, { deadlineMs: 50, ...times });
+  const peer = await open({ port });
+  await app.close();
+  expect(await peer.untilEnded()).toBe('closed');
 });

@@ -208,6 +208,36 @@ test('a key that is deleted uses up nothing of its owner, where it is not looked
   for (let n = 0; n < 5; n++) expect((await user.get('/ip_policies')).status).toBe(200);
 });
 
+describe('what leads nowhere and is sent with a valid key', () => {
+  const ask = async (caller: { get(path: string): Promise<Reply> }, count: number, path = '/nothing') =>
+    (await times(count, () => caller.get(path))).map(({ status }) => status);
+
+  test('has one limit for all keys of an owner, apart from that of other requests', async () => {
+    const { admin, newKey } = await start({ perKey: LIMIT, perOwner: 5 });
+    const another = await newKey(admin.id);
+    for (const caller of [admin, another]) expect(await ask(caller, 1, '/ip_policies')).toEqual([200]);
+    // The other key was made with this one.
+    expect(await ask(admin, 3)).toEqual([404, 404, 404]);
+    expect(await ask(another, 3)).toEqual([404, 404, 429]);
+    expect(await ask(another, 1, '/ip_policies')).toEqual([200]);
+  });
+
+  test('has it also where a single key has no limit', async () => {
+    const { admin } = await start({ perKey: 0, perOwner: 3 });
+    expect(await ask(admin, 1, '/ip_policies')).toEqual([200]);
+    expect(await ask(admin, 4)).toEqual([404, 404, 404, 429]);
+    expect(await ask(admin, 1, '/ip_policies')).toEqual([200]);
+  });
+
+  test('counts for the address where neither keys nor owners have a limit', async () => {
+    const { admin, anonymous } = await start({ perKey: 0, perOwner: 0, perAddress: 3 });
+    expect(await ask(admin, 1, '/ip_policies')).toEqual([200]);
+    expect(await ask(admin, 4)).toEqual([404, 404, 404, 429]);
+    expect(await ask(anonymous, 1)).toEqual([429]);
+    expect(await ask(admin, 1, '/ip_policies')).toEqual([200]);
+  });
+});
+
 test('beyond the limit of their address, keys are looked up one after the other until a valid one is known', async () => {
   const api = await start({ perAddress: 1 });
   const user = await api.newUser();

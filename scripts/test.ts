@@ -62,9 +62,11 @@ try {
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
   isFiltered = options.testNamePattern !== undefined;
   // Passed as `reporter`, like --reporter, they would replace the one that counts.
-  const { reporter, reporters = reporter ?? 'default', ...others } = options;
+  // Passed as `exclude`, --exclude would replace what the configuration excludes: the deep tests would run.
+  const { reporter, reporters = reporter ?? 'default', exclude = [], ...others } = options;
   const all = [reporters, counter].flat();
-  const vitest = await startVitest(filter, { ...others, watch: false, run: true, reporters: all });
+  const cliExclude = [exclude].flat();
+  const vitest = await startVitest(filter, { ...others, cliExclude, watch: false, run: true, reporters: all });
   await vitest.close();
   const { coverage } = vitest.config;
   if (coverage.enabled) print(await coverageReport(coverage.reportsDirectory));

@@ -116,20 +116,19 @@ export async function inspect(stage: Stage): Promise<Inspection> {
 
 /** Waits until the promise is kept and no operator has anything to do. @throws with what is wrong after `timeoutMs` */
 export async function untilSettled(stage: Stage, timeoutMs = 30_000, intervalMs = 40): Promise<Outline> {
-  let last: string[] = [];
   const look = async () => {
-    const { problems, outline } = await inspect(stage);
-    last = problems;
-    if (problems.length > 0 || !(await isIdle(stage))) return undefined;
+    // A look at everything takes longer than the operator does with most things.
+    if (!(await isIdle(stage)) || (await inspect(stage)).problems.length > 0 || !(await isIdle(stage)))
+      return undefined;
     // Once more: while it was looked at, a busy operator may have changed what had been looked at before.
-    const again = await inspect(stage);
-    last = again.problems;
-    return again.problems.length === 0 ? outline : undefined;
+    const { problems, outline } = await inspect(stage);
+    return problems.length === 0 ? outline : undefined;
   };
   try {
     return await waitFor('everything to be as declared', look, { timeoutMs, intervalMs });
   } catch (error) {
-    const why = last.length > 0 ? last.join('; ') : 'an operator is still at work';
+    const { problems } = await inspect(stage);
+    const why = problems.length > 0 ? problems.join('; ') : 'an operator is still at work';
     throw new Error(`not as declared: ${why}`, { cause: error });
   }
 }

@@ -249,6 +249,7 @@ async function setUp(cast: Cast, scenario: Scenario): Promise<void> {
 async function tearDown({ stage }: Cast): Promise<void> {
   await stage.removeAll();
   await untilSettled(stage);
+  stage.forgetKinds();
   await stage.sweepSecrets();
 }
 

@@ -20,7 +20,7 @@ export class UserNamespace {
   readonly kube: KubeApi;
   /** What the user wants to be there. */
   readonly declared = new Map<string, Declared>();
-  /** Kinds of which anything was ever declared. */
+  /** Kinds of which anything was declared and may be left. */
   readonly #kinds = new Set<StoryRow>();
 
   constructor(namespace: string, kube: KubeApi) {
@@ -84,6 +84,11 @@ export class UserNamespace {
 
   async removeAll(): Promise<void> {
     for (const declared of [...this.declared.values()]) await this.remove(declared);
+  }
+
+  /** Nothing is left of any kind, as an inspection has shown: until something is declared again, none need be looked at. */
+  forgetKinds(): void {
+    this.#kinds.clear();
   }
 
   async annotate({ kind, name }: Named, annotations: Record<string, string | null>) {

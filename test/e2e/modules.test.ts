@@ -86,6 +86,38 @@ test('the modules of an edge are set, changed, deleted and set again, as the spe
   await stack.remove(EDGES, name);
 });
 
+describe('without a resync in between', async () => {
+  const quiet = await startStack({ prefix: 'modules-shown' });
+  const shows = (edge: string, modules: string[]) =>
+    eventually(async () => expect((await quiet.see(EDGES, edge)).status.modules).toEqual(modules));
+  const declare = (edge: string, modules: object) =>
+    quiet.apply(object('TLSEdgeModules', 'modules', { tlsEdgeRef: { name: edge }, ...modules }));
+
+  test('an edge shows which modules it has by now', async () => {
+    await quiet.apply(
+      object('TLSEdge', 'first'),
+      object('TLSEdge', 'second'),
+      object('IPPolicy', 'all', { rules: [] }),
+    );
+    for (const edge of ['first', 'second']) {
+      await quiet.ready(EDGES, edge);
+      await shows(edge, []);
+    }
+    const restriction = { ipRestriction: { ipPolicyRefs: [{ name: 'all' }] } };
+    await declare('first', restriction);
+    await shows('first', ['ip_restriction']);
+    await declare('second', restriction);
+    await shows('second', ['ip_restriction']);
+    await shows('first', []);
+    await declare('second', {});
+    await shows('second', []);
+    await declare('second', restriction);
+    await shows('second', ['ip_restriction']);
+    await quiet.remove(EDGE_MODULES, 'modules');
+    await shows('second', []);
+  });
+});
+
 describe('drift', () => {
   // Of what is changed or deleted, see drift-fields.test.ts.
   test('a module that somebody adds is deleted', async () => {

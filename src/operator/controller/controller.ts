@@ -30,7 +30,7 @@ import { looksSettled } from '../managed/spec.ts';
 import type { Waiting } from '../managed/waiting.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './change-handlers.ts';
 import { CompanionWatch } from './companion-watch.ts';
-import { EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
+import { EnqueueOwnersOfModules, EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { ObjectGauges } from './object-gauges.ts';
 import { Resync } from './resync.ts';
@@ -145,6 +145,8 @@ export class Controller {
   start(): void {
     this.cache.addHandler(new EnqueueObject(this.#queue));
     this.cache.addHandler(new EnqueueReferrers(this.#kind.name, this.#kind.inputs));
+    const { ownerKind } = this.#kind;
+    if (ownerKind !== undefined) this.cache.addHandler(new EnqueueOwnersOfModules(ownerKind, this.#kind.inputs));
     this.#options.secrets.watch.addHandler(new EnqueueOwner(this.#queue, this.#kind, this.cache.store));
     for (const object of this.#ours()) this.#enqueueAtStart(object);
     this.#workers.start();

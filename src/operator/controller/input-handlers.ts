@@ -7,7 +7,8 @@ import { readIdentity } from '../managed/identity.ts';
 import { inputsOf } from '../managed/inputs/input.ts';
 import { type Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
 import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/inputs/reference-index.ts';
-import { isDeleting, isFinalized } from '../managed/spec.ts';
+import { statesOf } from '../managed/key-index.ts';
+import { isDeleting, isFinalized, readStatus } from '../managed/spec.ts';
 
 /** Keeps the index of what the objects of one kind take from others. */
 export class IndexInputs implements ChangeHandler {
@@ -66,6 +67,39 @@ export class EnqueueReferrers implements ChangeHandler {
     }
     for (const target of this.#inputs.index.targetsOf(key)) enqueueIfWaiting(this.#inputs, target);
   }
+}
+
+/**
+ * Of a kind whose objects are modules of other resources: adds the objects of these whenever a reconcile has gone on, since
+ * their status names the modules, and nothing else about them has changed.
+ */
+export class EnqueueOwnersOfModules implements ChangeHandler {
+  readonly #ownerKind: string;
+  readonly #inputs: Inputs;
+
+  constructor(ownerKind: string, inputs: Inputs) {
+    this.#ownerKind = ownerKind;
+    this.#inputs = inputs;
+  }
+
+  onChange(change: ObjectChange): void {
+    const { before, after } = statesOf(change);
+    const had = before && ownersOf(before);
+    const has = after && ownersOf(after);
+    const isTheSame = isDeepStrictEqual(had, has) && isDeepStrictEqual(before?.status, after?.status);
+    if (isTheSame) return;
+    const owners = this.#inputs.peer(this.#ownerKind);
+    for (const id of new Set([...(had ?? []), ...(has ?? [])])) {
+      for (const key of owners?.concernedWith?.(id) ?? []) owners?.enqueue(key);
+    }
+  }
+}
+
+/** The resources of which the object has set modules, or may have. */
+function ownersOf(object: KubeObject): string[] {
+  if (isFinalized(object)) return [];
+  const ids = [readStatus(object).id, ...readIdentity(object).retiring.map(({ id }) => id)];
+  return ids.filter((id) => id !== undefined);
 }
 
 /** Adds all objects with references into other namespaces when a ReferenceGrant changes. */

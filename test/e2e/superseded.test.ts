@@ -89,6 +89,23 @@ describe('a superseded token is revoked', () => {
     await stack.reason(CREDENTIALS, 'conflicting', 'Ready', 'SecretConflict');
   });
 
+  test('and until then is nobody else’s, whoever asks to adopt it', async () => {
+    const first = await made('turning', { rotation: { overlap: '1h' } });
+    await stack.apply(credential('asking', { description: 'turning' }, { [ANNOTATION.adopt]: first.id }));
+    await stack.reason(CREDENTIALS, 'asking', 'Ready', 'ManagementConflict');
+    const second = await rotated('turning', first.id);
+    await eventually(async () => {
+      const { ready } = await stack.reason(CREDENTIALS, 'asking', 'Ready', 'ManagementConflict');
+      expect(ready?.message).toContain('superseded, but still managed by the TunnelCredential');
+    });
+    expect(await stack.accepts(first.token)).toBe(true);
+    await annotate('turning', await overdue('turning'));
+    await stack.reason(CREDENTIALS, 'asking', 'Ready', 'ExternalNotFound');
+    expect(await stack.accepts(first.token)).toBe(false);
+    expect(await stack.accepts(second.token)).toBe(true);
+    expect(await idsOf('turning')).toEqual([second.id]);
+  });
+
   test('not while the object is paused, which says so, but after that', async () => {
     const first = await made('paused', { rotation: { overlap: '1h' } });
     await rotated('paused', first.id);

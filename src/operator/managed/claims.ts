@@ -1,7 +1,8 @@
 /**
  * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in an
  * annotation. The one that manages it goes before those that only name it, and the older before the younger; the others
- * are blocked until it gives up its claim. What was created for an object itself is its own, whoever else claims it.
+ * are blocked until it gives up its claim. What was created for an object itself is its own, whoever else claims it. What
+ * an object has superseded, it manages until it has deleted or left it: it may take it back.
  *
  * Modules of a resource are also declared: by every object whose spec refers to it. An annotation alone claims none, and
  * who has them leaves them to another that declares some (succession.ts).
@@ -10,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { claimOf, readIdentity } from './identity.ts';
+import { claimOf, knows, readIdentity } from './identity.ts';
 import { KeyIndex, statesOf } from './key-index.ts';
 import { isDeleting, isFinalized, type ManagedSpec, readStatus, shownIdentity } from './spec.ts';
 
@@ -31,7 +32,7 @@ export class Claims implements ChangeHandler {
   readonly #kind: ClaimingKind;
   readonly #store: ObjectStore;
   readonly #mayAdopt: (namespace: string) => boolean;
-  readonly #concerned = new KeyIndex(idsConcerning);
+  readonly #concerned = new KeyIndex((object) => this.#idsConcerning(object));
   /** Of attached kinds, by what the spec names as the owner. */
   readonly #declaring = new KeyIndex((object) => someOf(this.#kind.ownerKeyIn?.(object)));
 
@@ -45,7 +46,18 @@ export class Claims implements ChangeHandler {
   /** The object that goes before `object` in claiming the same id. */
   rivalOf(object: KubeObject): KubeObject | undefined {
     const id = claimIn(object)?.id;
-    return id === undefined ? undefined : this.#managingClaimants(id).find((other) => goesBefore(other, object));
+    return id === undefined ? undefined : this.rivalFor(id, object);
+  }
+
+  /** The object that goes before `object` in claiming the id, which that may have superseded. */
+  rivalFor(id: string, object: KubeObject): KubeObject | undefined {
+    const claimOf = (each: KubeObject) => this.claimTo(id, each);
+    return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOf));
+  }
+
+  /** What the object claims of the id. */
+  claimTo(id: string, object: KubeObject): Claim | undefined {
+    return this.#claimsOf(object).findLast((claim) => claim.id === id);
   }
 
   /** Whether an object other than this one claims the id, and will look after what it has. */
@@ -67,6 +79,8 @@ export class Claims implements ChangeHandler {
       .flatMap((key) => this.#store.get(key) ?? [])
       .filter((each) => this.isHeir(each, id, object));
     // Those that have yet to claim them lack something else, perhaps.
+    const claimOf = (each: KubeObject) => this.claimTo(id, each);
+    const inOrder = (a: KubeObject, b: KubeObject) => (goesBefore(a, b, claimOf) ? -1 : 1);
     return heirs.sort((a, b) => Number(this.isClaimedBy(b, id)) - Number(this.isClaimedBy(a, id)) || inOrder(a, b));
   }
 
@@ -79,8 +93,8 @@ export class Claims implements ChangeHandler {
 
   /** Whether the object claims the id, and manages what it claims. */
   isClaimedBy(object: KubeObject, id: string): boolean {
-    const claim = claimIn(object);
-    if (claim?.id !== id || !isManaging(this.#kind.membersOf(object))) return false;
+    const claim = this.claimTo(id, object);
+    if (!claim || !this.#counts(id, object)) return false;
     if (claim.isConfirmed) return true;
     // Of modules, the spec has to say so, too.
     return this.#kind.isAttached ? this.#declares(object, id) : this.#isGranted(object);
@@ -93,9 +107,11 @@ export class Claims implements ChangeHandler {
 
   /** The ids that others may claim, or no longer, since the change. */
   contestedBy(change: ObjectChange): string[] {
-    const { before, after } = claimChange(change);
-    if (isDeepStrictEqual(before, after) && this.#declaresTheSame(change)) return [];
-    return [...new Set([before?.id, after?.id])].filter((id) => id !== undefined);
+    const { before, after } = statesOf(change);
+    const had = new Map(before && this.#countedClaimsOf(before));
+    const has = new Map(after && this.#countedClaimsOf(after));
+    const ids = [...new Set([...had.keys(), ...has.keys()])];
+    return this.#declaresTheSame(change) ? ids.filter((id) => had.get(id) !== has.get(id)) : ids;
   }
 
   onChange(change: ObjectChange): void {
@@ -112,8 +128,7 @@ export class Claims implements ChangeHandler {
 
   /** Whether a reconcile has confirmed that the object has what the id stands for. */
   isConfirmed(object: KubeObject, id: string): boolean {
-    const claim = claimIn(object);
-    return claim?.id === id && claim.isConfirmed;
+    return this.claimTo(id, object)?.isConfirmed ?? false;
   }
 
   #declares(object: KubeObject, id: string): boolean {
@@ -137,6 +152,30 @@ export class Claims implements ChangeHandler {
     return this.#mayAdopt(metadata.namespace ?? '');
   }
 
+  /** What is superseded comes last: it counts, whatever the annotations name. Modules are handed over instead. */
+  #claimsOf(object: KubeObject): Claim[] {
+    return [...someOf(claimIn(object)), ...this.#supersededIn(object).map((id) => ({ id, isConfirmed: true }))];
+  }
+
+  #supersededIn(object: KubeObject): string[] {
+    return this.#kind.isAttached ? [] : supersededIn(object);
+  }
+
+  /** Whether the claim can make the object a rival: one that only observes manages at most what it has superseded. */
+  #counts(id: string, object: KubeObject): boolean {
+    return isManaging(this.#kind.membersOf(object)) || this.#supersededIn(object).includes(id);
+  }
+
+  #countedClaimsOf(object: KubeObject): [string, string][] {
+    return this.#claimsOf(object).map(({ id, isConfirmed }) => [id, `${this.#counts(id, object)} ${isConfirmed}`]);
+  }
+
+  /** What it claims and what it shows, which an object that is being replaced does for others yet. */
+  #idsConcerning(object: KubeObject): string[] {
+    if (isFinalized(object)) return [];
+    return [...new Set([...this.#claimsOf(object).map(({ id }) => id), ...someOf(readStatus(object).id)])];
+  }
+
   #managingClaimants(id: string): KubeObject[] {
     const concerned = this.concernedWith(id).flatMap((key) => this.#store.get(key) ?? []);
     return concerned.filter((other) => this.isClaimedBy(other, id));
@@ -153,16 +192,11 @@ export function claimIn(object: KubeObject): Claim | undefined {
   return named === undefined ? undefined : { id: named, isConfirmed: false };
 }
 
-/** What the object claimed before the change and claims after it. */
-export function claimChange(change: ObjectChange): { before: Claim | undefined; after: Claim | undefined } {
-  const { before, after } = statesOf(change);
-  return { before: before && claimIn(before), after: after && claimIn(after) };
-}
-
-/** What it claims and what it shows, which an object that is being replaced does for others yet. */
-function idsConcerning(object: KubeObject): string[] {
-  const ids = isFinalized(object) ? [] : [claimIn(object)?.id, readStatus(object).id];
-  return ids.filter((id) => id !== undefined);
+/** What the object has superseded, and not yet deleted or left. What only its annotations list is not believed. */
+export function supersededIn(object: KubeObject): string[] {
+  const { retiring } = readIdentity(object);
+  const shown = retiring.length > 0 && !isFinalized(object) ? shownIdentity(object) : undefined;
+  return shown ? retiring.map(({ id }) => id).filter((id) => knows(shown, id)) : [];
 }
 
 const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
@@ -170,14 +204,15 @@ const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [va
 /** Objects that only observe are nobody's rival: there may be any number. One whose policy is invalid may manage. */
 const isManaging = ({ managementPolicy }: Pick<ManagedSpec, 'managementPolicy'>) => managementPolicy !== 'Observe';
 
-/** The order of the claimants of one id. */
-export function goesBefore(a: KubeObject, b: KubeObject): boolean {
+/** The order of the claimants of one id: who manages it, who names it, who does neither. */
+export function goesBefore(a: KubeObject, b: KubeObject, claimOf = claimIn): boolean {
   if (a.metadata.uid === b.metadata.uid) return false;
-  const [claimA, claimB] = [claimIn(a), claimIn(b)];
-  return claimA?.isConfirmed === claimB?.isConfirmed ? isOlder(a, b) : (claimA?.isConfirmed ?? false);
+  const [rankA, rankB] = [a, b].map((object) => {
+    const claim = claimOf(object);
+    return claim ? Number(claim.isConfirmed) : -1;
+  });
+  return rankA === rankB ? isOlder(a, b) : Number(rankA) > Number(rankB);
 }
-
-const inOrder = (a: KubeObject, b: KubeObject) => (goesBefore(a, b) ? -1 : 1);
 
 /** Between equally old ones, the one with the smaller UID counts as older. */
 export function isOlder(a: KubeObject, b: KubeObject): boolean {

@@ -2,7 +2,7 @@
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import { claimIn } from './claims.ts';
+import { claimIn, supersededIn } from './claims.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { knows } from './identity.ts';
@@ -27,11 +27,16 @@ export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
 /** @param kind of both objects */
 export function conflictWith(rival: KubeObject, kind: string, id: string | undefined): Blocked {
   const other = `the ${kind} ${rival.metadata.namespace}/${rival.metadata.name}`;
+  return new Blocked(REASON.managementConflict, `${id} is ${howHeld(rival, other, id)}`);
+}
+
+function howHeld(rival: KubeObject, other: string, id: string | undefined): string {
+  if (id !== undefined && supersededIn(rival).includes(id))
+    return `superseded, but still managed by ${other}: wait until that has deleted or left it, or delete this object`;
   // One that has not got it yet may never do so: where that one is wrong, this one has nothing to correct.
-  const message = claimIn(rival)?.isConfirmed
-    ? `${id} is already managed by ${other}: delete this object, or set deletionPolicy of that one to Retain and delete it`
-    : `${id} is claimed by ${other}, which is older but has not taken it over yet: see there, or delete that object`;
-  return new Blocked(REASON.managementConflict, message);
+  return claimIn(rival)?.isConfirmed
+    ? `already managed by ${other}: delete this object, or set deletionPolicy of that one to Retain and delete it`
+    : `claimed by ${other}, which is older but has not taken it over yet: see there, or delete that object`;
 }
 
 /** Whether what is listed as superseded may be deleted for the object. */
@@ -42,7 +47,7 @@ export function mayRetire(managed: ManagedObject, id: string, scope: CreateScope
   if (!managed.mayAdopt && !knows(shownIdentity(object) ?? NOTHING, id)) return false;
   if (!kind.external.isId(id) || !wasManaged(managed, id)) return false;
   // Modules stay on the list until they are handed over: else the status alone would claim them.
-  return kind.isAttached || !claims.isClaimedByAnother(id, object);
+  return kind.isAttached || !claims.rivalFor(id, object);
 }
 
 const NOTHING = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };

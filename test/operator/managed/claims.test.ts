@@ -4,7 +4,7 @@ import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Claims, claimChange, claimIn, goesBefore, isOlder } from '../../../src/operator/managed/claims.ts';
+import { Claims, claimIn, goesBefore, isOlder } from '../../../src/operator/managed/claims.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
 import { object } from '../objects.ts';
 
@@ -12,7 +12,6 @@ const owned = z.looseObject({ ownerId: z.string() });
 const OLD = '2026-11-21T09:00:00Z';
 const YOUNG = '2026-11-21T11:00:00Z';
 const observing = { spec: { managementPolicy: 'Observe' } };
-const key = 'ns/a';
 const retiring = (id: string) => JSON.stringify([{ id, generation: 1, after: YOUNG }]);
 const shows = (id: string) => ({ status: { id, createGeneration: 1 } });
 const deleted = (fields: Parameters<typeof object>[0], finalizers: string[]) =>
@@ -28,59 +27,55 @@ test.each([
   expect(isOlder(object(a), object(b))).toBe(expected);
 });
 
-test.each<[string, ObjectChange, ReturnType<typeof claimChange>]>([
-  [
-    'a new object brings its claim',
-    { type: 'added', key, object: object({}, { adopt: 'x' }) },
-    { before: undefined, after: { id: 'x', isConfirmed: false } },
-  ],
-  [
-    'an object that goes takes its claim along',
-    { type: 'deleted', key, object: object({}, { externalId: 'x' }) },
-    { before: { id: 'x', isConfirmed: false }, after: undefined },
-  ],
-  [
-    'an adoption keeps the claim',
-    {
-      type: 'updated',
-      key,
-      object: object({ version: 2 }, { adopt: 'x', externalId: 'x' }),
-      previous: object({}, { adopt: 'x' }),
-    },
-    { before: { id: 'x', isConfirmed: false }, after: { id: 'x', isConfirmed: false } },
-  ],
-  [
-    'a reconcile confirms it',
-    {
-      type: 'updated',
-      key,
-      object: object({ version: 2, status: { id: 'x', createGeneration: 1 } }, { adopt: 'x', externalId: 'x' }),
-      previous: object({}, { adopt: 'x', externalId: 'x' }),
-    },
-    { before: { id: 'x', isConfirmed: false }, after: { id: 'x', isConfirmed: true } },
-  ],
+const superseding = { externalId: 'y', retiring: retiring('x') };
+const superseded = { id: 'y', createGeneration: 2, retiring: JSON.parse(retiring('x')) as unknown };
+
+test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
+  ['a new object brings its claim', undefined, object({}, { adopt: 'x' }), ['x']],
+  ['an object that goes takes its claim along', object({}, { externalId: 'x' }), undefined, ['x']],
+  ['an adoption keeps the claim', object({}, { adopt: 'x' }), object({}, { adopt: 'x', externalId: 'x' }), []],
+  ['a reconcile confirms it', object({}, { externalId: 'x' }), object(shows('x'), { externalId: 'x' }), ['x']],
   [
     'an object that is finalized, and held up by others, gives it up',
-    {
-      type: 'updated',
-      key,
-      object: deleted({ version: 2, ...shows('x') }, ['example.com/hold']),
-      previous: deleted(shows('x'), [FINALIZER, 'example.com/hold']),
-    },
-    { before: { id: 'x', isConfirmed: true }, after: undefined },
+    deleted(shows('x'), [FINALIZER, 'example.com/hold']),
+    deleted(shows('x'), ['example.com/hold']),
+    ['x'],
+  ],
+  ['another one takes its place', object({}, { externalId: 'x' }), object({}, { externalId: 'y' }), ['x', 'y']],
+  [
+    'a replacement begins, which may be given up',
+    object(shows('x'), { externalId: 'x' }),
+    object(shows('x'), { retiring: retiring('x') }),
+    [],
+  ],
+  ['it is in place', object(shows('x'), { retiring: retiring('x') }), object(shows('x'), superseding), ['y']],
+  ['the status says so', object(shows('x'), superseding), object({ status: superseded }, superseding), ['y']],
+  [
+    'what it superseded is gone',
+    object({ status: superseded }, superseding),
+    object({ status: superseded }, { externalId: 'y' }),
+    ['x'],
   ],
   [
-    'a replacement changes it',
-    {
-      type: 'updated',
-      key,
-      object: object({ version: 2 }, { externalId: 'y' }),
-      previous: object({}, { externalId: 'x' }),
-    },
-    { before: { id: 'x', isConfirmed: false }, after: { id: 'y', isConfirmed: false } },
+    'an object only observes from now on',
+    object(shows('x'), { externalId: 'x' }),
+    object({ ...shows('x'), ...observing }, { externalId: 'x' }),
+    ['x'],
   ],
-])('%s', (_, change, expected) => {
-  expect(claimChange(change)).toEqual(expected);
+  [
+    'an object manages what it only observed',
+    object({ ...shows('x'), ...observing }, { externalId: 'x' }),
+    object(shows('x'), { externalId: 'x' }),
+    ['x'],
+  ],
+])('whose claims others are told of when %s', (_, previous, next, expected) => {
+  const store = new ObjectStore();
+  const claims = new Claims({ membersOf: readPolicies }, store);
+  if (previous) store.put(previous);
+  const [change] = next
+    ? store.put({ ...next, metadata: { ...next.metadata, resourceVersion: '2' } })
+    : store.remove(previous ?? object());
+  expect(change && claims.contestedBy(change)).toEqual(expected);
 });
 
 test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
@@ -166,6 +161,31 @@ describe('the claims of a kind', () => {
     remove(old);
     expect(claims.rivalOf(young)).toBeUndefined();
     expect(claims.isClaimedByAnother('x', young)).toBe(false);
+  });
+
+  test.each<[string, KubeObject, string | undefined]>([
+    [
+      'what it replaces',
+      object({ name: 'young', created: YOUNG, ...shows('x') }, { retiring: retiring('x') }),
+      'young',
+    ],
+    ['what it has replaced', object({ name: 'young', created: YOUNG, status: superseded }, superseding), 'young'],
+    ['what only its annotations list', object({ name: 'young', created: YOUNG }, superseding), undefined],
+    [
+      'what it has replaced, though it only observes by now',
+      object({ name: 'young', created: YOUNG, status: superseded, ...observing }, superseding),
+      'young',
+    ],
+    ['what it has left', object({ name: 'young', created: YOUNG, status: superseded }, { externalId: 'y' }), undefined],
+  ])('of an object last for %s until it is off its list', (_, young, expected) => {
+    const { claims, put } = setUp();
+    const old = object({ name: 'old', created: OLD }, { adopt: 'x' });
+    put(old);
+    put(young);
+    expect(claims.rivalOf(old)?.metadata.name).toBe(expected);
+    expect(claims.concernedWith('x')).toContain('ns/old');
+    expect(claims.concernedWith('x').includes('ns/young')).toBe(expected !== undefined);
+    expect(claims.rivalFor('x', young)?.metadata.name).toBe(expected === undefined ? 'old' : undefined);
   });
 
   test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {

@@ -73,6 +73,7 @@ export class Controller {
   readonly #resync: Resync;
   readonly #companions: CompanionWatch | undefined;
   readonly #objectGauges: ObjectGauges;
+  #isStarted = false;
 
   constructor(kind: ConnectedKind, options: ControllerOptions) {
     this.#kind = kind;
@@ -143,6 +144,7 @@ export class Controller {
 
   /** Starts the workers and the resync. The caches must be filled. */
   start(): void {
+    this.#isStarted = true;
     this.cache.addHandler(new EnqueueObject(this.#queue));
     this.cache.addHandler(new EnqueueReferrers(this.#kind.name, this.#kind.inputs));
     const { ownerKind } = this.#kind;
@@ -179,7 +181,9 @@ export class Controller {
     for (const object of this.cache.store.values()) if (this.#options.isOurs(object)) yield object;
   }
 
+  /** Until there are workers, nothing is: one that does not lead would only collect keys. The start looks at everything. */
   #accepts(key: string): boolean {
+    if (!this.#isStarted) return false;
     const object = this.cache.store.get(key);
     return !object || this.#options.isOurs(object);
   }

@@ -132,6 +132,21 @@ describe('a controller', () => {
     expect(reconciled()).toEqual(new Set([`${namespace}/edited`, `${namespace}/gone`]));
   });
 
+  test('collects no work before it starts, as while another one leads', async () => {
+    const { id } = await client.ipPolicies.create({ description: 'disputed' });
+    const { controller, metric } = await control('IPPolicy');
+    for (const name of ['disputing-a', 'disputing-b', 'disputing-c']) {
+      await stack.apply(policy(name, { deletionPolicy: 'Retain' }, { [ANNOTATION.adopt]: id }));
+    }
+    await settle();
+    expect(await metric('workqueue_depth', { name: 'IPPolicy' })).toBe(0);
+    controller.start();
+    await eventually(async () => {
+      const seen = await Promise.all(['a', 'b', 'c'].map((one) => stack.see(POLICIES, `disputing-${one}`)));
+      expect(seen.map(({ ready }) => ready?.status).sort()).toEqual(['False', 'False', 'True']);
+    });
+  });
+
   test('hands an id over to another claimant at once', async () => {
     const { id } = await client.ipPolicies.create({ description: 'shared' });
     const { controller, metric } = await control('IPPolicy');

@@ -118,8 +118,8 @@ export class Resync {
     const remotes = new Map<string, Remote>();
     for await (const remote of this.#options.kind.external.all(ids)) {
       if (this.#isStopping) break;
-      // What has come to its end, or is due, is so by the clock of the API.
-      remotes.set(remote.id, dated(remote));
+      // Of much that an API holds, no object here knows. What has come to its end, or is due, is so by the clock of the API.
+      if (ids.has(remote.id)) remotes.set(remote.id, dated(remote));
     }
     return remotes;
   }

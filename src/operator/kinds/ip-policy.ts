@@ -70,15 +70,16 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
       const updated = plain.changes(spec, policy).length > 0 ? await plain.update(policy, spec) : policy;
       return withRulesOf(spec, { ...updated, rules: policy.rules });
     },
-    async *all() {
+    async *all(wanted) {
       const rules = new Map<string, Rule[]>();
       for await (const rule of client.ipPolicyRules.list()) {
         const { id } = rule.ip_policy;
+        if (wanted && !wanted.has(id)) continue;
         const siblings = rules.get(id);
         if (siblings) siblings.push(rule);
         else rules.set(id, [rule]);
       }
-      for await (const policy of plain.all()) yield { ...policy, rules: rules.get(policy.id) ?? [] };
+      for await (const policy of plain.all(wanted)) yield { ...policy, rules: rules.get(policy.id) ?? [] };
     },
   };
 }

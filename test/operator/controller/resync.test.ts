@@ -92,6 +92,21 @@ describe('a resync', () => {
     expect([await queue.get(), await queue.get(), queue.depth]).toEqual(['ns/b', 'ns/d', 0]);
   });
 
+  test('keeps nothing that no object has to do with', async () => {
+    const { store, resync, counted } = setUp(function* () {
+      yield new Proxy(remote('of nobody'), {
+        ownKeys: () => {
+          throw new Error('it was copied');
+        },
+      });
+      yield remote('a');
+    });
+    store.put(owner('a'));
+    resync.start();
+    await waitFor('the comparison', async () => (await counted('success')) === 1);
+    expect(await counted('error')).toBe(0);
+  });
+
   test('does not list a family that has no object, and one for the sake of a single object', async () => {
     const none = setUp(() => []);
     none.resync.start();

@@ -83,7 +83,9 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
     const secretName = `${name}-${kind.singular}`;
     const { spec, secrets } = declarationOf(exportedMembers(kind, remote, now), { secretName, objectOf });
     const metadata = { name, ...(namespace && { namespace }), ...(annotations && { annotations }) };
-    const ofKind = isAttached(kind) ? [] : [...aboutToken(kind, name), ...(kind.remarks?.(remote, now) ?? [])];
+    const ofKind = isAttached(kind)
+      ? []
+      : [...aboutToken(kind, name, namespace), ...(kind.remarks?.(remote, now) ?? [])];
     const remarks = [...secrets.map(aboutSecret), ...ofKind];
     return { manifest: { apiVersion: API_VERSION, kind: kind.kind, metadata, spec }, remarks };
   };
@@ -133,11 +135,11 @@ function aboutSecret({ name, keys }: NeededSecret): string {
   return `Before you apply this: create the Secret ${name} with ${which}, since secrets are never exported. It must hold what the resource has now: with anything else, the resource is changed or replaced. Without it, the object waits (SourceNotFound), and nothing is changed.`;
 }
 
-function aboutToken(kind: AnyPlainKind, name: string): string[] {
+function aboutToken(kind: AnyPlainKind, name: string, namespace: string | undefined): string[] {
   const hidden = familyFields(kind.family).find((given) => !isDeclarable(given) && given.field.storage === 'none');
   if (!hidden || !kind.delivery) return [];
-  const command = `kubectl annotate ${kind.plural} ${name} ${ANNOTATION.rotateRequestedAt}="$(date)"`;
+  const command = ['kubectl', ...(namespace ? ['-n', namespace] : []), 'annotate', kind.plural, name].join(' ');
   return [
-    `The API does not show the ${hidden.name.replaceAll('_', ' ')} again: it goes on to work, but is in no Secret, and the object not Ready, until you ask for a new one: ${command}`,
+    `The API does not show the ${hidden.name.replaceAll('_', ' ')} again: it goes on to work, but is in no Secret, and the object not Ready, until you ask for a new one: ${command} ${ANNOTATION.rotateRequestedAt}="$(date)"`,
   ];
 }

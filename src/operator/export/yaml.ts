@@ -1,5 +1,6 @@
 /** Manifests as a file for `kubectl apply`. */
 import { Document, visit } from 'yaml';
+import { yamlNumber } from '../kube/yaml-number.ts';
 import type { Export, Exported } from './manifests.ts';
 
 export function yamlOf({ objects, refused }: Export): string {
@@ -20,10 +21,11 @@ function documentOf({ manifest, remarks }: Exported): string {
 }
 
 /**
- * Whether every reader of YAML takes the text as it stands. They disagree on blanks at the ends of lines, and on which
- * characters are breaks of lines or are allowed at all.
+ * Whether every reader of YAML takes the text as it stands. They disagree on blanks at the ends of lines, on which
+ * characters are breaks of lines or are allowed at all, and on what is a number; to some, `=` is a value of its own.
  */
-const isReadAlike = (text: string) => !/^\s|[^\S\n]$|\n\n$/m.test(text) && !INVISIBLE.test(text);
+const isReadAlike = (text: string) =>
+  !/^\s|[^\S\n]$|\n\n$/m.test(text) && !INVISIBLE.test(text) && yamlNumber(text) === undefined && text !== '=';
 
 /** Control characters, breaks of lines other than \n, blanks other than the space, and what Unicode has no character for. */
 const INVISIBLE = /(?![\n ])[\p{C}\p{Z}]/u;

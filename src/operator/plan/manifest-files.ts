@@ -14,6 +14,7 @@ import {
 import { z } from 'zod';
 import { codeOf } from '../../errors.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
+import { MAY_BE_NUMBER, yamlNumber } from '../kube/yaml-number.ts';
 
 const document = z.looseObject({
   apiVersion: z.string(),
@@ -35,10 +36,18 @@ export interface Manifest {
 
 const list = z.looseObject({ kind: z.string().endsWith('List'), items: z.array(z.unknown()) });
 
+/** Before the tags of YAML 1.1, which have numbers of their own. */
+const number: ScalarTag = {
+  tag: 'tag:yaml.org,2002:float',
+  default: true,
+  test: MAY_BE_NUMBER,
+  resolve: (text) => yamlNumber(text) ?? text,
+};
+
 /** As kubectl reads YAML: as 1.1 has it, with `no`, 0777 and `<<`, but 2030-01-01 and 12:30 are texts. */
 const AS_KUBECTL: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.1',
-  customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !readsTime(tag)),
+  customTags: (tags) => [number, ...tags.filter((tag) => typeof tag === 'string' || !readsTime(tag))],
 };
 
 const readsTime = ({ tag, format }: ScalarTag | CollectionTag) =>

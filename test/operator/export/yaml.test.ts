@@ -31,6 +31,14 @@ describe('exported YAML', () => {
     );
   });
 
+  // go-yaml 2, which kubectl reads with, takes them for numbers, and PyYAML `=` for a value of its own.
+  test.each(['0X1F', '-0X1F', '0B101', '0O17', '-0o7', '0o1_7', '0_x1F', '+_1', '1e1_0', '1.5e3_0', '012', '='])(
+    'quotes the text %s',
+    (each) => {
+      expect(yamlWith(each)).toContain(`- "${each}"`);
+    },
+  );
+
   test('keeps text in lines readable', () => {
     expect(yamlWith('-----BEGIN\nabc\n', 'Büro: 日本')).toContain(
       '- |\n      -----BEGIN\n      abc\n    - "Büro: 日本"',

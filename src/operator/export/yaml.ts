@@ -1,6 +1,6 @@
 /** Manifests as a file for `kubectl apply`. */
 import { Document, visit } from 'yaml';
-import { yamlNumber } from '../kube/yaml-number.ts';
+import { yamlNumber } from '../contract/yaml-number.ts';
 import type { Export, Exported } from './manifests.ts';
 
 export function yamlOf({ objects, refused }: Export): string {

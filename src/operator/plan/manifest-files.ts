@@ -14,7 +14,7 @@ import {
 import { z } from 'zod';
 import { codeOf } from '../../errors.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
-import { MAY_BE_NUMBER, yamlNumber } from '../kube/yaml-number.ts';
+import { MAY_BE_NUMBER, yamlNumber } from '../contract/yaml-number.ts';
 
 const document = z.looseObject({
   apiVersion: z.string(),

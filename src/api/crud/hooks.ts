@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Resource, View } from '../../resources/definition/resource.ts';
 import type { ApiError } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
-import type { Api } from '../http/operation.ts';
+import type { Api, Call } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
@@ -41,7 +41,12 @@ export interface Hooks<R extends Resource = Resource> {
    * Completes a new resource where that takes time or other resources; outside of any transaction. Not called for a
    * request that is seen to be a replay; of several that come at once, all may call it. Throws ApiError.
    */
-  prepare?(input: z.output<R['create']>, id: string, api: Api, caller: Caller): Promise<Draft>;
+  prepare?(
+    input: z.output<R['create']>,
+    id: string,
+    api: Api,
+    call: Pick<Call, 'caller' | 'outOfTurn'>,
+  ): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
@@ -49,6 +54,8 @@ export interface Hooks<R extends Resource = Resource> {
   /** Whether this is the secret of a resource that only its creation response has shown. */
   isSecret?(context: WriteContext, id: string, sent: string): Promise<boolean>;
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
+  /** What follows from a new resource, in its transaction. */
+  afterCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
   /** May return what the event says besides the resource. */

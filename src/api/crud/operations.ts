@@ -56,12 +56,13 @@ export async function create<R extends Resource>(
     await setFieldReferences(tx, family, row, referring);
     await hooks.beforeCreate?.({ api, tx, caller }, family.typed(view));
     await rows.insert(tx, row, event);
+    await hooks.afterCreate?.({ api, tx, caller }, family.typed(view));
   };
 
   try {
     if (tried === undefined) {
       // One statement is a transaction of its own.
-      await (hooks.beforeCreate || resource.parent || referring.length > 0
+      await (hooks.beforeCreate || hooks.afterCreate || resource.parent || referring.length > 0
         ? api.db.transaction(insert)
         : insert(api.db));
       return answer(201, view, token);
@@ -89,7 +90,7 @@ async function drafted<R extends Resource>(
 ) {
   const input = call.body as z.output<R['create']>;
   const draft = hooks.draft?.(call.caller, input);
-  const prepared = hooks.prepare && (await hooks.prepare(input, id, api, call.caller));
+  const prepared = hooks.prepare && (await hooks.prepare(input, id, api, call));
   const own = { id, created_at: new Date().toISOString(), revision: 1 };
   // Each part over those before it.
   const row: Row = Object.assign(

@@ -19,7 +19,7 @@ const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
 export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
   columns: [PRIVATE_KEY],
   sealed: [PRIVATE_KEY],
-  async prepare({ private_key_type, elliptic_curve }, id, { secrets }, caller) {
+  async prepare({ private_key_type, elliptic_curve }, id, { secrets }, { caller, outOfTurn }) {
     const type = private_key_type ?? DEFAULT_KEY_TYPE;
     if (type !== 'ecdsa' && elliptic_curve != null) {
       throw invalidByRule({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
@@ -27,8 +27,15 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
     // Before the key is made: without an encryption key, nothing is made in vain.
     secrets.seal('', locationOf(id));
-    const endTurn = await turns.take(caller.id);
-    const key = await generatePrivateKey(type, curve).finally(endTurn);
+    const key = await outOfTurn(async (mustBeAwaited) => {
+      const endTurn = await turns.take(caller.id);
+      try {
+        mustBeAwaited();
+        return await generatePrivateKey(type, curve);
+      } finally {
+        endTurn();
+      }
+    });
     const { algorithm, blob } = sshPublicOf(key);
     const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
     return {

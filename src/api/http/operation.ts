@@ -35,6 +35,12 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   base: string;
   /** Counts what a large answer will hold, before it is read. @throws RATE_LIMITED, UNAVAILABLE */
   reserve: (bytes: number) => void;
+  /**
+   * Does work that takes long and needs no database, while others of the same key have their turn.
+   * @param work gets what throws once nobody waits for the answer any more
+   * @throws RequestAborted if nobody does when it is done
+   */
+  outOfTurn: <T>(work: (mustBeAwaited: () => void) => Promise<T>) => Promise<T>;
   /** Method and path of the request, without the query. */
   method: string;
   path: string;

@@ -86,7 +86,7 @@ function addRoute(
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
-  function read(request: FastifyRequest<PathParams>): Call {
+  function read(request: FastifyRequest<PathParams>, outOfTurn: Call['outOfTurn']): Call {
     if (request.caller === null) throw new Error('a route without authentication');
     const { params } = request;
     checkParams(parameters, params);
@@ -101,35 +101,41 @@ function addRoute(
       ...(operation.creates ? parseIdempotency((name) => header(request, name)) : NO_IDEMPOTENCY),
       base: baseOf(request),
       reserve: (size) => request.charge?.add(size),
+      outOfTurn,
       method: operation.method,
       path: pathOf(request),
     };
   }
 
-  async function answer(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
-    const result = await operation.handle(read(request), api);
-    // A request that took too long has been answered already.
-    return reply.sent ? undefined : send(reply, success.status, result);
-  }
-
   /** Few at once for one key and owner, also since large answers are in memory before they count as in flight. */
   async function inTurn(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
     const { keyId = '', id = '' } = request.caller ?? {};
-    const endOfKey = await shares.keys.take(keyId);
+    let ends = await takeTurns(shares, keyId, id);
+    const endTurns = () => {
+      for (const end of ends.splice(0)) end();
+    };
+    const mustBeAwaited = () => {
+      if (reply.sent || reply.isOver) throw new RequestAborted();
+    };
+    const outOfTurn: Call['outOfTurn'] = async (work) => {
+      endTurns();
+      const done = await work(mustBeAwaited);
+      ends = await takeTurns(shares, keyId, id);
+      mustBeAwaited();
+      return done;
+    };
     try {
-      const endOfOwner = await shares.owners.take(id);
-      try {
-        // It took too long, and has been answered already.
-        if (reply.sent) return undefined;
-        if (reply.isOver) throw new RequestAborted();
-        // While it waited, others may have used up the room that there was.
-        request.charge?.check();
-        return await answer(request, reply);
-      } finally {
-        endOfOwner();
-      }
+      mustBeAwaited();
+      // While it waited, others may have used up the room that there was.
+      request.charge?.check();
+      const result = await operation.handle(read(request, outOfTurn), api);
+      return reply.sent ? undefined : send(reply, success.status, result);
+    } catch (error) {
+      // It took too long, and has been answered already.
+      if (reply.sent && error instanceof RequestAborted) return undefined;
+      throw error;
     } finally {
-      endOfKey();
+      endTurns();
     }
   }
 
@@ -144,6 +150,16 @@ function addRoute(
     onRequest: admit,
     handler: inTurn,
   });
+}
+
+async function takeTurns({ keys, owners }: PoolShares, keyId: string, ownerId: string): Promise<(() => void)[]> {
+  const endOfKey = await keys.take(keyId);
+  try {
+    return [await owners.take(ownerId), endOfKey];
+  } catch (error) {
+    endOfKey();
+    throw error;
+  }
 }
 
 function send(reply: FastifyReply, defaultStatus: number, answer: OperationResult): FastifyReply {

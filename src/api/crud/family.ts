@@ -67,7 +67,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
   const { parent } = resource;
   const referring = referringFields(resource.fields);
   const attached: ((tx: Executor, ids: readonly string[]) => Promise<void>)[] = [];
-  if (referring.length > 0 || hooks.refers) attached.push(dropReferences);
+  const refers = referring.length > 0 || hooks.refers;
   const operations: Operation[] = [];
   const scope = ({ caller, params }: Reach) => {
     const owner = resource.access === 'owner' && !caller.admin ? caller.id : undefined;
@@ -93,6 +93,8 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     referring,
     async detach(tx, ids) {
       for (const work of attached) await work(tx, ids);
+      // Last: what was waited for before may have made some refer to more.
+      if (refers) await dropReferences(tx, ids);
     },
     onRemoval: (work) => void attached.push(work),
     require(row, id, call) {

@@ -7,9 +7,10 @@ import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { setReferences } from '../crud/references.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
+import type { Api } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
-import { HOSTPORT_LOCKS } from '../store/locks.ts';
+import { COVERING_LOCKS, HOSTPORT_LOCKS } from '../store/locks.ts';
 import { isReservable, reservedByService } from './service-domains.ts';
 
 interface Edge {
@@ -24,17 +25,40 @@ export function listening(resource: Pick<Resource, 'name'>) {
     async beforeCreate(context: WriteContext, edge: Edge) {
       if (edge.hostports.length === 0) return;
       await takeTurn(context.tx, edge.hostports);
+      await holdCovering(context.tx, edge.hostports);
       await listen(context, resource, edge);
     },
     async beforeUpdate(context: WriteContext, before: Edge, after: Edge) {
       if (before.hostports.join() === after.hostports.join()) return;
       await takeTurn(context.tx, moving(before.hostports, after.hostports));
+      await holdCovering(context.tx, after.hostports);
       const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
       await context.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
       await listen(context, resource, after);
     },
   };
 }
+
+/** Lets the edges refer to a new domain that cover some of their hostports worse than it does so far. */
+export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain: string }): Promise<void> {
+  const [, ...others] = coveringNames(domain);
+  // Locked: other domains that cover the same edges take turns, and nothing refers for an edge that is gone.
+  const text = `
+    with covered as (
+      select r.referrer, r.referrer_id from resource_references r join reserved_domains d on d.id = r.target_id
+       where r.place = 'hostports' and d.domain = any($1))
+    select edge_id, hostport, (select min(referrer) from covered where referrer_id = edge_id) as referrer
+      from edge_hostports where edge_id in (select referrer_id from covered) order by hostport collate "C" for update`;
+  await takeCovering(tx, domain);
+  const found = covered.parse(await tx.query({ name: 'edge_hostports.covered', text, values: [others] }));
+  for (const [id, listening] of Map.groupBy(found, ({ edge_id }) => edge_id)) {
+    const hostports = listening.map(({ hostport }) => hostport);
+    const isBetter = hostports.some((hostport) => coveringNames(hostOf(hostport)).includes(domain));
+    if (isBetter) await refer(tx, api, { name: listening[0]?.referrer ?? '' }, { id, hostports });
+  }
+}
+
+const covered = z.array(z.object({ edge_id: z.string(), hostport: z.string(), referrer: z.string() }));
 
 /** Frees the hostports of deleted edges. */
 export async function freeHostports(tx: Executor, edgeIds: readonly string[]): Promise<void> {
@@ -62,11 +86,31 @@ async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<voi
   await tx.query({ name: 'edge_hostports.take_turn', text, values: [HOSTPORT_LOCKS, hostports] });
 }
 
-async function listen(
-  { tx, api }: WriteContext,
-  referrer: Pick<Resource, 'name'>,
-  { id, hostports }: Edge,
-): Promise<void> {
+/** How many locks there are for all names of domains: of a few edges with many hostports, PostgreSQL could not hold one each. */
+const COVERINGS = 64;
+
+/** Until the transaction ends, no domain is reserved that would cover one of these better. */
+async function holdCovering(tx: Executor, hostports: readonly string[]): Promise<void> {
+  const names = [...new Set(hostports.flatMap((hostport) => coveringNames(hostOf(hostport))))];
+  const text = `
+    select pg_advisory_xact_lock_shared($1, key) from (
+      select distinct hashtext(n) & ${COVERINGS - 1} as key from unnest($2::text[]) n order by 1) k`;
+  await tx.query({ name: 'reserved_domains.hold_covering', text, values: [COVERING_LOCKS, names] });
+}
+
+/** Waits for the edges that have read what covers their hostports, so that this transaction sees them. */
+async function takeCovering(tx: Executor, domain: string): Promise<void> {
+  const text = `select pg_advisory_xact_lock($1, hashtext($2) & ${COVERINGS - 1})`;
+  await tx.query({ name: 'reserved_domains.take_covering', text, values: [COVERING_LOCKS, domain] });
+}
+
+async function listen({ tx, api }: WriteContext, referrer: Pick<Resource, 'name'>, edge: Edge): Promise<void> {
+  await refer(tx, api, referrer, edge);
+  await claim(tx, edge.id, edge.hostports);
+}
+
+/** Refers to the most specific domain for each hostport. */
+async function refer(tx: Executor, api: Api, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
   const domains = await coveringDomains(tx, hostports, api.platform);
   const pointers = hostports.map((_, index) => ({
     id: domains[index] ?? '',
@@ -74,7 +118,6 @@ async function listen(
     to: [reservedDomain],
   }));
   await setReferences(tx, { referrer, referrerId: id, field: 'hostports' }, pointers);
-  await claim(tx, id, hostports);
 }
 
 const reserved = z.array(z.object({ id: z.string(), domain: z.string() }));
@@ -84,7 +127,8 @@ const UNCOVERED = 'is not covered by a reserved domain';
 /** The most specific reserved domain for each. Throws INVALID_REQUEST naming every hostport without one. */
 async function coveringDomains(tx: Executor, hostports: readonly string[], platform: Platform): Promise<string[]> {
   const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
-  const text = 'select id, domain from reserved_domains where domain = any($1)';
+  // One that is being deleted is waited for, and then is not there.
+  const text = 'select id, domain from reserved_domains where domain = any($1) order by id for key share';
   const values = [[...new Set(names.flat())]];
   const found = reserved.parse(await tx.query({ name: 'reserved_domains.covering', text, values }));
   const byDomain = new Map(found.map(({ id, domain }) => [domain, id]));

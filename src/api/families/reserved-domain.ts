@@ -10,6 +10,7 @@ import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Row } from '../store/repository.ts';
+import { coverEdges } from './hostports.ts';
 import { cnameTargets, reservedByService } from './service-domains.ts';
 
 export const reservedDomains = mount(reservedDomain, {
@@ -20,6 +21,7 @@ export const reservedDomains = mount(reservedDomain, {
       certificate_management_status: statusOf(platform, after, before),
     };
   },
+  afterCreate: coverEdges,
   async beforeUpdate(context, before, after) {
     for (const scheme of ['http', 'https'] as const) {
       const id = after[`${scheme}_endpoint_configuration`]?.id;

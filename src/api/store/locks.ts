@@ -21,6 +21,9 @@ export const LOCKS = {
  */
 export const HOSTPORT_LOCKS = 1_211_004_328;
 
+/** Likewise of hashes of names of domains: an edge must see the most specific domain that covers it, or be seen by it. */
+export const COVERING_LOCKS = 1_211_004_329;
+
 /** Waits for a lock, which the transaction then holds until it ends. */
 export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users' | 'bootstrap']): Promise<void> {
   await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [lock] });

@@ -7,7 +7,7 @@ import { newId } from '../../../src/resources/definition/id.ts';
 import { MAX_HOSTPORTS } from '../../../src/resources/hostports.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
-import { BASE, startTestApi, untilWaiting } from '../harness.ts';
+import { BASE, deadlocks, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -113,6 +113,61 @@ describe.each([
     expect((await admin.delete(`/reserved_domains/${spare}`)).status).toBe(409);
     await admin.patch(`${path}/${id}`, { hostports: [] });
     expect((await admin.delete(`/reserved_domains/${spare}`)).status).toBe(204);
+  });
+
+  test('refers to a domain that is reserved later, where that covers it better', async () => {
+    const [wide, deep] = [await reserve('*.later.example.com'), await reserve('*.deep.later.example.com')];
+    const { id } = await create(path, ['a.b.later.example.com:443', 'x.deep.later.example.com:443']);
+    const near = await reserve('*.b.later.example.com');
+    expect((await admin.delete(`/reserved_domains/${wide}`)).status).toBe(204);
+    const exact = await reserve('a.b.later.example.com');
+    expect((await admin.delete(`/reserved_domains/${near}`)).status).toBe(204);
+    for (const domain of [exact, deep]) {
+      const { error } = await admin.delete(`/reserved_domains/${domain}`);
+      expect(error).toMatchObject({ error_code: 'RESOURCE_IN_USE', details: { [name]: id } });
+    }
+    await admin.delete(`${path}/${id}`);
+    for (const domain of [exact, deep]) expect((await admin.delete(`/reserved_domains/${domain}`)).status).toBe(204);
+  });
+
+  test('refers to the best of the domains that are reserved while it comes to its hostports, or goes', async () => {
+    const wide = await reserve('*.meanwhile.example.com');
+    for (let round = 0; round < 12; round++) {
+      const names = [1, 2, 3].map((n) => `${n}.of-${round}.meanwhile.example.com`);
+      const hostports = names.map((each) => `${each}:443`);
+      const going = await create(path, [`4.of-${round}.meanwhile.example.com:443`]);
+      const domains = [...names, `*.of-${round}.meanwhile.example.com`, `4.of-${round}.meanwhile.example.com`];
+      const [made, ...reserved] = await Promise.all([
+        create(path, hostports),
+        ...domains.map(reserve),
+        admin.delete(`${path}/${going.id}`),
+      ]);
+      const refused = names.map((_, n) => admin.delete(`/reserved_domains/${reserved[n]}`));
+      expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([409, 409, 409]);
+      for (const unused of [reserved[3], reserved[4]]) {
+        expect((await admin.delete(`/reserved_domains/${unused}`)).status).toBe(204);
+      }
+      await admin.delete(`${path}/${made.id}`);
+      const gone = names.map((_, n) => admin.delete(`/reserved_domains/${reserved[n]}`));
+      expect((await Promise.all(gone)).map(({ status }) => status)).toEqual([204, 204, 204]);
+    }
+    expect((await admin.delete(`/reserved_domains/${wide}`)).status).toBe(204);
+    expect(await deadlocks(api, 10)).toBe(0);
+  });
+
+  test('listens below what still covers it when the best domain is being deleted', async () => {
+    const [wide, best] = [await reserve('*.ending.example.com'), await reserve('best.ending.example.com')];
+    const deleting = await heldTransaction(api.databaseUrl);
+    await deleting.query('delete from reserved_domains where id = $1', [best]);
+    const creating = admin.post(path, { hostports: ['best.ending.example.com:443'] });
+    await untilWaiting(api, 1);
+    await deleting.commit();
+    const made = await creating;
+    expect(made.status).toBe(201);
+    const { error } = await admin.delete(`/reserved_domains/${wide}`);
+    expect(error.error_code).toBe('RESOURCE_IN_USE');
+    await admin.delete(`${path}/${made.as(edge).id}`);
+    expect((await admin.delete(`/reserved_domains/${wide}`)).status).toBe(204);
   });
 
   test('is the only one at its hostports, of whichever kind, until it leaves them', async () => {

@@ -235,7 +235,9 @@ const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
-    if (!HOST.test(host)) throw invalidByRule({ Host: 'must be a host name or address, optionally with a port' });
+    // Numbers may be too large for a port or an address.
+    if (!HOST.test(host) || !URL.canParse(`http://${host}`))
+      throw invalidByRule({ Host: 'must be a host name or address, optionally with a port' });
     return `http://${host}`;
   };
 }

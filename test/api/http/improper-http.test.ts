@@ -87,6 +87,9 @@ describe('what is no proper HTTP', () => {
     const open = await startTestApi({ baseUrl: undefined, databaseUrl: api.databaseUrl });
     const { error } = await open.admin.get('/ip_policies', { host: 'a.example/<script>' });
     expect(error.details.Host).toBe('must be a host name or address, optionally with a port');
+    for (const host of ['a:99999', '1.2.3.256', '[::::]']) {
+      expect((await open.admin.get('/whoami', { host })).error.details).toHaveProperty('Host');
+    }
     const reply = await open.admin.get('/ip_policies?limit=1', { host: 'api.example:8443' });
     expect(JSON.parse(reply.text).uri).toBe('http://api.example:8443/ip_policies');
   });

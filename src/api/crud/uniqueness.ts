@@ -1,6 +1,6 @@
 /** The error for a value that must be unique and already exists. */
 import type { Resource, Unique } from '../../resources/definition/resource.ts';
-import { type ApiError, conflict } from '../errors/errors.ts';
+import { type ApiError, conflict, unavailable } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
 import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
@@ -13,7 +13,7 @@ export const uniqueIndex = (resource: Pick<Resource, 'table'>, field: string) =>
 export const uniqueColumns = (field: string, unique: Unique): readonly string[] =>
   unique === true ? [field] : [...unique.within, field];
 
-/** CONFLICT naming the field and the resource that has its value, if the write broke a unique index. */
+/** CONFLICT naming the field and the resource that has its value, if the write broke a unique index; UNAVAILABLE if that is gone. */
 export async function explainUniqueness(
   resource: Resource,
   broken: Violation,
@@ -26,8 +26,8 @@ export async function explainUniqueness(
     const columns = uniqueColumns(field, unique);
     const text = `select id from ${resource.table} where ${columns.map((name, at) => `${name} = $${at + 1}`).join(' and ')}`;
     const [existing] = await db.query({ text, values: columns.map((name) => row[name]) });
-    // Deleted in the meantime: the same request would succeed now.
-    const id = String(existing?.id ?? 'unknown');
+    if (!existing) return unavailable(`What had the same ${words(field)} was deleted at this moment; try again.`);
+    const id = String(existing.id);
     return conflict(`The ${words(field)} is already taken.`, { [`/${field}`]: `is already used by ${id}`, id });
   }
   return undefined;

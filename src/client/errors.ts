@@ -54,6 +54,13 @@ export class ApiUnreachableError extends Error {
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }
+
+  /** The same, where an earlier attempt may take effect. */
+  afterChange(): ApiUnreachableError {
+    const { message, cause, answer, status, retryAfterMs } = this;
+    const answered = answer === undefined ? {} : { answer };
+    return new ApiUnreachableError(message, { cause, ...answered, status, retryAfterMs, mayTakeEffect: true });
+  }
 }
 
 /** For an answer that the management API would not give. */

@@ -108,10 +108,13 @@ export function createTransport(options: TransportOptions): Transport {
   async function send(call: ApiRequest): Promise<ApiResponse> {
     const request = wireRequest(options, call);
     let outcomeKnown = true;
+    let mayTakeEffect = false;
     for (let tried = 0; ; tried++) {
       try {
         return await admit(() => attempt(call, request));
-      } catch (error) {
+      } catch (thrown) {
+        const error: unknown = mayTakeEffect && thrown instanceof ApiUnreachableError ? thrown.afterChange() : thrown;
+        mayTakeEffect ||= error instanceof ApiUnreachableError && error.mayTakeEffect;
         // An earlier attempt has deleted it, or somebody else has: it is gone.
         if (!outcomeKnown && call.method === 'DELETE' && isNotFound(error)) return GONE;
         // What is said of the repetition may be so only since an earlier attempt took effect.

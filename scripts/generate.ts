@@ -14,12 +14,17 @@ import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
+import { settingsTable } from '../dev/settings-page.ts';
 import { eventsSection, reasonsSection } from '../dev/troubleshooting/page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
+import { apiSettings } from '../src/api/settings.ts';
 import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
+import { operatorSettings } from '../src/operator/settings.ts';
 import { FAMILIES } from '../src/resources/families.ts';
+import { logSettings } from '../src/settings/log.ts';
+import { tracingSettings } from '../src/tracing/settings.ts';
 import { clusterRole, editRole, leaseRole, uninstallRole, viewRole } from './cluster-role.ts';
 import { kindsTable } from './kinds-table.ts';
 import { licencesTable } from './licences-table.ts';
@@ -57,6 +62,12 @@ const wanted = new Map<string, string>([
   await page('docs/operator.md', { kinds: kindsTable(kinds, attachedKinds) }),
   await page('docs/troubleshooting.md', { reasons: reasonsSection(), events: eventsSection() }),
   await page('docs/metrics.md', metricsTables()),
+  await page('docs/settings.md', {
+    api: settingsTable(apiSettings),
+    operator: settingsTable(operatorSettings),
+    log: settingsTable(logSettings),
+    tracing: settingsTable(tracingSettings),
+  }),
   await page('docs/licences.md', { licences: licencesTable(JSON.parse(await read('package-lock.json'))) }),
   [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],

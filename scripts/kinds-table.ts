@@ -3,14 +3,17 @@ import { exampleFile } from '../dev/fixtures/example-file.ts';
 import type { AttachedKind } from '../src/operator/kinds/attached-kind.ts';
 import type { AnyPlainKind } from '../src/operator/kinds/plain-kind.ts';
 
+/** Of what must belong to a bot: only admins may name an owner other than themselves. */
+const ofOwner = 'an admin key, or one of the bot that it belongs to';
+
 export function kindsTable(plain: readonly AnyPlainKind[], attached: readonly AttachedKind[]): string {
   const kinds = [
     ...plain.map((kind) => ({ ...kind, access: kind.family.access })),
-    ...attached.map((kind) => ({ ...kind, access: kind.ownerFamily.access })),
+    ...attached.map((kind) => ({ ...kind, access: kind.ownerFamily.access, handsOutUserRights: undefined })),
   ];
-  const rows = kinds.map(({ kind, shortNames, description, access }) => {
+  const rows = kinds.map(({ kind, shortNames, description, access, handsOutUserRights }) => {
     const names = shortNames.map((name) => `\`${name}\``).join(', ');
-    const key = access === 'admin' ? 'an admin key' : 'any';
+    const key = access === 'admin' ? 'an admin key' : handsOutUserRights ? ofOwner : 'any';
     const screens = exampleFile(kind).replace(/^examples\/(.*)\.yaml$/, 'kinds/$1.md');
     return `| \`${kind}\` | ${names} | ${description} | ${key} | [example](../${exampleFile(kind)}), [screens](${screens}) |`;
   });

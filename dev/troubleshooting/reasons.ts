@@ -68,7 +68,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: CERTIFICATE,
     kinds: isDomain,
     meaning:
-      'The certificate is requested, and not issued yet; the message says how far the service is, as in `waiting to be started`.',
+      'The certificate is requested, and not issued yet; the message says how far the service is, as in `waiting to be started`. This release issues none: name a `certificateRef`.',
   },
   notRequested: {
     concern: 'nobody',

@@ -82,7 +82,7 @@ export const apiSettings = {
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     description:
-      'encrypts private keys and client secrets in the database: 32 bytes in base64; to rotate it, "new,old" (or "id:new,id:old"); the embedded PostgreSQL keeps one next to its data',
+      'encrypts private keys and client secrets in the database: 32 bytes in base64, or several, comma-separated, of which the first seals and all open; to rotate it, first "old,new" in every process, then "new,old"; each may have a name, as in "id:new"; the embedded PostgreSQL keeps one next to its data',
     secret: true,
     schema: keyring.optional(),
   },

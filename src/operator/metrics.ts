@@ -45,7 +45,7 @@ export function createMetrics() {
     }),
     apiOwnerRefused: new Gauge({
       name: 'tunnel_operator_api_owner_refused',
-      help: '1 while nothing is reconciled because the API key belongs to another owner than before.',
+      help: '1 while this process does nothing because its API key belongs to another owner than before.',
       registers,
     }),
   };

@@ -18,7 +18,8 @@ export const operatorSettings = {
   },
   apiKey: {
     env: 'TUNNEL_API_KEY',
-    description: 'API key of the operator; BotUsers and credentials of other owners need an admin key',
+    description:
+      'API key of the operator; BotUsers, events, and API keys and credentials of other owners need one of an admin',
     schema: z
       .string()
       .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters: no spaces, and no line break at the end'),

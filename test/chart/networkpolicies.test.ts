@@ -1,5 +1,8 @@
 /** Who may reach whom once `networkPolicy.enabled` is set. */
-import { expect, test } from 'vitest';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { CHART, DATABASE, helm, named, type Rendered, render } from './helm.ts';
 
@@ -86,14 +89,33 @@ test.each([
   expect(database?.ports.map(({ port }) => port)).toEqual(expected);
 });
 
-test.each(['databasePorts', 'operatorPorts', 'tracingPorts'])(
-  'no %s are refused: a rule without ports is one of all ports',
-  async (ports) => {
-    const networkPolicy = { enabled: true, [ports]: [] };
+describe.each(['databasePorts', 'operatorPorts', 'tracingPorts', 'dnsPorts'])(
+  'networkPolicy.%s is refused: a rule without ports is one of all ports',
+  (ports) => {
     const tracing = { endpoint: 'http://collector:4318' };
-    expect(await helm(['template', 'it', CHART], { ...DATABASE, networkPolicy, tracing })).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(new RegExp(`/networkPolicy/${ports}'?: minItems: got 0, want 1`)),
+    const renders = (chart: string, networkPolicy: object) =>
+      helm(['template', 'it', chart], { ...DATABASE, networkPolicy: { enabled: true, ...networkPolicy }, tracing });
+    const isMissing = expect.stringMatching(new RegExp(`/networkPolicy'?: missing property '${ports}'`));
+
+    test('if it is empty', async () => {
+      expect(await renders(CHART, { [ports]: [] })).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(new RegExp(`/networkPolicy/${ports}'?: minItems: got 0, want 1`)),
+      });
+    });
+
+    test('if it is null, for which Helm removes the default', async () => {
+      expect(await renders(CHART, { [ports]: null })).toMatchObject({ code: 1, stderr: isMissing });
+    });
+
+    // Helm then takes the defaults of the old chart, too.
+    test('if it is absent, as after --reuse-values from a chart that did not have it yet', async () => {
+      const old = join(await mkdtemp(join(tmpdir(), 'tunnel-operator-old-values-')), 'chart');
+      onTestFinished(() => rm(dirname(old), { recursive: true }));
+      await cp(CHART, old, { recursive: true });
+      const values = await readFile(join(CHART, 'values.yaml'), 'utf8');
+      await writeFile(join(old, 'values.yaml'), values.replace(new RegExp(`^  ${ports}: .*\\n`, 'm'), ''));
+      expect(await renders(old, {})).toMatchObject({ code: 1, stderr: isMissing });
     });
   },
 );

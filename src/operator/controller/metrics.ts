@@ -76,7 +76,7 @@ export function createControllerMetrics(registry: Registry) {
     ),
     longestNotReady: gauge(
       'tunnel_operator_longest_not_ready_seconds',
-      'Seconds for which the object has not been Ready that has been so for longest; 0 if all are.',
+      'How long, in seconds, the longest-unready object has been unready; 0 if all are Ready.',
       ['kind'],
     ),
     managed: gauge('tunnel_operator_managed_objects', 'Objects that this operator works on.', ['kind']),

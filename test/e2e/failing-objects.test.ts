@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
-import { createNamespace, kubectl } from '../harness.ts';
-import { chartAccount } from './chart-account.ts';
+import { createNamespace } from '../harness.ts';
 import { CREDENTIALS, credential, eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
 
 const COUNT = process.env.TEST_DEEP === '1' ? 1_000 : 150;
@@ -12,7 +11,7 @@ const stack = await startStack({ prefix: 'failing', operators: 0 });
 const { kube, namespace } = stack;
 const elsewhere = await createNamespace('failing-not');
 const namespaces = [namespace, elsewhere];
-await stack.operate({ namespaces, kubeconfig: await chartAccount(kubectl, namespace, namespaces) });
+await stack.operateIn(namespaces);
 
 /** Refused by the API: nobody has reserved the domain. */
 const failing = Array.from({ length: COUNT }, (_, n) =>

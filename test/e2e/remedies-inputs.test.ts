@@ -6,7 +6,6 @@ import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
 import { createNamespace, kubectl } from '../harness.ts';
-import { chartAccount } from './chart-account.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
 import { type Problem, testRemedies } from './remedies.ts';
 import { eventually, type Manifest, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
@@ -19,7 +18,7 @@ expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMa
 expect(await kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`])).toMatchObject({ code: 0 });
 afterAll(() => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']));
 const both = [namespace, there];
-await stack.operate({ namespaces: both, kubeconfig: await chartAccount(kubectl, namespace, both) });
+await stack.operateIn(both);
 
 const CONFIGURATIONS = ours('endpointconfigurations');
 const BACKENDS = ours('httpresponsebackends');

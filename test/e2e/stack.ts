@@ -95,6 +95,8 @@ export interface Stack {
   apiLogs: string[];
   /** Starts an operator and waits until it works. */
   operate(settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
+  /** Starts one with the rights that the chart gives it in these namespaces. */
+  operateIn(namespaces: string[]): Promise<RunningOperator>;
   /** An operator that is not started; stopped at the end of the file like the others. */
   makeOperator(settings?: Partial<OperatorConfig>): TunnelOperator;
   stopOperator(operator: RunningOperator): Promise<void>;
@@ -183,6 +185,11 @@ export async function startStack(
       const operator = stack.makeOperator(settings);
       await unlessForbidden(operator.start(), logs);
       return operator;
+    },
+    async operateIn(namespaces) {
+      // In Pods, the chart sees to that.
+      const account = pods ? {} : { kubeconfig: await chartAccount(kubectl, namespace, namespaces) };
+      return stack.operate({ namespaces, ...account });
     },
     async stopOperator(operator) {
       operators.delete(operator);

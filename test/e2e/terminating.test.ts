@@ -7,7 +7,8 @@ import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stac
 const where = await cluster();
 const deletesNamespace = skipFor(lacksControllerManager(where) ?? LOSES_ITS_ROLE);
 // The rights of whoever may work in all namespaces: a Role in this one goes with it.
-const stack = await startStack({ prefix: 'terminating', settings: { kubeconfig: where.kubeconfigPath } });
+const settings = LOSES_ITS_ROLE ? {} : { kubeconfig: where.kubeconfigPath };
+const stack = await startStack({ prefix: 'terminating', settings });
 const { kube, namespace } = stack;
 
 const names = Array.from({ length: 30 }, (_, n) => `agent-${n}`);

@@ -57,6 +57,25 @@ export async function setReferences(tx: Executor, from: ReferenceSource, pointer
   );
 }
 
+/** Replaces the references of one field of many resources, which must be locked, as must be what they refer to. */
+export async function moveReferences(
+  tx: Executor,
+  field: string,
+  references: readonly (Omit<ReferenceSource, 'field'> & { targetId: string })[],
+): Promise<void> {
+  const referrers = references.map(({ referrer }) => referrer.name);
+  const [ids, targets] = [references.map(({ referrerId }) => referrerId), references.map(({ targetId }) => targetId)];
+  const forget = `
+    delete from resource_references r where place = $1 and referrer_id = any($2) and not exists (
+      select from unnest($2::text[], $3::text[]) wanted (id, target) where id = referrer_id and target = target_id)`;
+  await tx.query({ name: 'references.leave', text: forget, values: [field, ids, targets] });
+  const add = `
+    insert into resource_references (referrer_id, place, referrer, target_id)
+    select distinct id, $1, referrer, target from unnest($2::text[], $3::text[], $4::text[]) wanted (id, target, referrer)
+    on conflict do nothing`;
+  await tx.query({ name: 'references.add', text: add, values: [field, ids, targets, referrers] });
+}
+
 /** The families that the pointers refer to. */
 function referencedFamilies(pointers: readonly Pointer[]): ReferencedFamily[] {
   const targets = new Map(pointers.flatMap(({ to }) => to.map((target) => [target.prefix, target])));

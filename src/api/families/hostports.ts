@@ -5,9 +5,8 @@ import { coveringNames } from '../../resources/formats/domain-name.ts';
 import { hostOf } from '../../resources/formats/hostport.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { WriteContext } from '../crud/hooks.ts';
-import { setReferences } from '../crud/references.ts';
+import { moveReferences, setReferences } from '../crud/references.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
-import type { Api } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
 import { COVERING_LOCKS, HOSTPORT_LOCKS } from '../store/locks.ts';
@@ -31,7 +30,7 @@ export function listening(resource: Pick<Resource, 'name'>) {
     async beforeUpdate(context: WriteContext, before: Edge, after: Edge) {
       if (before.hostports.join() === after.hostports.join()) return;
       await takeTurn(context.tx, moving(before.hostports, after.hostports));
-      await holdCovering(context.tx, after.hostports);
+      await holdCovering(context.tx, [...before.hostports, ...after.hostports]);
       const text = 'delete from edge_hostports where edge_id = $1 and not hostport = any($2)';
       await context.tx.query({ name: 'edge_hostports.leave', text, values: [after.id, after.hostports] });
       await listen(context, resource, after);
@@ -39,24 +38,42 @@ export function listening(resource: Pick<Resource, 'name'>) {
   };
 }
 
-/** Lets the edges refer to a new domain that cover some of their hostports worse than it does so far. */
+/** Lets edges refer to a new domain for the hostports that it covers better than what they refer to so far. */
 export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain: string }): Promise<void> {
   const [, ...others] = coveringNames(domain);
+  const below = domain.startsWith('*.') ? domain.slice(1) : null;
   // Locked: other domains that cover the same edges take turns, and nothing refers for an edge that is gone.
   const text = `
-    with covered as (
-      select r.referrer, r.referrer_id from resource_references r join reserved_domains d on d.id = r.target_id
-       where r.place = 'hostports' and d.domain = any($1))
-    select edge_id, hostport, (select min(referrer) from covered where referrer_id = edge_id) as referrer
-      from edge_hostports where edge_id in (select referrer_id from covered) order by hostport collate "C" for update`;
+    with listening as (
+      select r.referrer_id, min(r.referrer) as referrer
+        from resource_references r join reserved_domains d on d.id = r.target_id
+       where r.place = '${FIELD}' and d.domain = any($1) group by 1),
+    covered as (
+      select distinct edge_id from edge_hostports h join listening l on l.referrer_id = h.edge_id,
+             split_part(h.hostport, ':', 1) host
+       where host = $2 or right(host, length($3)) = $3)
+    select h.hostport, h.edge_id, l.referrer
+      from edge_hostports h join covered using (edge_id) join listening l on l.referrer_id = h.edge_id
+     order by h.hostport collate "C" for update of h`;
   await takeCovering(tx, domain);
-  const found = covered.parse(await tx.query({ name: 'edge_hostports.covered', text, values: [others] }));
-  for (const [id, listening] of Map.groupBy(found, ({ edge_id }) => edge_id)) {
-    const hostports = listening.map(({ hostport }) => hostport);
-    const isBetter = hostports.some((hostport) => coveringNames(hostOf(hostport)).includes(domain));
-    if (isBetter) await refer(tx, api, { name: listening[0]?.referrer ?? '' }, { id, hostports });
-  }
+  const statement = { name: 'edge_hostports.covered', text, values: [others, domain, below] };
+  const found = covered.parse(await tx.query(statement));
+  if (found.length === 0) return;
+  const domains = await coveringDomains(
+    tx,
+    found.map(({ hostport }) => hostport),
+    api.platform,
+  );
+  const references = found.map(({ edge_id, referrer }, at) => ({
+    referrer: { name: referrer },
+    referrerId: edge_id,
+    targetId: domains[at] ?? '',
+  }));
+  await moveReferences(tx, FIELD, references);
 }
+
+/** The field of edges that refers to domains. */
+const FIELD = 'hostports';
 
 const covered = z.array(z.object({ edge_id: z.string(), hostport: z.string(), referrer: z.string() }));
 
@@ -104,20 +121,19 @@ async function takeCovering(tx: Executor, domain: string): Promise<void> {
   await tx.query({ name: 'reserved_domains.take_covering', text, values: [COVERING_LOCKS, domain] });
 }
 
-async function listen({ tx, api }: WriteContext, referrer: Pick<Resource, 'name'>, edge: Edge): Promise<void> {
-  await refer(tx, api, referrer, edge);
-  await claim(tx, edge.id, edge.hostports);
-}
-
-/** Refers to the most specific domain for each hostport. */
-async function refer(tx: Executor, api: Api, referrer: Pick<Resource, 'name'>, { id, hostports }: Edge): Promise<void> {
+async function listen(
+  { tx, api }: WriteContext,
+  referrer: Pick<Resource, 'name'>,
+  { id, hostports }: Edge,
+): Promise<void> {
   const domains = await coveringDomains(tx, hostports, api.platform);
   const pointers = hostports.map((_, index) => ({
     id: domains[index] ?? '',
     at: `/hostports/${index}`,
     to: [reservedDomain],
   }));
-  await setReferences(tx, { referrer, referrerId: id, field: 'hostports' }, pointers);
+  await setReferences(tx, { referrer, referrerId: id, field: FIELD }, pointers);
+  await claim(tx, id, hostports);
 }
 
 const reserved = z.array(z.object({ id: z.string(), domain: z.string() }));

@@ -136,20 +136,23 @@ describe.each([
       const names = [1, 2, 3].map((n) => `${n}.of-${round}.meanwhile.example.com`);
       const hostports = names.map((each) => `${each}:443`);
       const going = await create(path, [`4.of-${round}.meanwhile.example.com:443`]);
-      const domains = [...names, `*.of-${round}.meanwhile.example.com`, `4.of-${round}.meanwhile.example.com`];
+      const both = [`0.of-${round}.meanwhile.example.com:443`, `5.of-${round}.meanwhile.example.com:443`];
+      const moving = await create(path, both);
+      const unused = [4, 5].map((n) => `${n}.of-${round}.meanwhile.example.com`);
+      const domains = [...names, `*.of-${round}.meanwhile.example.com`, ...unused];
       const [made, ...reserved] = await Promise.all([
         create(path, hostports),
         ...domains.map(reserve),
         admin.delete(`${path}/${going.id}`),
+        admin.patch(`${path}/${moving.id}`, { hostports: [`0.of-${round}.meanwhile.example.com:443`] }),
       ]);
-      const refused = names.map((_, n) => admin.delete(`/reserved_domains/${reserved[n]}`));
-      expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([409, 409, 409]);
-      for (const unused of [reserved[3], reserved[4]]) {
-        expect((await admin.delete(`/reserved_domains/${unused}`)).status).toBe(204);
-      }
-      await admin.delete(`${path}/${made.id}`);
-      const gone = names.map((_, n) => admin.delete(`/reserved_domains/${reserved[n]}`));
-      expect((await Promise.all(gone)).map(({ status }) => status)).toEqual([204, 204, 204]);
+      const release = async () => {
+        const replies = domains.map((_, n) => admin.delete(`/reserved_domains/${reserved[n]}`));
+        return (await Promise.all(replies)).map(({ status }) => status);
+      };
+      expect(await release()).toEqual([409, 409, 409, 409, 204, 204]);
+      for (const { id } of [made, moving]) await admin.delete(`${path}/${id}`);
+      expect(await release()).toEqual([204, 204, 204, 204, 404, 404]);
     }
     expect((await admin.delete(`/reserved_domains/${wide}`)).status).toBe(204);
     expect(await deadlocks(api, 10)).toBe(0);

@@ -60,9 +60,13 @@ export class Claims implements ChangeHandler {
     return this.#claimsOf(object).findLast((claim) => claim.id === id);
   }
 
-  /** Whether an object other than this one claims the id, and will look after what it has. */
+  /**
+   * Whether an object other than this one claims the id, and will look after what it has. Of two that have both superseded
+   * it, one does.
+   */
   isClaimedByAnother(id: string, object: KubeObject): boolean {
-    return this.othersClaiming(id, object).length > 0;
+    const rival = this.rivalFor(id, object);
+    return this.othersClaiming(id, object).some((other) => other === rival || !this.#supersededIn(other).includes(id));
   }
 
   /** The objects other than this one that claim the id. */

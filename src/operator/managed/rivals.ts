@@ -32,7 +32,7 @@ export function conflictWith(rival: KubeObject, kind: string, id: string | undef
 
 function howHeld(rival: KubeObject, other: string, id: string | undefined): string {
   if (id !== undefined && supersededIn(rival).includes(id))
-    return `superseded, but still managed by ${other}: wait until that has deleted or left it, or delete this object`;
+    return `superseded, but still managed by ${other}, until nothing refers to it any more and that has deleted or left it: wait, or delete this object`;
   // One that has not got it yet may never do so: where that one is wrong, this one has nothing to correct.
   return claimIn(rival)?.isConfirmed
     ? `already managed by ${other}: delete this object, or set deletionPolicy of that one to Retain and delete it`

@@ -188,6 +188,14 @@ describe('the claims of a kind', () => {
     expect(claims.rivalFor('x', young)?.metadata.name).toBe(expected === undefined ? 'old' : undefined);
   });
 
+  test('of two that have superseded the same, the older leaves it to nobody, and the younger to the older', () => {
+    const { claims, put } = setUp();
+    const old = object({ name: 'old', created: OLD, status: superseded }, superseding);
+    const young = object({ name: 'young', created: YOUNG, status: superseded }, superseding);
+    for (const each of [old, young]) put(each);
+    expect([old, young].map((each) => claims.isClaimedByAnother('x', each))).toEqual([false, true]);
+  });
+
   test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {
     const store = new ObjectStore();
     const claims = new Claims({ membersOf: ({ spec }) => ipPolicyKind.readMembers(spec) }, store);

@@ -23,6 +23,7 @@ import { limitHandlers } from './http/handler-timeout.ts';
 import { addHealth } from './http/health.ts';
 import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
+import { LINGER, type Linger, lingerOnClose } from './http/lingering.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
 import { collectMetrics, METRICS_AGE_MS, type Metrics, serveMetrics } from './http/metrics.ts';
 import { inLine, PIPELINING_LIMITS, type PipeliningLimits } from './http/pipelining.ts';
@@ -61,6 +62,7 @@ export interface AppOptions {
   loadLimits?: Partial<LoadLimits> | undefined;
   connectionLimits?: Partial<ConnectionLimits> | undefined;
   pipelining?: Partial<PipeliningLimits> | undefined;
+  linger?: Partial<Linger> | undefined;
   shutdown?: Partial<ShutdownTimes> | undefined;
   bytesInFlight?: Partial<BytesInFlightLimits> | undefined;
   /** Whether `/metrics` is served by something else. Default: by this instance. */
@@ -142,6 +144,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id);
     done();
   });
+  lingerOnClose(app.server, { ...LINGER, ...options.linger });
   const shutdown = addShutdown(app, { ...SHUTDOWN, ...options.shutdown });
   const connections = limitConnections(
     app,

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { TIMEOUTS } from '../../src/api/app.ts';
 import { BYTES_IN_FLIGHT, MAX_PAGE_BYTES } from '../../src/api/http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from '../../src/api/http/connections.ts';
+import { LINGER } from '../../src/api/http/lingering.ts';
 import { LOAD_LIMITS } from '../../src/api/http/load-shedding.ts';
 import { PIPELINING_LIMITS } from '../../src/api/http/pipelining.ts';
 import { RATE_LIMITS } from '../../src/api/http/rate-limit.ts';
@@ -26,6 +27,10 @@ test.each([
   ['Time to receive a request', `${TIMEOUTS.request / 1000} s, `],
   ['Time from its headers to the response', `${TIMEOUTS.handler / 1000} s, `],
   ['Time to read the response', `${TIMEOUTS.send / 60_000} min, `],
+  [
+    'After the last response of a connection, what the client still sends is read and dropped',
+    `until ${LINGER.quietMs / 1000} s without a byte, at most ${LINGER.mostMs / 1000} s`,
+  ],
   ['Bytes in flight of one API key, or of one address without a valid one', `${BYTES_IN_FLIGHT.perKey / MIB} MiB, `],
   [
     'Bytes in flight of all keys of one owner, or of all addresses together without a valid key',

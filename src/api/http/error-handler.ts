@@ -130,8 +130,10 @@ export function answerUnrouted(known: KnownMethods) {
  */
 export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  // Of what comes behind the last request or the last answer, nobody has to be told.
+  if (error.code === 'HPE_CLOSED_CONNECTION' || socket.writableEnded) return;
   // Silence is not a request, and whoever sends the first one later would take this for its answer (RFC 9110, 15.5.9).
-  if (socket.bytesRead === 0 || !socket.writable || isAnswering(socket)) {
+  if (socket.bytesRead === 0 || isAnswering(socket)) {
     socket.destroy(error);
     return;
   }
@@ -154,7 +156,8 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
     ...answer.headers,
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${head.join('')}\r\n${body}`);
+  socket.write(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${head.join('')}\r\n${body}`);
+  socket.destroySoon();
 }
 
 const pending = z.object({

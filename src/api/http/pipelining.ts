@@ -119,7 +119,7 @@ export function inLine(
       const next = line.waiting.shift();
       if (!next) continue;
       count(line, line.waiting.length + 1);
-      if (!next.request.socket.destroyed) start(line, next.request, next.answer);
+      if (isAnswerable(next.request)) start(line, next.request, next.answer);
       advance(line);
     }
     // Whatever the first of them may do by now.
@@ -128,8 +128,8 @@ export function inLine(
 
   return (request, answer) => {
     const { socket } = request;
-    // Cut, if Node went on parsing all the same.
-    if (socket.destroyed) return;
+    // Cut, if Node went on parsing all the same; or the last answer is out.
+    if (!isAnswerable(request)) return;
     const line = lines.get(socket) ?? open(socket);
     if (line.running === 0 && line.waiting.length === 0) return start(line, request, answer);
     line.waiting.push({ request, answer });
@@ -140,6 +140,9 @@ export function inLine(
     advance(line);
   };
 }
+
+/** What comes after we have closed our side is read (lingering.ts), but must not take effect. */
+const isAnswerable = ({ socket }: IncomingMessage) => !socket.destroyed && !socket.writableEnded;
 
 /**
  * Node makes requests of everything that it has read, whatever becomes of the connection: of 64 KiB, 3,600. Nothing

@@ -24,9 +24,6 @@ export interface Shutdown {
   hasBegun(): boolean;
 }
 
-/** How long we wait for a client to close its side, once we have closed ours. */
-const LINGER_MS = 1_000;
-
 const SWEEP_EVERY_MS = 20;
 
 /** Clients that open a connection for each request never settle. */
@@ -41,8 +38,6 @@ interface Connection {
   /** What had been read when the last answer was finished: if there is more, a request is arriving. */
   readAtRest: number;
   restsSince: number;
-  /** When we closed our side. */
-  endedAt?: number;
   /** The answer that was to close it, if none comes after it. */
   last?: ServerResponse | undefined;
 }
@@ -86,12 +81,12 @@ export function addShutdown(app: FastifyInstance, times: ShutdownTimes): Shutdow
       if (!request.complete) request.once('close', rest);
     });
   });
-  // A request that arrives when we have closed our side, or have said that we do, could not be answered: it must not take effect.
+  // A request that arrives when we have said that we close the connection could not be answered: it must not take effect.
   app.addHook('onRequest', (request, reply, done) => {
     const connection = connections.get(request.raw.socket);
     // Fastify's own, from the beginning of the stop.
     if (hasBegun && !(sendsAway && isLast(connection, reply.raw))) reply.raw.removeHeader('connection');
-    if (unanswerable.has(reply.raw) || (hasBegun && connection?.endedAt !== undefined)) reply.hijack();
+    if (unanswerable.has(reply.raw)) reply.hijack();
     else done();
   });
 
@@ -99,18 +94,13 @@ export function addShutdown(app: FastifyInstance, times: ShutdownTimes): Shutdow
   server.closeIdleConnections = () => {
     const now = performance.now();
     for (const [socket, connection] of connections) {
-      if (connection.endedAt !== undefined) {
-        if (now - connection.endedAt > LINGER_MS) socket.destroy();
-      } else if (isIdle(socket, connection) && now - connection.restsSince > quietMs) {
-        connection.endedAt = now;
-        socket.end();
-      }
+      if (isIdle(socket, connection) && now - connection.restsSince > quietMs) socket.destroySoon();
     }
   };
 
   function cut(): void {
     deadline.abort();
-    const busy = [...connections.values()].filter(({ endedAt }) => endedAt === undefined).length;
+    const busy = [...connections.keys()].filter(({ writableEnded }) => !writableEnded).length;
     if (busy > 0)
       log.warn({ connections: busy }, 'the time to stop is over; cutting the connections that are still in use');
     for (const socket of connections.keys()) socket.destroy();

@@ -1,17 +1,25 @@
 /** What becomes of connections and the requests on them while the server closes. */
+import { createServer } from 'node:http';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
+import { LINGER, lingerOnClose } from '../../../src/api/http/lingering.ts';
+import { inLine, PIPELINING_LIMITS } from '../../../src/api/http/pipelining.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from '../../../src/api/http/shutdown.ts';
 import { atEnd } from '../harness.ts';
 import { endings, open, request, untilRefused } from './api-child.ts';
 
 const LARGE = Buffer.alloc(40_000_000, 'x');
 
-/** The shutdown alone, around routes of our own. */
+/** What has to do with connections alone, around routes of our own. */
 async function start(quietMs: number, times: Partial<ShutdownTimes> = {}) {
   const handled: string[] = [];
-  const app = Fastify({ forceCloseConnections: false, return503OnClosing: false });
+  const app = Fastify({
+    forceCloseConnections: false,
+    return503OnClosing: false,
+    serverFactory: (handle) => createServer(inLine(handle, PIPELINING_LIMITS, { warn: () => undefined })),
+  });
+  lingerOnClose(app.server, LINGER);
   // Nothing here is for the deadline to end.
   addShutdown(app, { ...SHUTDOWN, quietMs, deadlineMs: 600_000, ...times });
   app.get('/small', async () => {

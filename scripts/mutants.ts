@@ -1,5 +1,5 @@
 /**
- * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]… [--seats <number>]
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]… [--seats <number>] [--again]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
  * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
@@ -11,7 +11,8 @@
  * `--list` only prints the mutations.
  *
  * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
- * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason.
+ * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason. A file of which nothing is
+ * left enters `dev/mutation/noticed.json`, to be checked in; it is passed over until it changes, unless `--again` is given.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,6 +22,7 @@ import { z } from 'zod';
 import { positive } from '../dev/arguments.ts';
 import { explanations } from '../dev/mutation/explained.ts';
 import { type Mutant, mutantsOf } from '../dev/mutation/mutant.ts';
+import { openNoticed } from '../dev/mutation/noticed.ts';
 import { importsOf, REACHES } from '../dev/mutation/reach.ts';
 import { figures, isDead, type Outcome, openReport } from '../dev/mutation/report.ts';
 import { testRunner } from '../dev/mutation/run-tests.ts';
@@ -41,6 +43,7 @@ const { values, positionals } = parseArgs({
     tests: { type: 'string', multiple: true, default: ['test'] },
     seats: { type: 'string' },
     list: { type: 'boolean', default: false },
+    again: { type: 'boolean', default: false },
   },
 });
 const reach = z.enum(REACHES).parse(values.reach);
@@ -66,9 +69,13 @@ const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
 const { reason, stale } = explanations();
 
 const files = sandbox.files.filter((file) => file.endsWith('.ts') && paths.some((path) => isWithin(file, path)));
-const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(sandbox.root, file), 'utf8')));
+const noticed = openNoticed(join(ROOT, 'dev/mutation/noticed.json'), (file) => sandbox.files.includes(file));
+const sources = new Map(files.map((file) => [file, readFileSync(join(sandbox.root, file), 'utf8')]));
+const isPassedOver = (file: string) => !values.again && noticed.has(file, sources.get(file) ?? '');
+const all = [...sources].flatMap(([file, source]) => mutantsOf(file, source));
 const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
-const chosen = size === undefined ? unexplained : sample(unexplained, size, seed);
+const open = unexplained.filter(({ file }) => !isPassedOver(file));
+const chosen = size === undefined ? open : sample(open, size, seed);
 
 const seats = sandboxes.map((each) => ({ sandbox: each, runner: testRunner(each, files) }));
 
@@ -89,18 +96,18 @@ async function tryAll(first: Sandbox): Promise<Outcome[]> {
   for (const mutant of rejectedByTypes(first, chosen.filter(isNew))) {
     report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
   }
-  const open = chosen.filter((mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived'));
-  await measure([...new Set(open.map(({ file }) => file))]);
+  const untried = chosen.filter((mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived'));
+  await measure([...new Set(untried.map(({ file }) => file))]);
   const tried = new Set<Mutant>();
   const isOver = () => performance.now() > deadline;
-  await tryEach(open, isOver, (mutant, found) => {
+  await tryEach(untried, isOver, (mutant, found) => {
     tried.add(mutant);
     report.add(mutant, { ...found, reach });
     if (found.outcome === 'survived') say(`survived  ${where(mutant)}`);
     if (found.outcome === 'untested') untested.set(mutant.file, (untested.get(mutant.file) ?? 0) + 1);
   });
   return chosen.flatMap((mutant) => {
-    const outcome = tried.has(mutant) || !open.includes(mutant) ? report.find(mutant)?.outcome : undefined;
+    const outcome = tried.has(mutant) || !untried.includes(mutant) ? report.find(mutant)?.outcome : undefined;
     return outcome ?? [];
   });
 }
@@ -110,10 +117,15 @@ try {
   const outcomes = values.list ? [] : await tryAll(sandbox);
   const outdated = files.flatMap(stale);
   for (const entry of outdated) say(`explained, but there is no such mutation  ${entry}`);
+  const isDone = (mutant: Mutant) => isDead(report.find(mutant)?.outcome ?? 'survived');
+  const unfinished = new Set(open.filter((mutant) => !isDone(mutant)).map(({ file }) => file));
+  for (const [file, source] of sources) {
+    if (!values.list && !isPassedOver(file) && !unfinished.has(file)) noticed.add(file, source);
+  }
   const left = chosen.length - outcomes.length;
   say(
     `${chosen.length} mutants, seed ${seed}: ${figures(outcomes)}, ${left} not tried; ` +
-      `beside them ${all.length - unexplained.length} explained`,
+      `beside them ${all.length - unexplained.length} explained and ${unexplained.length - open.length} in files passed over`,
   );
   for (const [file, count] of untested) say(`untested  ${file}: ${count}`);
   if (outdated.length > 0 || outcomes.includes('survived')) process.exitCode = 1;

@@ -217,8 +217,16 @@ function httpServer(listener: RequestListener, { request, connection, keepAlive 
 
 /** Reads bodies of one type only, and reads them strictly (json-body.ts). */
 function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: FastifyRequest) => Charge): void {
+  const unreadable = new WeakMap<FastifyRequest, Error>();
+  // Not by the parser, after which Fastify would close the connection: requests that came behind this one would take effect
+  // without an answer.
+  app.addHook('preValidation', (request, _reply, done) => done(unreadable.get(request)));
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+  app.addContentTypeParser('application/json', (request: FastifyRequest) =>
+    read(request).catch((error: Error) => void unreadable.set(request, error)),
+  );
+
+  async function read(request: FastifyRequest): Promise<unknown> {
     request.charge ??= chargeOf(request);
     const body = await readBody(request, limit, request.charge);
     const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
@@ -229,7 +237,7 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
     if ('reason' in parsed) throw refused({ body: parsed });
     request.charge.add(parsed.bytes);
     return parsed.value;
-  });
+  }
 }
 
 /** A valid Host header; anything else would end up in the links of responses. */

@@ -44,9 +44,12 @@ export function addAccessLog(app: FastifyInstance): void {
   });
 }
 
-/** The line of a request whose client went away before it had its answer. */
+/** The line of a request whose client went away before it had its answer: a stranger may do that as often as they like. */
 export function logAborted(request: FastifyRequest, reply: FastifyReply): void {
-  request.log.info({ ...about(request, reply), status: ABORTED, aborted: true }, 'request');
+  request.log[request.caller ? 'info' : 'debug'](
+    { ...about(request, reply), status: ABORTED, aborted: true },
+    'request',
+  );
 }
 
 function about({ method, documentedPath: route }: FastifyRequest, { elapsedTime }: FastifyReply) {

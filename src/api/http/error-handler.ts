@@ -1,5 +1,6 @@
 /** Renders every failure, wherever it was noticed, as an error of the catalogue. */
 
+import { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -130,11 +131,16 @@ export function answerUnrouted(known: KnownMethods) {
  */
 export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  // Of what comes behind the last request or the last answer, nobody has to be told.
-  if (error.code === 'HPE_CLOSED_CONNECTION' || socket.writableEnded) return;
+  // Of what comes behind the last request or the last answer, nobody has to be told. Each piece of it is an error.
+  if (error.code === 'HPE_CLOSED_CONNECTION' || socket.writableEnded || ending.has(socket)) return;
   // Silence is not a request, and whoever sends the first one later would take this for its answer (RFC 9110, 15.5.9).
-  if (socket.bytesRead === 0 || isAnswering(socket)) {
+  if (socket.bytesRead === 0) {
     socket.destroy(error);
+    return;
+  }
+  if (isAnswering(socket)) {
+    ending.add(socket);
+    endAfterAnswers(socket);
     return;
   }
   // The client went away in the middle of a request, which has a line of its own.
@@ -160,9 +166,17 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
   socket.destroySoon();
 }
 
-const pending = z.object({
-  _httpMessage: z.object({ headersSent: z.boolean(), req: z.object({ complete: z.boolean() }) }),
-});
+/** Connections that end with the answers to what was read before an error. */
+const ending = new WeakSet<Socket>();
+
+/** Whoever counts the bytes of a body wrongly has sent a request all the same, and what it does is done. */
+function endAfterAnswers(socket: Socket): void {
+  const { data } = pending.safeParse(socket);
+  if (data) data._httpMessage.once('close', () => endAfterAnswers(socket));
+  else socket.destroySoon();
+}
+
+const pending = z.object({ _httpMessage: z.instanceof(ServerResponse) });
 
 /**
  * Whether a complete request waits for its answer, or its answer has begun: what we write now would be taken for it. Or

@@ -5,6 +5,7 @@
  * while (RFC 9112, 9.6).
  */
 import type { Server, Socket } from 'node:net';
+import { stopParsing } from './pipelining.ts';
 
 export interface Linger {
   /** Milliseconds without a byte, after which nothing more is expected. */
@@ -20,6 +21,8 @@ export function lingerOnClose(server: Server, linger: Linger): void {
   server.on('connection', (socket: Socket) => {
     socket.destroySoon = () => {
       if (socket.writableEnded) return;
+      // Node would keep each request that comes now, which nothing counts, until the connection is closed.
+      stopParsing(socket);
       socket.once('finish', () => destroyOnceQuiet(socket, linger));
       // With the end of the other side, the connection is closed.
       socket.end();
@@ -30,9 +33,12 @@ export function lingerOnClose(server: Server, linger: Linger): void {
 function destroyOnceQuiet(socket: Socket, { quietMs, mostMs }: Linger): void {
   const since = performance.now();
   let read = socket.bytesRead;
-  const timer = setInterval(() => {
+  // After a stall, what has come is read only after timers have run, and before immediates do.
+  const timer = setInterval(() => setImmediate(look), quietMs);
+  socket.once('close', () => clearInterval(timer));
+
+  function look(): void {
     if (socket.bytesRead === read || performance.now() - since > mostMs) socket.destroy();
     read = socket.bytesRead;
-  }, quietMs);
-  socket.once('close', () => clearInterval(timer));
+  }
 }

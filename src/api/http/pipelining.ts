@@ -21,7 +21,7 @@ export const PIPELINING_LIMITS: PipeliningLimits = { atOnce: 8, waiting: 24, wai
 
 interface Line {
   readonly socket: Socket;
-  running: number;
+  readonly running: Map<ServerResponse, IncomingMessage>;
   /** Oldest first. */
   readonly waiting: { request: IncomingMessage; answer: ServerResponse }[];
 }
@@ -52,9 +52,16 @@ export function inLine(
   );
 
   function open(socket: Socket): Line {
-    const line: Line = { socket, running: 0, waiting: [] };
+    const line: Line = { socket, running: new Map(), waiting: [] };
     lines.set(socket, line);
-    socket.once('close', () => empty(line));
+    socket.once('close', () => {
+      empty(line);
+      // Node forgets them if a CONNECT was the last: whoever waits for their end would wait for ever.
+      for (const [answer, request] of line.running) {
+        request.destroy();
+        answer.destroy();
+      }
+    });
     return line;
   }
 
@@ -90,10 +97,10 @@ export function inLine(
   }
 
   function start(line: Line, request: IncomingMessage, answer: ServerResponse): void {
-    line.running++;
+    line.running.set(answer, request);
     // After its last byte: an answer that nobody reads keeps its place.
     answer.once('close', () => {
-      line.running--;
+      line.running.delete(answer);
       advance(line);
     });
     handle(request, answer);
@@ -101,7 +108,7 @@ export function inLine(
 
   /** Not at once: what is cut for what came with it should not have begun. */
   function advance(line: Line): void {
-    if (line.waiting.length === 0 || line.running >= limits.atOnce) return;
+    if (line.waiting.length === 0 || line.running.size >= limits.atOnce) return;
     due.add(line);
     scheduleTurn();
   }
@@ -120,6 +127,7 @@ export function inLine(
       if (!next) continue;
       count(line, line.waiting.length + 1);
       if (isAnswerable(next.request)) start(line, next.request, next.answer);
+      else next.answer.destroy();
       advance(line);
     }
     // Whatever the first of them may do by now.
@@ -128,27 +136,27 @@ export function inLine(
 
   return (request, answer) => {
     const { socket } = request;
-    // Cut, if Node went on parsing all the same; or the last answer is out.
+    // Cut, or the last answer is out, if Node went on parsing all the same.
     if (!isAnswerable(request)) return;
     const line = lines.get(socket) ?? open(socket);
-    if (line.running === 0 && line.waiting.length === 0) return start(line, request, answer);
+    if (line.running.size === 0 && line.waiting.length === 0) return start(line, request, answer);
     line.waiting.push({ request, answer });
     count(line, line.waiting.length - 1);
-    if (line.running + line.waiting.length > limits.atOnce + limits.waiting) return cut(line);
+    if (line.running.size + line.waiting.length > limits.atOnce + limits.waiting) return cut(line);
     if (waitingInAll > limits.waitingInAll) cut(longest(line));
     // Nobody waits in it any more if it was the one.
     advance(line);
   };
 }
 
-/** What comes after we have closed our side is read (lingering.ts), but must not take effect. */
+/** What waits while we close our side must not take effect. */
 const isAnswerable = ({ socket }: IncomingMessage) => !socket.destroyed && !socket.writableEnded;
 
 /**
  * Node makes requests of everything that it has read, whatever becomes of the connection: of 64 KiB, 3,600. Nothing
- * documented stops it; without this member all of them are made, and dropped above.
+ * documented stops it; without this member all of them are made, and dropped above. The rest of a body is still read.
  */
-function stopParsing(socket: Socket): void {
+export function stopParsing(socket: Socket): void {
   if (hasParser(socket)) socket.parser.onIncoming = () => NO_MORE_HTTP;
 }
 

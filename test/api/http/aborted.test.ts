@@ -50,6 +50,22 @@ async function expectAborted(id: string, method: string, route: string, before: 
   expect(await aborted(method, route)).toBe(before + 1);
 }
 
+test.each([
+  ['a probe', 'GET /readyz', ADMIN_KEY],
+  ['a stranger', 'GET /ip_policies', 'nobody'],
+])('%s that goes away leaves a line at debug only: anybody may send them without end', async (who, what, key) => {
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table schema_migrations, api_keys');
+  const id = who.replace(' ', '-');
+  const socket = await open();
+  socket.write(head(what, id).replace(ADMIN_KEY, key));
+  await untilWaiting(api, 1);
+  socket.resetAndDestroy();
+  await vi.waitFor(() => expect(logged(id)).not.toEqual([]), { timeout: 10_000 });
+  expect(logged(id)).toMatchObject([{ level: 20, status: 499, aborted: true }]);
+  await held.commit();
+});
+
 test('a client that goes away in the middle of its body leaves one access line, and no failure of the database', async () => {
   const before = await aborted('POST', '/ip_policies');
   const socket = await open();

@@ -1,4 +1,5 @@
 /** The last answer of a connection arrives, whatever the client still sends. */
+import { stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { startTestApi } from '../harness.ts';
@@ -61,5 +62,72 @@ describe('after the last answer, the connection of a client that does not close 
       { intervalMs },
     );
     expect(statuses(peer)).toEqual([200]);
+  });
+});
+
+test('bytes that wait while the process was busy count as sent', async () => {
+  const peer = await open({ ...(await start({ quietMs: 100 })), halfOpen: true });
+  const half = LARGE.length / 2;
+  peer.socket.write(
+    request('/ip_policies', {
+      method: 'POST',
+      headers: { ...CLOSE, authorization: 'Bearer no', 'content-length': `${LARGE.length}` },
+    }),
+  );
+  await peer.until(/ 401 /);
+  // The loop goes on to timers from here, not to what has come.
+  await stat('.');
+  peer.socket.write(LARGE.slice(half));
+  const until = performance.now() + 300;
+  while (performance.now() < until);
+  peer.socket.end(LARGE.slice(half));
+  expect(await peer.untilEnded()).toBe('closed');
+});
+
+test('requests behind the last answer are not so much as parsed', async () => {
+  const api = await start();
+  let parsed = 0;
+  api.app.server.prependListener('request', () => parsed++);
+  const peer = await open({ ...api, halfOpen: true });
+  // An answer without a length ends the connection of a client that does not know a better way.
+  peer.socket.write('GET /openapi.json HTTP/1.0\r\nconnection: keep-alive\r\nif-none-match: *\r\n\r\n');
+  await new Promise((ended) => peer.socket.once('end', ended));
+  expect(statuses(peer)).toEqual([304]);
+  peer.socket.write(request('/healthz').repeat(10_000));
+  peer.socket.end();
+  expect(await peer.untilEnded()).toBe('closed');
+  expect(parsed).toBe(1);
+});
+
+describe('requests behind one whose body cannot be read', () => {
+  const post = (body: string, length = body.length) =>
+    request('/ip_policies', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': `${length}` },
+      body,
+    });
+
+  test.each([
+    ['are answered if they take effect', '{]', [400, 201]],
+    ['also behind one that is too large', `"${'x'.repeat(2 * 1024 * 1024)}"`, [413, 201]],
+  ])('%s', async (_, body, expected) => {
+    const api = await start();
+    const peer = await open(api);
+    peer.socket.write(post(body) + post('{}'));
+    await waitFor('both answers', () => statuses(peer).length === 2 || peer.end());
+    expect(statuses(peer)).toEqual(expected);
+  });
+
+  test('are not, if it is longer than announced; it is answered', async () => {
+    const api = await start();
+    const peer = await open(api);
+    const body = JSON.stringify({ description: 'ää' });
+    peer.socket.write(Buffer.from(post(body)));
+    expect(await peer.untilEnded()).toBe('closed');
+    expect(statuses(peer)).toEqual([400]);
+    const other = await open(api);
+    other.socket.write(`${post('{}')}\r\n\r\nxx`);
+    expect(await other.untilEnded()).toBe('closed');
+    expect(statuses(other)).toEqual([201]);
   });
 });

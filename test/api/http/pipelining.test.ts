@@ -93,6 +93,20 @@ test('requests that wait on a connection that is closed end with it', async () =
   expect(aborted()).toHaveLength(8);
 });
 
+test('requests before one that is not HTTP any more (CONNECT) end with the connection', async () => {
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table ip_policies');
+  const bot = await api.newBot();
+  const { socket } = send(request('GET /ip_policies', bot) + request('GET /bot_users', bot).repeat(7));
+  await until(waiting, 1);
+  const bytes = async () => /^http_in_flight_bytes (\d+)$/m.exec((await api.anonymous.get('/metrics')).text)?.[1];
+  await vi.waitFor(async () => expect(Number(await bytes())).toBeGreaterThan(0), { timeout: 10_000 });
+  socket.write('CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(socket, 'close');
+  await held.commit();
+  await vi.waitFor(async () => expect(await bytes()).toBe('0'), { timeout: 10_000 });
+});
+
 test('requests that wait go on when a connection before them in line is closed', async () => {
   const answers: ServerResponse[] = [];
   const late = new Set<Socket>();

@@ -33,6 +33,21 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'if (announced >= 0 * → if (announced > 0 *': 'the parser reads nothing of a body that is announced with 0 bytes',
     'if (announced >= 0 * → if (false) *': 'the parser reads as many bytes as announced; only injected requests differ',
   },
+  'src/api/http/bytes-in-flight.ts': {
+    'export const SHARED* → *isOver: true*': 'asked only while a body is read, and what has it takes none',
+    'const fairShare = * → *Math.max(0, *': 'where all is held, the limit of all refuses before',
+    'const fairShare = * → *Math.max(2, *': 'where all is held, the limit of all refuses before',
+    'if (used === 0) * → if (false) *': 'frees memory',
+    'if (used === 0) * → if (used === 0) {}': 'frees memory',
+    'const fairShare = * → *perOwner > 1 *': 'a limit of one byte refuses the same, with the same error',
+    'const fairShare = * → *inAll > 1 *': 'a limit of one byte refuses the same before',
+  },
+  'src/api/http/host.ts': {
+    'for (let at = 0; * → *at <= *': 'there is no header behind the last',
+  },
+  'src/api/http/turns.ts': {
+    'if (line.running === 0) * → if (false) *': 'frees memory',
+  },
   'src/api/openapi/page.ts': {
     'const digest = * → *': 'any length of a digest will do',
     'await *register(* → *': 'the framework awaits what is registered before it is ready',

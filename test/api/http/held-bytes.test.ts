@@ -33,6 +33,12 @@ describe('of one key', () => {
     bytes.ofCaller(key('b')).add(10);
   });
 
+  test('one byte is a limit, too', () => {
+    const bytes = createBytesInFlight({ ...limits, perKey: 1 });
+    bytes.ofCaller(key('a')).add(1);
+    expect(thrownBy(() => bytes.ofCaller(key('a')).add(1))).toMatchObject(PER_KEY);
+  });
+
   test('one request alone is never refused, however much it holds, but the next one is', () => {
     const bytes = createBytesInFlight(limits);
     const alone = bytes.ofCaller(key('a'));
@@ -130,6 +136,12 @@ test('of all, the service holds as much as it may', () => {
   bytes.ofCaller(key('a', 'one')).add(4);
   bytes.ofAddress('192.0.2.1').add(6);
   expect(thrownBy(() => bytes.ofCaller(key('b', 'two')).add(1))).toMatchObject(IN_ALL);
+});
+
+test('without a limit for owners, one may hold all there is', () => {
+  const bytes = createBytesInFlight({ perKey: 0, perOwner: 0, inAll: 10 });
+  bytes.ofCaller(key('a')).add(6);
+  bytes.ofCaller(key('b')).add(4);
 });
 
 test('without limits, anything is held', () => {

@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RateWindows } from '../../../src/api/http/rate-windows.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
-afterEach(() => void vi.useRealTimers());
-
 const WINDOW_MS = 1_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  vi.advanceTimersByTime(10 * WINDOW_MS);
+});
+afterEach(() => void vi.useRealTimers());
 
 function asked(windows: RateWindows, method: 'incr' | 'read', key = 'a') {
   const results: unknown[] = [];
@@ -41,6 +44,9 @@ test('forgets who has not been heard of for longest, and shares nothing with a c
   asked(windows, 'incr', 'busy');
   asked(windows, 'incr', 'one more');
   expect(asked(windows, 'read', 'idle')).toMatchObject({ current: 0 });
+  expect(asked(windows, 'read', '0')).toMatchObject({ current: 1 });
+  asked(windows, 'incr', 'another');
+  expect(asked(windows, 'read', '0')).toMatchObject({ current: 0 });
   expect(asked(windows, 'read', 'busy')).toMatchObject({ current: 2 });
   expect(asked(windows.child(), 'read', 'busy')).toMatchObject({ current: 0 });
 });

@@ -32,6 +32,19 @@ test('turns are taken in order, so many at once of each name', async () => {
   expect(log.slice(5)).toEqual(['a5', 'a6']);
 });
 
+test('the end of one does not make room for two', async () => {
+  const turns = createTurns(2);
+  const [first] = await Promise.all(['one', 'two'].map(() => turns.take('a')));
+  first?.();
+  await turns.take('a');
+  let isTaken = false;
+  void turns.take('a').then(() => {
+    isTaken = true;
+  });
+  await settled();
+  expect(isTaken).toBe(false);
+});
+
 test('between those who waited, others get the event loop', async () => {
   const turns = createTurns(1);
   const log: string[] = [];
@@ -53,7 +66,7 @@ test('a thousand wait in a line, and whoever comes then is refused', async () =>
   const turns = createTurns(1);
   const end = await turns.take('a');
   const waiting = Array.from({ length: 1000 }, () => turns.take('a'));
-  await expect(turns.take('a')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  await expect(turns.take('a')).rejects.toMatchObject({ code: 'RATE_LIMITED', headers: { 'retry-after': '1' } });
   await turns.take('b');
   end();
   for (const turn of waiting) (await turn)();

@@ -79,7 +79,7 @@ describe('while the database is silent', async () => {
 });
 
 describe('with the database there', async () => {
-  const api = await startTestApi({ poolSize: 2, connectTimeoutMs: 300, statementTimeoutMs: 1_500 });
+  const api = await startTestApi({ poolSize: 2, connectTimeoutMs: 1_000, statementTimeoutMs: 2_500 });
   const { admin } = api;
 
   async function blockedChange() {

@@ -88,6 +88,8 @@ describe('a statement that Postgres refuses', () => {
 describe('no wait is without an end', () => {
   test('neither for a connection while all are taken', async () => {
     const db = await opened(1, { connectTimeoutMs: 100 });
+    // On a busy machine, opening the connection may take longer than that.
+    await vi.waitFor(() => run(db, 'select 1'), { timeout: 30_000 });
     await db.transaction(async () => {
       await expect(run(db, 'select 1')).rejects.toThrow('timeout exceeded when trying to connect');
       expect(db.usage()).toEqual({ total: 1, idle: 0, waiting: 0 });

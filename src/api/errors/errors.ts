@@ -34,6 +34,9 @@ export class ApiError extends Error {
 /** The service has no room for the request at the moment. Nothing has failed, and there may be very many of them. */
 export class Overload extends ApiError {}
 
+/** A request that did not arrive in time: clients may keep that up without end, so it is not logged each time. */
+export class LateRequest extends ApiError {}
+
 /** The body of an error, with the request's id. */
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
@@ -53,6 +56,9 @@ const RETRY_AFTER = '1';
 
 export const unavailable = (message: string) =>
   new ApiError('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });
+
+export const lateRequest = () =>
+  new LateRequest('UNAVAILABLE', 'The request did not arrive in time; try again.', {}, { 'retry-after': RETRY_AFTER });
 
 /** @param message one of few texts, since the log counts by it */
 export const overloaded = (message: string) => new Overload('UNAVAILABLE', message, {}, { 'retry-after': RETRY_AFTER });

@@ -1,4 +1,5 @@
 /** Reads a request body, and charges every byte that it holds to the caller while it holds it. */
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidByRule } from '../errors/errors.ts';
 import type { Charge } from './bytes-in-flight.ts';
@@ -10,11 +11,21 @@ export const ABORTED = 499;
 /** What a piece of a body costs beside its bytes, however small it is: a body sent in single bytes holds many. */
 const BYTES_PER_PIECE = 512;
 
+/** Why no more of a body can be read than has been. */
+const refusals = new WeakMap<IncomingMessage, ApiError>();
+const REFUSED = Symbol('the body cannot be read');
+
+/** For whoever reads the body of this request, now or later: Node's parser could make nothing of it. */
+export function refuseBody(request: IncomingMessage, why: ApiError): void {
+  refusals.set(request, why);
+  request.emit(REFUSED);
+}
+
 /**
  * The body as it was sent. Not by Fastify's own reader, which holds whatever up to the limit has arrived, for as many
  * clients as there are.
  * @param limit maximum size in bytes
- * @throws PAYLOAD_TOO_LARGE, and what `charge` throws; settles no more once the request is over
+ * @throws PAYLOAD_TOO_LARGE, what `charge` throws, and why the body was refused; settles no more once the request is over
  */
 export function readBody(
   { headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>,
@@ -27,7 +38,7 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
-    const stop = () => raw.off('data', onData).off('end', onEnd).off('error', onError);
+    const stop = () => raw.off('data', onData).off('end', onEnd).off('error', onError).off(REFUSED, onRefused);
     const settle = (done: () => void) => {
       stop();
       done();
@@ -51,7 +62,9 @@ export function readBody(
       });
     // Of a request, nothing but its connection can fail.
     const onError = () => settle(() => reject(new RequestAborted()));
-    raw.on('data', onData).on('end', onEnd).on('error', onError);
+    const onRefused = () => settle(() => reject(refusals.get(raw)));
+    if (refusals.has(raw)) return onRefused();
+    raw.on('data', onData).on('end', onEnd).on('error', onError).on(REFUSED, onRefused);
   });
 }
 

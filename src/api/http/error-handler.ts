@@ -1,6 +1,6 @@
 /** Renders every failure, wherever it was noticed, as an error of the catalogue. */
 
-import { ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -10,6 +10,8 @@ import {
   internalError,
   invalidByRule,
   invalidRequest,
+  LateRequest,
+  lateRequest,
   notFound,
   Overload,
   overloaded,
@@ -18,7 +20,7 @@ import {
 } from '../errors/errors.ts';
 import { POOL_EXHAUSTED, transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
-import { ABORTED } from './body.ts';
+import { ABORTED, refuseBody } from './body.ts';
 import { RequestAborted } from './request-aborted.ts';
 import { newRequestId } from './request-id.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
@@ -43,7 +45,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   // A 4xx is not our fault, and there may be very many of them.
   const isKnown = error instanceof ApiError;
   if (answer instanceof Overload) request.server.noteRefusal(answer.message);
-  else if (answer.code === 'RATE_LIMITED') request.server.logRefusal(answer.message);
+  else if (answer.code === 'RATE_LIMITED' || answer instanceof LateRequest) request.server.logRefusal(answer.message);
   else if (answer.status >= 500) {
     request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
   }
@@ -126,7 +128,8 @@ export function answerUnrouted(known: KnownMethods) {
 }
 
 /**
- * Answers what Node's HTTP parser refused, of which no request exists. The error holds the raw bytes with the
+ * Answers what Node's HTTP parser refused: here if it is the head of a request, of which nothing else exists; a body by
+ * whoever reads it. The error holds the raw bytes with the
  * Authorization header, so it is not logged.
  */
 export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {
@@ -138,17 +141,20 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
     socket.destroy(error);
     return;
   }
-  if (isAnswering(socket)) {
-    ending.add(socket);
-    endAfterAnswers(socket);
-    return;
-  }
+  const { answering, arriving } = requestsOn(socket);
   // The client went away in the middle of a request, which has a line of its own.
-  if (error.code === 'HPE_INVALID_EOF_STATE' && pending.safeParse(socket).success) {
+  if (error.code === 'HPE_INVALID_EOF_STATE' && arriving && answering?.req === arriving && !answering.headersSent) {
     socket.destroy();
     return;
   }
   const answer = clientError(error.code);
+  // What we write now would be taken for the answer to what was read before, or be a second one to it.
+  if (answering || arriving) {
+    if (arriving) refuseBody(arriving, answer);
+    ending.add(socket);
+    endAfterAnswers(socket);
+    return;
+  }
   const id = newRequestId();
   this.logRefusal(answer.message);
   this.log.debug({ request_id: id, code: error.code, status: answer.status }, 'unreadable request');
@@ -171,30 +177,38 @@ const ending = new WeakSet<Socket>();
 
 /** Whoever counts the bytes of a body wrongly has sent a request all the same, and what it does is done. */
 function endAfterAnswers(socket: Socket): void {
-  const { data } = pending.safeParse(socket);
-  if (data) data._httpMessage.once('close', () => endAfterAnswers(socket));
-  else socket.destroySoon();
+  const { answering, arriving } = requestsOn(socket);
+  if (!answering) {
+    socket.destroySoon();
+    return;
+  }
+  // Not in an answer before the last, with which Node would close the connection.
+  if (answering.req === arriving && !answering.headersSent) answering.setHeader('connection', 'close');
+  answering.once('close', () => endAfterAnswers(socket));
 }
 
-const pending = z.object({ _httpMessage: z.instanceof(ServerResponse) });
+const HasAnswer = z.object({ _httpMessage: z.instanceof(ServerResponse) });
+const HasParser = z.object({ parser: z.object({ incoming: z.instanceof(IncomingMessage) }) });
 
 /**
- * Whether a complete request waits for its answer, or its answer has begun: what we write now would be taken for it. Or
- * whether an answer is out whose request still has a body to come: what we write now would be a second one. Node itself
- * looks at the same members, which have no documented name.
+ * The answer that is due next, if any, and the request whose body is still to come. Node itself looks at the same members,
+ * which have no documented name.
  */
-function isAnswering(socket: Socket): boolean {
-  const { data } = pending.safeParse(socket);
-  if (data) return data._httpMessage.headersSent || data._httpMessage.req.complete;
-  return arriving.safeParse(socket).success;
+function requestsOn(socket: Socket): {
+  answering?: ServerResponse | undefined;
+  arriving?: IncomingMessage | undefined;
+} {
+  const incoming = HasParser.safeParse(socket).data?.parser.incoming;
+  return {
+    answering: HasAnswer.safeParse(socket).data?._httpMessage,
+    arriving: incoming?.complete ? undefined : incoming,
+  };
 }
-
-const arriving = z.object({ parser: z.object({ incoming: z.object({ complete: z.literal(false) }) }) });
 
 function clientError(code: string | undefined): ApiError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return unavailable('The request did not arrive in time; try again.');
+      return lateRequest();
     case 'HPE_HEADER_OVERFLOW':
       return invalidByRule({ headers: 'are too large' });
     default:

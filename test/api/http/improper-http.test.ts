@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
-import { startTestApi } from '../harness.ts';
+import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi({ timeouts: { request: 500 } });
 const { admin } = api;
@@ -27,6 +27,15 @@ function exchange(text: string): Promise<string> {
   });
 }
 
+const line = z.looseObject({ level: z.number(), msg: z.string() });
+
+/** The value of the sample that begins so; 0 before the first. */
+async function metric(start: string): Promise<number> {
+  const { text } = await api.anonymous.get('/metrics');
+  const found = text.split('\n').find((each) => each.startsWith(start));
+  return Number(found?.slice(start.length) ?? 0);
+}
+
 describe('what is no proper HTTP', () => {
   test('is answered in the same shape', async () => {
     const { status, body, head } = await raw('NONSENSE\r\n\r\n');
@@ -38,7 +47,6 @@ describe('what is no proper HTTP', () => {
 
   test('is one warning in the log, and a line each only at debug', async () => {
     for (let n = 0; n < 5; n++) await raw('NONSENSE\r\n\r\n');
-    const line = z.looseObject({ level: z.number(), msg: z.string() });
     const lines = api.logs.map((text) => line.parse(JSON.parse(text)));
     const reason = 'request: is not valid HTTP/1.1';
     expect(lines.filter((one) => one.reason === reason)).toMatchObject([{ level: 40, msg: 'refusing requests' }]);
@@ -60,16 +68,45 @@ describe('what is no proper HTTP', () => {
     expect(head).toContain('retry-after: 1');
   });
 
-  test('because its body never ends, too', async () => {
-    const head = `POST /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\ncontent-type: application/json\r\n`;
-    const { status, body } = await raw(`${head}content-length: 100\r\n\r\n{"desc`);
-    expect(status).toBe(503);
-    expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
+  test.each([
+    ['never ends', 'content-length: 100\r\n\r\n{"desc', 503],
+    ['is no sequence of chunks', 'transfer-encoding: chunked\r\n\r\n{}\r\n{}\r\n', 400],
+    ['begins as chunks and goes on as something else', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\nno\r\n', 400],
+  ])('because its body %s is answered, logged and counted like every request', async (why, rest, expected) => {
+    const id = why.replaceAll(' ', '-');
+    const counted = `http_request_duration_seconds_count{method="POST",route="/ip_policies",status_code="${expected}"} `;
+    const before = await metric(counted);
+    const start = `POST /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\nx-request-id: ${id}\r\n`;
+    const { status, body, head } = await raw(`${start}content-type: application/json\r\n${rest}`);
+    expect(status).toBe(expected);
+    expect(errorBody.parse(body).error_code).toBe(expected === 503 ? 'UNAVAILABLE' : 'INVALID_REQUEST');
+    expect(head).toContain('connection: close');
+    expect(head).toContain(`x-request-id: ${id}`);
+    const lines = api.logs.map((text) => line.parse(JSON.parse(text))).filter(({ request_id }) => request_id === id);
+    expect(lines).toMatchObject([{ level: 30, msg: 'request', route: '/ip_policies', status: expected }]);
+    expect(await metric(counted)).toBe(before + 1);
+    expect(await metric('http_in_flight_bytes ')).toBe(0);
+    expect(await metric('http_requests_aborted_total{method="POST",route="/ip_policies"} ')).toBe(0);
   });
 
   test('behind a request that waits for its answer is not answered in its place', async () => {
     const head = `GET /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\n\r\n`;
     expect(await exchange(`${head}NONSENSE\r\n\r\n`)).not.toContain('HTTP/1.1 400');
+  });
+
+  test.each([
+    ['goes on as no chunk', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\nno\r\n', 400],
+    ['never ends', 'content-length: 100\r\n\r\n{"desc', 503],
+  ])('in a body that %s behind a request that waits costs neither of them its answer', async (_, rest, expected) => {
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policies');
+    const head = `host: x\r\nauthorization: Bearer ${admin.key}\r\n`;
+    const post = `POST /ip_policies HTTP/1.1\r\n${head}content-type: application/json\r\n${rest}`;
+    const answers = exchange(`GET /ip_policies HTTP/1.1\r\n${head}\r\n${post}`);
+    await untilWaiting(api, 1);
+    await held.rollback();
+    const statuses = [...(await answers).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+    expect(statuses).toEqual([200, expected]);
   });
 
   test.each([

@@ -42,6 +42,7 @@ export class Demo {
   readonly isOwnCluster: boolean;
   readonly logFolder = LOG_FOLDER;
   readonly #kubeconfig: string | undefined;
+  readonly #onLoss: (message: string) => void;
   readonly #undo: (() => Promise<unknown>)[] = [];
   readonly #proofs: string[] = [];
   readonly #stopping = new AbortController();
@@ -52,8 +53,10 @@ export class Demo {
   #client: Client | undefined;
   #cluster: Cluster | undefined;
 
-  constructor({ kubeconfig }: { kubeconfig: string | undefined }) {
+  /** @param onLoss told when the API or the operator ends although the demo has not stopped it */
+  constructor({ kubeconfig, onLoss }: { kubeconfig: string | undefined; onLoss: (message: string) => void }) {
     this.#kubeconfig = kubeconfig;
+    this.#onLoss = onLoss;
     this.isOwnCluster = kubeconfig === undefined;
   }
 
@@ -82,7 +85,7 @@ export class Demo {
       PORT: String(port),
       LOG_FORMAT: 'json',
     };
-    const api = new Service('api', { folder: LOG_FOLDER, env, url, probe: '/readyz' });
+    const api = new Service('api', { folder: LOG_FOLDER, env, url, probe: '/readyz', onLoss: this.#reportLoss('API') });
     this.#undo.push(() => api.stop());
     await api.start();
     const client = createClient({ baseUrl: url, apiKey: this.#apiKey });
@@ -136,9 +139,19 @@ export class Demo {
       LOG_FORMAT: 'json',
     };
     const url = `http://127.0.0.1:${port}`;
-    this.#operator = new Service('operator', { folder: LOG_FOLDER, env, url, probe: '/readyz' });
+    this.#operator = new Service('operator', {
+      folder: LOG_FOLDER,
+      env,
+      url,
+      probe: '/readyz',
+      onLoss: this.#reportLoss('operator'),
+    });
     this.#undo.push(async () => this.#operator?.stop());
     await this.#operator.start();
+  }
+
+  #reportLoss(name: string): (how: string) => void {
+    return (how) => this.#onLoss(`The ${name} has ended (${how}). The logs: ${LOG_FOLDER}`);
   }
 
   /** Restarts the API with its current source. */

@@ -18,7 +18,7 @@ const SRC = join(import.meta.dirname, '../src');
 
 async function main(): Promise<number> {
   const { once, watch, kubeconfig } = readArguments();
-  const demo = new Demo({ kubeconfig });
+  const demo = new Demo({ kubeconfig, onLoss: print });
   const interruption = new AbortController();
   const untilInterrupted = new Promise<void>((resolve) => {
     interruption.signal.addEventListener('abort', () => resolve());

@@ -17,7 +17,7 @@ async function main(): Promise<number> {
     process.stderr.write('There is no Chromium on the PATH. Install one, or name it in CHROMIUM_PATH.\n');
     return 1;
   }
-  const demo = new Demo({ kubeconfig: undefined });
+  const demo = new Demo({ kubeconfig: undefined, onLoss: (message) => process.stderr.write(`${message}\n`) });
   try {
     await demo.startApi();
     await takePicture(chromium, `${demo.apiUrl}/docs`);

@@ -101,7 +101,7 @@ async function page(
 }
 
 async function main(): Promise<number> {
-  const demo = new Demo({ kubeconfig: undefined });
+  const demo = new Demo({ kubeconfig: undefined, onLoss: (message) => process.stderr.write(`${message}\n`) });
   const interrupted = new Promise<'interrupted'>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve('interrupted'));
   });

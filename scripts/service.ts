@@ -8,6 +8,8 @@ export interface ServiceOptions extends Omit<ProgramOptions, 'name'> {
   readonly url: string;
   /** A path that responds with success when the program is ready. */
   readonly probe: string;
+  /** Called when it ends although nobody has stopped it, with how: `signal SIGKILL`. */
+  readonly onLoss: (how: string) => void;
 }
 
 export class Service {
@@ -30,11 +32,22 @@ export class Service {
 
   async restart(): Promise<void> {
     await this.stop();
-    this.#child = startProgram([this.#name], { name: this.#name, ...this.#options });
-    await untilAnswering(this.#child, `${this.url}${this.#options.probe}`);
+    const child = startProgram([this.#name], { name: this.#name, ...this.#options });
+    this.#child = child;
+    await untilAnswering(child, `${this.url}${this.#options.probe}`);
+    void child.exited.then(({ code, signal }) => {
+      if (this.#child === child) this.#options.onLoss(signal === null ? `code ${code}` : `signal ${signal}`);
+    });
   }
 
   async stop(): Promise<void> {
-    await this.#child?.stop({ graceMs: 15_000 });
+    const child = this.#child;
+    this.#child = undefined;
+    await child?.stop({ graceMs: 15_000 });
+  }
+
+  /** Undefined unless it is running, or has ended by itself. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 }

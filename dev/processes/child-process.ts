@@ -31,6 +31,8 @@ export interface Child {
   readonly logFile: string;
   /** The exit, once there is one. The child does not keep this process alive; `stop` waits for its exit. */
   exit(): Exit | undefined;
+  /** Resolves when it has exited; does not keep this process alive either. */
+  readonly exited: Promise<Exit>;
   /** Sends a signal; does nothing if the process has exited. */
   kill(signal: NodeJS.Signals): void;
   /** Sends `signal` (SIGTERM), then SIGKILL after `graceMs` (5000); returns when the process has exited. */
@@ -98,6 +100,7 @@ export function startChild(options: ChildOptions): Child {
     pid,
     logFile: options.logFile,
     exit: () => ended,
+    exited,
     kill: (signal) => {
       if (!ended) child.kill(signal);
     },

@@ -84,7 +84,8 @@ export class Claims implements ChangeHandler {
       .filter((each) => this.isHeir(each, id, object));
     // Those that have yet to claim them lack something else, perhaps.
     const claimOf = (each: KubeObject) => this.claimTo(id, each);
-    const inOrder = (a: KubeObject, b: KubeObject) => (goesBefore(a, b, claimOf) ? -1 : 1);
+    const inOrder = (a: KubeObject, b: KubeObject) =>
+      Number(goesBefore(b, a, claimOf)) - Number(goesBefore(a, b, claimOf));
     return heirs.sort((a, b) => Number(this.isClaimedBy(b, id)) - Number(this.isClaimedBy(a, id)) || inOrder(a, b));
   }
 

@@ -1,6 +1,17 @@
 import { expect, test } from 'vitest';
-import { supersededBy } from '../../../src/operator/managed/attachment.ts';
+import { FINALIZER } from '../../../src/operator/contract/names.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import {
+  ensureAttachedTo,
+  ensureOwnerShown,
+  restoreOwnerShown,
+  supersededBy,
+} from '../../../src/operator/managed/attachment.ts';
+import { StaleObject } from '../../../src/operator/managed/external.ts';
 import type { Retiring } from '../../../src/operator/managed/identity.ts';
+import { condition, object } from '../objects.ts';
+import { manage } from './managed-under-test.ts';
+import { SETTINGS } from './things.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const now = (id: string): Retiring => ({ id, generation: 0, after: NOW.toISOString() });
@@ -16,4 +27,87 @@ test.each<[string, string | undefined, Retiring[], Retiring[]]>([
 ])('a new owner supersedes %s', (_, externalId, retiring, expected) => {
   const recorded = { externalId, generation: 0, createKey: undefined, retiring };
   expect(supersededBy('new', recorded, NOW)).toEqual(expected);
+});
+
+const finalizers = [FINALIZER];
+const listing = (...ids: string[]) => JSON.stringify(ids.map(before));
+/** Whose status says so, too. */
+const belongsTo = (id: string, retiring: string[] = [], fields: Parameters<typeof object>[0] = {}) =>
+  object(
+    { status: { id, createGeneration: 0, retiring: retiring.map(before) }, metadata: { finalizers }, ...fields },
+    { externalId: id, retiring: listing(...retiring) },
+  );
+
+test.each<[string, KubeObject, string[]]>([
+  ['that belonged to nothing', object(), []],
+  ['that belonged to nothing, and is held for another reason', object({ metadata: { finalizers } }), []],
+  ['that belonged to another, which is superseded', belongsTo('thg_2'), ['thg_2']],
+  ['that had superseded it', belongsTo('thg_1', ['thg_3', 'thg_1']), ['thg_3']],
+  ['that lacks the finalizer', belongsTo('thg_1', [], { metadata: {} }), []],
+])('the owner is recorded of an object %s', async (_, of, superseded) => {
+  const { managed, object: written, identity } = manage(of, { kind: SETTINGS });
+  await ensureAttachedTo(managed, 'thg_1');
+  const { retiring, ...recorded } = identity();
+  expect(recorded).toEqual({ externalId: 'thg_1', generation: 0, createKey: undefined });
+  expect(retiring.map(({ id }) => id)).toEqual(superseded);
+  expect(written().metadata.finalizers).toContain(FINALIZER);
+});
+
+test('nothing is written of an owner that is recorded', async () => {
+  const of = belongsTo('thg_1', ['thg_2']);
+  const { managed, object: written } = manage(of, { kind: SETTINGS });
+  await ensureAttachedTo(managed, 'thg_1');
+  expect(written()).toBe(of);
+});
+
+test('an owner is not recorded by what a stale cache has', async () => {
+  const { managed, outdate } = manage(belongsTo('thg_2'), { kind: SETTINGS });
+  outdate();
+  await expect(ensureAttachedTo(managed, 'thg_1')).rejects.toThrow(StaleObject);
+});
+
+test.each<[string, KubeObject['status'], object]>([
+  ['for the first time', { observedGeneration: 1 }, { id: 'thg_1', createGeneration: 0, observedGeneration: 1 }],
+  [
+    'and that nothing of the new one is known yet',
+    { id: 'thg_2', createGeneration: 0, observedGeneration: 1 },
+    { id: 'thg_1', createGeneration: 0 },
+  ],
+])('the status shows another owner, %s', async (_, status, expected) => {
+  const { managed, object: written } = manage(object({ status }, { externalId: 'thg_1' }), { kind: SETTINGS });
+  await ensureOwnerShown(managed);
+  expect(written().status).toEqual({ conditions: [], ...expected });
+});
+
+test('the status is left alone where it shows the owner', async () => {
+  const of = belongsTo('thg_1');
+  const { managed, object: written } = manage(of, { kind: SETTINGS });
+  await ensureOwnerShown(managed);
+  expect(written()).toBe(of);
+});
+
+const rival = belongsTo('thg_1', [], { name: 'rival' });
+const wiped = object({}, { externalId: 'thg_1' });
+
+test.each<[string, KubeObject, { mayAdopt?: boolean; others?: KubeObject[] }, string | undefined]>([
+  ['is restored from the annotations', wiped, {}, 'thg_1'],
+  ['is not where those are not to be believed', wiped, { mayAdopt: false }, undefined],
+  ['is not while another object has the settings', wiped, { others: [rival] }, undefined],
+  ['is not where nothing is recorded', object(), {}, undefined],
+  [
+    'is not where the object has never had it',
+    object({ status: { conditions: [condition('Ready', 'False')] } }, { externalId: 'thg_1' }),
+    {},
+    undefined,
+  ],
+  [
+    'stays, if there is one',
+    object({ status: { id: 'thg_2', createGeneration: 0 } }, { externalId: 'thg_1' }),
+    {},
+    'thg_2',
+  ],
+])('the owner in the status %s', async (_, of, setting, expected) => {
+  const { managed, object: written } = manage(of, { ...setting, kind: SETTINGS });
+  await restoreOwnerShown(managed);
+  expect(new Map(Object.entries(Object(written().status))).get('id')).toBe(expected);
 });

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
-import { Blocked } from '../../../src/operator/managed/external.ts';
-import { fateOfRemote } from '../../../src/operator/managed/finalization.ts';
+import { FINALIZER } from '../../../src/operator/contract/names.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import { fateOfRemote, finalize } from '../../../src/operator/managed/finalization.ts';
+import { Reference } from '../../../src/operator/managed/inputs/input.ts';
+import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
+import { noInputs } from '../inputs.ts';
 import { object } from '../objects.ts';
+import { manage } from './managed-under-test.ts';
+import { SETTINGS, Things } from './things.ts';
 
 test.each([
   ['goes with its object', {}, false, 'delete'],
@@ -21,4 +29,128 @@ test.each([
 
 test('the resource of an object with an unknown policy is not touched', () => {
   expect(() => fateOfRemote(object({ spec: { deletionPolicy: 'Orphan' } }), false)).toThrow(Blocked);
+});
+
+const NOON = '2026-11-21T12:00:00Z';
+const entry = (id: string, generation: number) => ({ id, generation, after: NOON });
+
+/** Being deleted; has thg_1, and has superseded thg_2. */
+function deleted(spec: object = {}, { generation = 1, finalizers = [FINALIZER] } = {}): KubeObject {
+  const retiring = [entry('thg_2', generation)];
+  return object(
+    {
+      spec,
+      status: { id: 'thg_1', createGeneration: generation * 2, retiring },
+      metadata: { deletionTimestamp: NOON, finalizers },
+    },
+    { externalId: 'thg_1', createGeneration: String(generation * 2), retiring: JSON.stringify(retiring) },
+  );
+}
+
+/** Older, and has thg_1. */
+const rival = object({ name: 'rival', created: '2026-11-20T10:00:00Z', status: { id: 'thg_1', createGeneration: 1 } });
+
+const both = () => new Things().makeFor('thg_2', 'thg_1');
+const taken = () => new Things('thg_1').makeFor('thg_2');
+
+test.each<[string, KubeObject, Things, KubeObject[], string[], string[]]>([
+  ['all that it has', deleted(), both(), [], [], ['Deleted: Deleted thg_2, thg_1']],
+  [
+    'what it has superseded, if the rest is to stay',
+    deleted({ deletionPolicy: 'Retain' }),
+    both(),
+    [],
+    ['thg_1'],
+    ['Retained: Retained thg_1'],
+  ],
+  ['what it has superseded, if another object has the rest', deleted(), taken(), [rival], ['thg_1'], []],
+])('with an object goes %s', async (_, of, things, others, expected, said) => {
+  const { managed, object: written, events } = manage(of, { things, others });
+  await finalize(managed);
+  expect(things.ids).toEqual(expected);
+  expect(events()).toEqual(said);
+  expect(written().metadata.finalizers ?? []).toEqual([]);
+});
+
+test.each<[string, KubeObject, Things, KubeObject[]]>([
+  ['is to go', deleted(), both(), []],
+  ['it has superseded', deleted({ deletionPolicy: 'Retain' }), both(), []],
+  ['it has superseded, though another object has the rest', deleted(), taken(), [rival]],
+])('an object stays while something refers to what %s', async (_, of, things, others) => {
+  things.inUse.add('thg_2');
+  const { managed, object: written } = manage(of, { things, others });
+  await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked' }));
+  expect(written().metadata.finalizers).toEqual([FINALIZER]);
+});
+
+test('with an object that waited for what another has goes what was created for it', async () => {
+  const of = object(
+    { metadata: { deletionTimestamp: NOON, finalizers: [FINALIZER] } },
+    { adopt: 'thg_1', createGeneration: '1' },
+  );
+  const things = taken();
+  await finalize(manage(of, { things, others: [rival] }).managed);
+  expect(things.ids).toEqual(['thg_1']);
+});
+
+test('with settings go those of no owner that another object has taken over', async () => {
+  const heir = object({ name: 'heir', spec: { of: 'thg_2' } });
+  const things = new Things('thg_1', 'thg_2');
+  const { managed, identity } = manage(deleted({}, { generation: 0 }), { things, others: [heir], kind: SETTINGS });
+  await finalize(managed);
+  expect(things.ids).toEqual(['thg_2']);
+  expect(identity('heir').externalId).toBe('thg_2');
+});
+
+test('nothing is deleted for an object that was finalized before', async () => {
+  const things = both();
+  await finalize(manage(deleted({}, { finalizers: ['example.com/hold'] }), { things }).managed);
+  expect(things.ids).toEqual(['thg_2', 'thg_1']);
+});
+
+test('nothing is deleted for an object that somebody has changed meanwhile', async () => {
+  const { managed, things, outdate } = manage(deleted(), { things: both() });
+  outdate();
+  await expect(finalize(managed)).rejects.toThrow(StaleObject);
+  expect(things.ids).toEqual(['thg_2', 'thg_1']);
+});
+
+/** What others refer to. @param bound which of them can never refer to another */
+function referredTo(count: number, bound: readonly string[] = []) {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  const names = Array.from({ length: count }, (_, index) => `b${index + 1}`);
+  for (const name of names) {
+    inputs.index.set(objectKey('Other', 'ns', name), new Set([objectKey('Thing', 'ns', 'a')]));
+    store.put(object({ name }));
+  }
+  const referencesIn = ({ metadata }: KubeObject) => [
+    new Reference({ kind: 'Thing', name: 'a', isImmutable: bound.includes(metadata.name) }),
+  ];
+  inputs.addPeer('Other', { store, referencesIn, enqueue: () => {} });
+  return inputs;
+}
+
+const ALL_FIVE = 'Other ns/b1, Other ns/b2, Other ns/b3, Other ns/b4, Other ns/b5';
+
+test.each([
+  ['Other ns/b1 refers', referredTo(1), 'delete what refers to it, or let that refer to another'],
+  ['Other ns/b1, Other ns/b2 refer', referredTo(2, ['b2']), 'delete what refers to it'],
+  [`${ALL_FIVE} refer`, referredTo(5), 'delete what refers to it, or let that refer to another'],
+  [`${ALL_FIVE} and 2 more refer`, referredTo(7), 'delete what refers to it, or let that refer to another'],
+])('an object stays while %s to it', async (referrers, inputs, remedy) => {
+  const message = `${referrers} to this object, which is deleted once nothing does: ${remedy}`;
+  const { managed, things } = manage(deleted(), { things: both(), inputs });
+  await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked', message }));
+  expect(things.ids).toEqual(['thg_2', 'thg_1']);
+});
+
+test('an object goes whatever refers to it, where its resource may', async () => {
+  const { managed, things } = manage(deleted(), {
+    things: both(),
+    inputs: referredTo(1),
+    kind: { deletableWhileReferenced: true },
+  });
+  await finalize(managed);
+  expect(things.ids).toEqual([]);
 });

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { ANNOTATION, FINALIZER } from '../../../src/operator/contract/names.ts';
 import type { Identity } from '../../../src/operator/managed/identity.ts';
-import { missingIntent } from '../../../src/operator/managed/intent.ts';
+import { ensureFinalizer, ensureIntent, missingIntent } from '../../../src/operator/managed/intent.ts';
 import { object } from '../objects.ts';
+import { manage } from './managed-under-test.ts';
 
 const finalizers = [FINALIZER];
 const KEY = expect.stringMatching(/^[0-9a-f-]{36}$/);
@@ -31,4 +32,20 @@ test.each<[string, ReturnType<typeof object>, ReturnType<typeof missingIntent>]>
   ['nothing, when there is a resource', object({ metadata: { finalizers } }, { externalId: 'x' }), undefined],
 ])('before a create, an object still needs %s', (_, of, expected) => {
   expect(missingIntent(of)).toEqual(expected);
+});
+
+test('before a create, its generation and the finalizer are written', async () => {
+  const { managed, object: written, identity: recorded } = manage(object());
+  await ensureIntent(managed);
+  expect(recorded()).toEqual(identity(1));
+  expect(written().metadata.finalizers).toEqual(finalizers);
+});
+
+test('a finalizer that somebody has removed is put back, beside those of others', async () => {
+  const of = object({ metadata: { finalizers: ['other'] } }, { externalId: 'thg_1', createGeneration: '2' });
+  const { managed, object: written, identity: recorded } = manage(of);
+  const before = recorded();
+  await ensureFinalizer(managed);
+  expect(written().metadata.finalizers).toEqual(['other', FINALIZER]);
+  expect(recorded()).toEqual(before);
 });

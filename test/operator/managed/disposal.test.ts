@@ -1,6 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { everythingOf, retryAfter, whatStays } from '../../../src/operator/managed/disposal.ts';
-import type { Identity } from '../../../src/operator/managed/identity.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import {
+  deleteRemote,
+  everythingOf,
+  leaveRemote,
+  remainsOf,
+  retainRemote,
+  retryAfter,
+  whatStays,
+} from '../../../src/operator/managed/disposal.ts';
+import { type Identity, readIdentity } from '../../../src/operator/managed/identity.ts';
+import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
+import { noInputs } from '../inputs.ts';
+import { condition, object } from '../objects.ts';
+import { manage } from './managed-under-test.ts';
+import { SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
 const nothing: Identity = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };
@@ -50,4 +64,109 @@ test.each([
 ])('what has been held for %s is tried again after a pause that grows', (_, heldMs, expected) => {
   const now = new Date('2026-11-21T10:00:00Z');
   expect(retryAfter(new Date(now.getTime() - heldMs), now).getTime() - now.getTime()).toBe(expected);
+});
+
+const listed = [entry('thg_a', 1), entry('thg_b', 2)];
+const of = object(
+  { spec: { open: true } },
+  { externalId: 'thg_c', createGeneration: '3', retiring: JSON.stringify(listed) },
+);
+const all = () => new Things().makeFor('thg_a', 'thg_b', 'thg_c');
+/** No reconcile of it has succeeded: nobody was told of what was created. */
+const unfinished = object({ status: { conditions: [condition('Ready', 'False')] } }, { createGeneration: '1' });
+const found: Identity = { ...nothing, externalId: 'thg_a', generation: 1 };
+
+test.each<[string, Identity, string[]]>([
+  ['all that there is', readIdentity(of), ['Deleted: Deleted thg_a, thg_b, thg_c']],
+  ['one', { ...nothing, externalId: 'thg_a', generation: 1 }, ['Deleted: Deleted thg_a']],
+  ['nothing', nothing, []],
+])('it is told when %s is deleted', async (_, identity, expected) => {
+  const { managed, things, events } = manage(of, { things: all() });
+  await deleteRemote(managed, identity);
+  expect(things.ids).toHaveLength(3 - everythingOf(identity).length);
+  expect(events()).toEqual(expected);
+});
+
+test('settings of what is about to be deleted go along with it', async () => {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  store.put(
+    object({ name: 'owner', metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' }, status: { id: 'thg_a' } }),
+  );
+  inputs.index.set(objectKey('Thing', 'ns', 'a'), new Set([objectKey('Owner', 'ns', 'owner')]));
+  inputs.addPeer('Owner', { store, enqueue: () => {} });
+  const { managed, things, events } = manage(object(), { things: all(), inputs, kind: SETTINGS });
+  await deleteRemote(managed, { ...nothing, externalId: 'thg_b', retiring: [entry('thg_a', 0)] });
+  expect(things.ids).toEqual(['thg_a', 'thg_c']);
+  expect(events()).toEqual(['Deleted: Deleted the modules of thg_b']);
+});
+
+test('those that wait for what an object had are told when it is deleted', async () => {
+  const { managed } = manage(of, { things: all() });
+  const woken: string[] = [];
+  const wake = () => woken.push('waiting');
+  managed.waiting.set('other', { has: [], wants: ['thg_c'], isCurrent: () => true, wake });
+  await deleteRemote(managed, readIdentity(of));
+  expect(woken).toEqual(['waiting']);
+});
+
+test.each<[string, typeof of, Identity, string[], string[], string[]]>([
+  ['the present one', of, readIdentity(of), [], ['thg_c'], ['Retained: Retained thg_c']],
+  ['nothing that was never finished', unfinished, found, [], ['thg_b', 'thg_c'], ['Deleted: Deleted thg_a']],
+  [
+    'what was never finished, if its token is stored',
+    unfinished,
+    found,
+    ['thg_a'],
+    ['thg_a', 'thg_b', 'thg_c'],
+    ['Retained: Retained thg_a'],
+  ],
+])('of an object whose resource is to stay, there stays %s', async (_, from, identity, held, stays, said) => {
+  const { managed, things, events } = manage(from, { things: all(), kind: tokens(held) });
+  await retainRemote(managed, identity);
+  expect(things.ids).toEqual(stays);
+  expect(events()).toEqual(said);
+});
+
+test('a companion outlives an object whose resource is to stay', async () => {
+  const type = { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' };
+  const companion = { type, kind: 'DNSEndpoint', condition: 'Any', specFor: () => ({}) };
+  const owner = { apiVersion: 'v1', kind: 'Thing', name: 'a', uid: of.metadata.uid };
+  const { managed, kube } = manage(of, { things: all(), kind: { companion } });
+  kube.put('dnsendpoints', object({ metadata: { ownerReferences: [owner] } }));
+  await retainRemote(managed, { ...nothing, externalId: 'thg_c' });
+  expect((await kube.get(type, 'a')).metadata.ownerReferences).toEqual([]);
+});
+
+test.each<[string, typeof of, Identity, string[]]>([
+  ['what was never finished', unfinished, found, ['thg_b', 'thg_c']],
+  ['what was superseded', of, readIdentity(of), ['thg_c']],
+])('of an object whose resource is another one, there goes %s', async (_, from, identity, stays) => {
+  const { managed, things } = manage(from, { things: all() });
+  await leaveRemote(managed, identity);
+  expect(things.ids).toEqual(stays);
+});
+
+test.each<[string, Partial<ThingKind>, string[], string]>([
+  ['the present one', {}, [], 'thg_c'],
+  ['the last that serves, if one does', SERVING, ['thg_a', 'thg_b'], 'thg_b'],
+  ['the present one, if none serves', SERVING, [], 'thg_c'],
+])('of several resources there stays %s', async (_, kind, serving, expected) => {
+  const things = all();
+  for (const id of serving) things.make(id, { open: true });
+  const { managed } = manage(of, { things, kind });
+  const { stays, others } = await remainsOf(managed, readIdentity(of), []);
+  expect(stays?.id).toBe(expected);
+  expect(others.map(({ id }) => id)).toEqual(['thg_a', 'thg_b', 'thg_c'].filter((id) => id !== expected));
+});
+
+test.each<[string, Partial<ThingKind>, string]>([
+  ['where that serves', SERVING, 'thg_b'],
+  ['but not where nothing serves', {}, 'thg_c'],
+])('an earlier resource stays in the place of one that is gone, %s', async (_, kind, expected) => {
+  const things = new Things();
+  things.make('thg_b', { open: true });
+  const { managed } = manage(of, { things, kind });
+  const identity = { ...readIdentity(of), retiring: [entry('thg_b', 2)] };
+  expect((await remainsOf(managed, identity, [])).stays?.id).toBe(expected);
 });

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Claims, claimIn, goesBefore, isOlder } from '../../../src/operator/managed/claims.ts';
+import { Claims, claimIn, goesBefore, isOlder, supersededIn } from '../../../src/operator/managed/claims.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
 import { object } from '../objects.ts';
 
-const owned = z.looseObject({ ownerId: z.string() });
 const OLD = '2026-11-21T09:00:00Z';
 const YOUNG = '2026-11-21T11:00:00Z';
 const observing = { spec: { managementPolicy: 'Observe' } };
@@ -68,6 +66,12 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
     object(shows('x'), { externalId: 'x' }),
     ['x'],
   ],
+  [
+    'an object declares something else of what it has',
+    object(shows('x'), { externalId: 'x' }),
+    object({ ...shows('x'), spec: { rules: [] } }, { externalId: 'x' }),
+    [],
+  ],
 ])('whose claims others are told of when %s', (_, previous, next, expected) => {
   const store = new ObjectStore();
   const claims = new Claims({ membersOf: readPolicies }, store);
@@ -113,6 +117,7 @@ test.each<[string, KubeObject, KubeObject, boolean]>([
   ],
   ['older, and only names it', object({ name: 'old', created: OLD }, { adopt: 'x' }), object(shows('x')), false],
   ['older, when both manage it', object({ name: 'old', created: OLD, ...shows('x') }), object(shows('x')), true],
+  ['older, and claims nothing', object({ name: 'old', created: OLD }), object({}, { adopt: 'x' }), false],
   ['the same in another version', object({ version: 2, ...shows('x') }), object({}, { adopt: 'x' }), false],
 ])('whether an object goes before another that is %s', (_, other, claimant, expected) => {
   expect(goesBefore(other, claimant)).toBe(expected);
@@ -209,70 +214,20 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
   });
 
-  /** Of the modules of whatever their specs refer to by `ownerId`. */
-  const ofModules = (mayAdopt: boolean, objects: readonly KubeObject[]) => {
-    const ownerIdIn = ({ spec }: KubeObject) => owned.safeParse(spec).data?.ownerId;
-    const attached = {
-      membersOf: ({ spec }: KubeObject) => readPolicies(object({ spec })),
-      isAttached: true,
-      ownerKeyIn: ownerIdIn,
-      ownerIdOf: (each: KubeObject) => [ownerIdIn(each)].find((id) => id !== 'unknown'),
-      ownerKeysOf: (id: string) => [id],
-      belongsTo: (each: KubeObject, id: string) => ownerIdIn(each) === id,
-      mayBelong: () => true,
-    };
-    const store = new ObjectStore();
-    const claims = new Claims(attached, store, () => mayAdopt);
-    for (const each of objects) for (const change of store.put(each)) claims.onChange(change);
-    return claims;
-  };
-  const declares = (id: string) => ({ spec: { ownerId: id } });
-
-  test.each<[string, KubeObject, boolean]>([
-    ['only an annotation names it', object({ name: 'old', created: OLD }, { externalId: 'x' }), false],
-    ['only an annotation is to adopt it', object({ name: 'old', created: OLD }, { adopt: 'x' }), false],
-    ['the spec refers to it', object({ name: 'old', created: OLD, ...declares('x') }, { externalId: 'x' }), true],
-    ['the spec refers to another', object({ name: 'old', created: OLD, ...declares('y') }, { externalId: 'x' }), false],
-    ['the status confirms it', object({ name: 'old', ...shows('x') }), true],
-    ['the spec refers to it, but it is not recorded', object({ name: 'old', created: OLD, ...declares('x') }), false],
-  ])('of modules count or not, when %s', (_, other, counts) => {
-    for (const mayAdopt of [true, false]) {
-      const claims = ofModules(mayAdopt, [other]);
-      expect(claims.rivalOf(object({}, { externalId: 'x' }))?.metadata.name).toBe(counts ? 'old' : undefined);
-    }
+  test('of a resource of its own, an object leaves to nobody who has only named it', () => {
+    const { claims, put } = setUp();
+    put(object({ name: 'other' }, { adopt: 'x' }));
+    expect(claims.heirsOf('x', object({ name: 'self', ...shows('x') }))).toEqual([]);
   });
 
-  test('of modules end when the spec refers to something else, which the others are told', () => {
-    const previous = object({ name: 'old', ...declares('x') }, { externalId: 'x' });
-    const next = object({ name: 'old', version: 2, ...declares('y') }, { externalId: 'x' });
-    const claims = ofModules(true, [previous]);
-    expect(claims.contestedBy({ type: 'updated', key: 'ns/old', object: next, previous })).toEqual(['x']);
-    expect(claims.contestedBy({ type: 'updated', key: 'ns/old', object: previous, previous })).toEqual([]);
-  });
-
-  test('of modules pass to who has them, who claims them, and who declares them, the older first', () => {
-    const names = [
-      object({ name: 'young', created: YOUNG, ...declares('x') }),
-      object({ name: 'old', created: OLD, ...declares('x') }),
-      object({ name: 'claiming', created: YOUNG, ...declares('x') }, { externalId: 'x' }),
-      object({ name: 'holding', created: YOUNG, ...shows('x') }),
-      object({ name: 'observing', spec: { ownerId: 'x', ...observing.spec } }),
-      object({ name: 'elsewhere', ...declares('y') }, { externalId: 'x' }),
-      object({ name: 'deleted', ...declares('x'), metadata: { deletionTimestamp: YOUNG, finalizers: [FINALIZER] } }),
-      object({ name: 'self', ...declares('x') }),
-    ];
-    const heirs = ofModules(true, names).heirsOf('x', object({ name: 'self' }));
-    expect(heirs.map(({ metadata }) => metadata.name)).toEqual(['holding', 'claiming', 'old', 'young']);
-  });
-
-  test.each<[string, string, string, string[]]>([
-    ['of what nothing is known of yet', 'unknown', 'x', ['other']],
-    ['not of what both have since come to refer to', 'z', 'x', []],
-    ['not of what the object had before', 'unknown', 'z', []],
-  ])('of modules pass to who refers to the same, %s', (_, owner, claimed, expected) => {
-    const claims = ofModules(true, [object({ name: 'other', ...declares(owner) })]);
-    const heirs = claims.heirsOf('x', object({ name: 'self', ...declares(owner) }, { externalId: claimed }));
-    expect(heirs.map(({ metadata }) => metadata.name)).toEqual(expected);
+  test('end when the object is finalized, however long others hold it up', () => {
+    const { claims, put } = setUp();
+    const held = deleted({ status: superseded }, ['example.com/hold']);
+    const { annotations } = object({}, superseding).metadata;
+    const finalized = { ...held, metadata: { ...held.metadata, annotations } };
+    put(finalized);
+    expect(['x', 'y'].flatMap((id) => claims.concernedWith(id))).toEqual([]);
+    expect(supersededIn(finalized)).toEqual([]);
   });
 
   test('ignore objects that claim nothing', () => {

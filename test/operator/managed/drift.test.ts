@@ -67,6 +67,13 @@ test.each<[string, ManagedSpec | undefined, KubeObject, ReturnType<typeof remote
   ['one that observes what is gone does', observe, shown(1, observedSynced([]).message), remotes(), true],
   ['one that says already that it is gone does not', observe, shown(1, 'x does not exist', 'False'), remotes(), false],
   ['one that observes nothing does not', observe, object(), remotes(2), false],
+  [
+    'one that does not show yet what it observes does',
+    observe,
+    object({ status: { conditions: [condition('Synced', 'True')] } }, { adopt: 'x' }),
+    remotes(),
+    true,
+  ],
 ])('whether an object needs a closer look: %s', (_, spec, of, listed, expected) => {
   expect(differs(kind, spec, of, listed)).toBe(expected);
 });
@@ -118,6 +125,11 @@ test.each<[string, string, ManagedSpec, boolean, boolean]>([
   expect(differs(settings, spec, of, remotes(1))).toBe(expected);
 });
 
+test('settings that are only observed need a closer look once what they belong to is gone', () => {
+  const settings: ComparableKind = { ...kind, isAttached: true, ownerOf: () => 'x' };
+  expect(differs(settings, observe, object(inSync()), remotes())).toBe(true);
+});
+
 test.each<[string, string | undefined, boolean, boolean]>([
   ['one that uses what it refers to does not', 'new', true, false],
   ['one that may follow already, and names another, does', 'newer', true, true],
@@ -147,7 +159,7 @@ test.each([
   ['the same text in another place', [source('spec.b', 'x')], true],
   ['more text', [source('spec.a', 'x'), source('spec.b', 'x')], true],
 ])('an object that now takes %s from its sources', (_, used, expected) => {
-  const of = object(inSync({ sources: [source('spec.a', 'x')] }));
+  const of = object(inSync({ sources: [source('spec.a', 'x'), source('spec.c', 'z')] }));
   expect(hasNewInputs(of, { sources: used, references: [] })).toBe(expected);
 });
 
@@ -157,7 +169,14 @@ test.each([
   ['another id', [{ field: 'spec.a', id: 'y' }], true],
   ['the same id in another place', [{ field: 'spec.b', id: 'x' }], true],
 ])('an object that now refers to %s', (_, references, expected) => {
-  const of = object(inSync({ references: [{ field: 'spec.a', id: 'x' }] }));
+  const of = object(
+    inSync({
+      references: [
+        { field: 'spec.a', id: 'x' },
+        { field: 'spec.c', id: 'z' },
+      ],
+    }),
+  );
   expect(hasNewInputs(of, { sources: [], references })).toBe(expected);
 });
 

@@ -85,7 +85,12 @@ describe('a failure', () => {
     [
       'no answer',
       new ApiUnreachableError('x', { retryAfterMs: 3 }),
-      { kind: 'transient', reason: 'ApiUnavailable', retryAfterMs: 3 },
+      {
+        kind: 'transient',
+        reason: 'ApiUnavailable',
+        message: 'The management API does not respond; retrying',
+        retryAfterMs: 3,
+      },
     ],
     [
       'the answer of something else',
@@ -118,6 +123,15 @@ describe('a failure', () => {
     ['not even an error', 'x', { kind: 'transient', reason: 'InternalError' }],
   ])('by %s', (_, error, expected) => {
     expect(classify(error)).toMatchObject(expected);
+  });
+
+  test.each([
+    [true, true],
+    [false, undefined],
+  ])('by no answer to a change (%s) says whether that may take effect yet', (mayTakeEffect, expected) => {
+    expect(classify(new ApiUnreachableError('x', { mayTakeEffect }))).toHaveProperty('kind', 'transient');
+    const { mayTakeEffect: told } = Object(classify(new ApiUnreachableError('x', { mayTakeEffect })));
+    expect(told).toBe(expected);
   });
 
   test('never contains what may differ between attempts', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import {
+  adoptionIgnored,
   available,
   driftCorrected,
   observedReady,
@@ -9,6 +10,7 @@ import {
   tokenUnavailable,
   UP_TO_DATE,
   unchanged,
+  withNote,
 } from '../../../src/operator/managed/findings.ts';
 import { condition, object } from '../objects.ts';
 
@@ -52,4 +54,25 @@ test.each([
 
 test('fields are named as in the spec', () => {
   expect(specPaths(['acl', 'metadata'])).toBe('spec.acl, spec.metadata');
+});
+
+test('an observed resource that is as declared differs in nothing', () => {
+  expect(observedSynced([]).message).toBe('Only observed');
+});
+
+test.each([
+  ['none', {}, undefined],
+  ['for what the object has', { adopt: 'ipp_1', externalId: 'ipp_1' }, undefined],
+  [
+    'for another resource than the object has',
+    { adopt: 'ipp_2', externalId: 'ipp_1' },
+    'the annotation tunnel-operator.dev/adopt has no effect, since this object has ipp_1: remove it, and create another object with it to adopt ipp_2',
+  ],
+])('of an annotation to adopt something, where it is %s', (_, annotations, expected) => {
+  expect(adoptionIgnored(object({}, annotations))).toBe(expected);
+});
+
+test('a note is added to what a finding says', () => {
+  expect(withNote(UP_TO_DATE, undefined)).toEqual(UP_TO_DATE);
+  expect(withNote(UP_TO_DATE, 'mind')).toEqual({ ...UP_TO_DATE, message: `${UP_TO_DATE.message}; mind` });
 });

@@ -7,8 +7,10 @@ import {
   identityAnnotations,
   identityInStatus,
   isBegun,
+  knows,
   nextGeneration,
   readIdentity,
+  retiringEntry,
 } from '../../../src/operator/managed/identity.ts';
 import { object } from '../objects.ts';
 
@@ -57,10 +59,15 @@ describe('the identity of an object', () => {
     });
   });
 
-  test('comes back from the annotations that it was written to', () => {
-    const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [entry('ipp_0', 1)] };
+  test.each([1, 2])('of generation %i comes back from the annotations that it was written to', (generation) => {
+    const identity = { externalId: 'ipp_1', generation, createKey: 'k', retiring: [entry('ipp_0', 1)] };
     const annotations = identityAnnotations(identity) as Record<string, string>;
     expect(readIdentity(object({ metadata: { annotations } }))).toEqual(identity);
+  });
+
+  test('keeps an entry whose time is that of another zone', () => {
+    const retiring = [entry('ipp_0', 1, '2026-11-21T12:00:00+02:00')];
+    expect(readIdentity(object({}, { retiring: JSON.stringify(retiring) })).retiring).toEqual(retiring);
   });
 
   test('removes the annotations of missing parts', () => {
@@ -118,6 +125,15 @@ describe('the next generation', () => {
     const identity = { ...NOTHING, generation: 3 };
     expect(idempotencyOf(object({ uid: 'u1' }), identity).idempotencyPlace).toEqual({ scope: 'u1', sequence: 3 });
   });
+});
+
+test('an identity knows what it has and each that it has superseded', () => {
+  const identity = { ...NOTHING, externalId: 'c', retiring: [entry('a', 1), entry('b', 2)] };
+  expect(['a', 'b', 'c', 'd'].filter((id) => knows(identity, id))).toEqual(['a', 'b', 'c']);
+});
+
+test('whoever asks what a status says of a retired resource is told of every member', () => {
+  for (const { description } of Object.values(retiringEntry.shape)) expect(description).toMatch(/\w+/);
 });
 
 test('a retired resource is due from its time on', () => {

@@ -31,3 +31,13 @@ test('a loss long after the last one is the first again', () => {
   losses.reissued('a', at(3 + 1200));
   expect(losses.pauseUntil('a', at(3 + 1200))).toEqual(at(3 + 1201));
 });
+
+test('a loss is forgotten though another object keeps losing', () => {
+  const losses = new Losses();
+  losses.reissued('again', at(0));
+  losses.reissued('once', at(1));
+  losses.reissued('again', at(1000));
+  expect(losses.pauseUntil('once', at(1201))).toBeUndefined();
+  losses.reissued('once', at(1201));
+  expect(losses.pauseUntil('once', at(1201))).toEqual(at(1202));
+});

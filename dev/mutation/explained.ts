@@ -115,12 +115,34 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'const timeoutSeconds = * → *': 'how long the jitter is; no test asserts a time',
     'await this.#pause(* → await this.#pause(*': 'how long to wait; no test asserts a time',
   },
+  'src/operator/managed/attachment.ts': {
+    'const NOTHING_CREATED = * → *': 'nothing is asked of it but what exists',
+  },
   'src/operator/managed/claims.ts': {
+    'if (!this.#declaresTheSame(change)) * → if (true) *': 'the index has the same keys again',
+    '* → return this.#kind.mayBelong?.(other, isGranted) ?? true;': 'a kind that has ownerKeyIn has this, too',
+    'const shown = retiring.length > 0 * → const shown = retiring.length >= 0 *': 'spares a look at the status',
+    '* → return claim ? Number(claim.isConfirmed) : -2;': 'anything below 0 will do',
+    '* → return rankA === rankB ? isOlder(a, b) : Number(rankA) >= Number(rankB);': 'the ranks differ in that branch',
     '* → return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA <= ageB;': 'the ages differ in that branch',
   },
   'src/operator/managed/creation.ts': {
     'const MOST_GENERATIONS_AT_ONCE = * → *': 'a limit on what does not end by itself; any small number will do',
     'for (let attempt = 0; * → *': 'a limit on what does not end by itself; any small number will do',
+    '* → *? external.update(remote, allowed) : remote;': 'nothing handles what the catch clause throws',
+  },
+  'src/operator/managed/disposal.ts': {
+    'const needed = due.length > 0 * → const needed = true *': 'spares a call; without anything due, nothing is kept',
+    'const needed = due.length > 0 * → const needed = due.length >= 0 *':
+      'spares a call; without anything due, nothing is kept',
+    'if (inQuestion.length === 0) * → if (false) *': 'spares a call; of nothing, nothing is left',
+  },
+  'src/operator/managed/identity.ts': {
+    'const generation = * → const generation = Number(annotation(object, ANNOTATION.createGeneration));':
+      'what is no number counts as 0, too',
+  },
+  'src/operator/managed/losses.ts': {
+    'this.#forgetOld(at); → ;': 'frees memory; whoever asks for the pause does it, too',
   },
 };
 

@@ -81,6 +81,13 @@ describe('credentials', () => {
     expect(first.dispatcher).toMatchObject({ destroyed: true });
   });
 
+  test('that are closed are not handed out any more, however fresh', async () => {
+    const { credentials } = await setUp();
+    await credentials.get();
+    await credentials.close();
+    await expect(credentials.get()).rejects.toThrow('the client is closed');
+  });
+
   test('that cannot be read now are still used if they were read before', async () => {
     const { credentials, authorization } = await setUp();
     await put('');

@@ -99,16 +99,19 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'await dispatcher.close(); → dispatcher.close();': 'the calls in progress are ended by the transport',
     'this.#dispatchers.delete(dispatcher); → ;': 'frees memory; to close what is closed does nothing',
   },
+  'src/operator/kube/kube-object.ts': {
+    '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
+  },
   'src/operator/kube/leader-election.ts': {
     '* → *delay(Math.max(1, left), *': 'a timer of 0 ms takes 1 ms',
     '* → *undefined, { })]);': 'the timer would only keep a process alive that ends by exit',
     '* → *undefined, { ref: true })]);': 'the timer would only keep a process alive that ends by exit',
   },
-  'src/operator/kube/kube-object.ts': {
-    '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
+  'src/operator/kube/lease-annotation.ts': {
+    'const PAUSE = * → *': 'how long to wait; no test asserts a time',
+    'await delay(* → delay(*': 'how long to wait; no test asserts a time',
   },
   'src/operator/kube/list-watch.ts': {
-    'await this.#running; → *': 'what is waited for ends in the same moment by itself',
     'const PAGE_SIZE = * → *': 'any size of about this will do',
     'const WATCH_SECONDS = * → *': 'how long to wait; no test asserts a time',
     'const RETRY = * → *': 'how long to wait; no test asserts a time',

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { KubeApi, ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import { KubeError, KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { object } from '../objects.ts';
 import { type Answer, answering, cut, hanging, json, refusal } from './answering.ts';
 
@@ -100,6 +101,16 @@ describe('what is answered', () => {
     const api = server.connect();
     expect(await call(api)).toEqual(expected);
     await expect(call(api)).rejects.toMatchObject({ name: 'KubeError', code: 422, message: 'said 422' });
+  });
+
+  test.each<[string, (api: KubeApi) => Promise<KubeObject>]>([
+    ['a create', (api) => api.tryCreate(EVENTS, some)],
+    ['a patch', (api) => api.tryPatch(EVENTS, 'a', some)],
+    ['an apply', (api) => api.tryApply(EVENTS, 'a', some, undefined, { fieldManager: 'm', isForced: false })],
+  ])('what a try of %s would make, which has no version yet', async (_, call) => {
+    const { resourceVersion: __, ...metadata } = object().metadata;
+    const server = await answering(json({ ...object(), metadata }));
+    expect((await call(server.connect())).metadata).toMatchObject(metadata);
   });
 
   test('that what is looked for is not there, unlike other refusals', async () => {

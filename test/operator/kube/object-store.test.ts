@@ -54,6 +54,16 @@ describe('remove', () => {
     expect(store.put(at(4, 'y')).map(short)).toEqual(['added a/y 4']);
   });
 
+  test.each([
+    ['the one before it under its name, of which nothing was known', at(2, 'y'), at(2)],
+    ['the same again, at a later version', at(5), at(4)],
+  ])('of what is not known yet is remembered after that of %s', (_, then, late) => {
+    const store = new ObjectStore();
+    store.remove(at(3));
+    store.remove(then);
+    expect(store.put(late)).toEqual([]);
+  });
+
   test('is over when the object comes back, as one does that matches the selector again', () => {
     const store = new ObjectStore();
     store.put(at(1));

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { slim, type WatchCacheOptions } from '../../../src/operator/kube/watch-cache.ts';
 import { object } from '../objects.ts';
@@ -53,6 +53,8 @@ describe('a cache of two namespaces', () => {
       void gate.promise.then(() => listing(9, inside('two'))(response, request));
     const answers = byNamespace({ one: [listing(5, inside('one')), hanging()], two: [late, hanging()] });
     const { cache, asked, askedFor } = await setUp(answers, { namespaces });
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
     let isStarted = false;
     const started = cache.start().then(() => {
       isStarted = true;
@@ -60,6 +62,7 @@ describe('a cache of two namespaces', () => {
     await askedFor(3);
     expect([isStarted, cache.staleness()]).toEqual([false, undefined]);
     expect(cache.gapIn('two')).toBe('not listed yet');
+    vi.setSystemTime(Date.now() + 5_000);
     gate.resolve();
     await Promise.all([started, cache.filled]);
     expect([cache.gapIn('one'), cache.gapIn('two')]).toEqual([undefined, undefined]);
@@ -67,7 +70,8 @@ describe('a cache of two namespaces', () => {
     await askedFor(4);
     expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['one', 'two']);
     expect(asked().sort()).toEqual(['list', 'list', 'watch 5', 'watch 9']);
-    expect(cache.staleness()).toBeGreaterThanOrEqual(0);
+    // Only the second was heard of since.
+    expect(cache.staleness()).toBe(5_000);
   });
 
   test('says why it lacks what it may not list, and only that', async () => {
@@ -148,6 +152,27 @@ describe('a cache', () => {
     expect(kept).toEqual({ ...expected, metadata: { ...expected.metadata, resourceVersion: '7' } });
   });
 
+  test('keeps only the objects that it is told to, and those no longer than they exist', async () => {
+    const wanted = new Set(['a', 'b']);
+    const told = ['a', 'b', 'c'].map((name) => event('ADDED', object({ name, version: 6 })));
+    const deleted = ['a', 'b', 'c'].map((name) => event('DELETED', object({ name, version: 7 })));
+    const later: Answer = (response, request) => {
+      wanted.delete('a');
+      ended(...deleted)(response, request);
+    };
+    const answers = [page(5, [object(), object({ name: 'c' })]), ended(...told), later, hanging()];
+    const { cache, changes, askedFor } = await setUp(answers, { isKept: ({ metadata }) => wanted.has(metadata.name) });
+    await cache.start();
+    expect([...cache.store.values()]).toEqual([object()]);
+    await askedFor(4);
+    expect(changes.slice(1)).toEqual([
+      'watch: updated a 6',
+      'watch: added b 6',
+      'watch: deleted a 6',
+      'watch: deleted b 6',
+    ]);
+  });
+
   test('knows the writes of its own process', async () => {
     const { cache, changes } = await setUp([page(5, []), hanging()]);
     await cache.start();
@@ -202,6 +227,17 @@ describe('a cache', () => {
     await cache.stop();
     expect([server.asked.length, lines]).toEqual([answers.length, []]);
     expect([await activity('list-failed'), await activity('watch-failed')]).toEqual([0, 0]);
+  });
+
+  test('tells nothing any more once it has stopped', async () => {
+    const told = Array.from({ length: 5 }, (_, index) => event('MODIFIED', object({ version: 6 + index })));
+    const { cache, changes } = await setUp([page(5, []), hanging(told.join(''))]);
+    const stopped = Promise.withResolvers<string[]>();
+    cache.addHandler({ onChange: () => stopped.resolve(cache.stop().then(() => [...changes])) });
+    await cache.start();
+    const before = await stopped.promise;
+    await turn();
+    expect(changes).toEqual(before);
   });
 
   test("tells of what was found before the watch has brought it, as of anybody else's change", async () => {

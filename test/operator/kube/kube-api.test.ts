@@ -64,6 +64,20 @@ describe('what is asked', () => {
     const query = `watch=true&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=240${selector}`;
     expect(server.asked[0]?.line).toBe(`GET ${OF_POLICIES}?${query}`);
   });
+
+  test.each<[string, string, Answer, (api: KubeApi) => Promise<unknown>]>([
+    ['list', 'PartialObjectMetadataList', json(ANSWER), (api) => api.list(EVENTS, { metadataOnly: true })],
+    [
+      'watch',
+      'PartialObjectMetadata',
+      (response) => response.end(),
+      (api) => Array.fromAsync(watch(api, never, { metadataOnly: true })),
+    ],
+  ])('a %s of metadata only asks for %s', async (_, kind, answer, call) => {
+    const server = await answering(answer);
+    await call(server.connect());
+    expect(server.asked[0]?.headers.accept).toBe(`application/json;as=${kind};g=meta.k8s.io;v=v1`);
+  });
 });
 
 describe('what is answered', () => {

@@ -1,12 +1,19 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAuthority } from '../../../dev/control-plane/certificates.ts';
+import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
+import { TokenFileConfig } from '../../../src/operator/kube/kube-config.ts';
 import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { KubeTransport } from '../../../src/operator/kube/kube-transport.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { object } from '../objects.ts';
-import { answering, configFor, hanging, json, refusal } from './answering.ts';
+import { type Answer, answering, configFor, hanging, json, refusal } from './answering.ts';
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
@@ -44,6 +51,65 @@ test('a call that is refused as unauthenticated is made once more, on another co
   expect(server.asked[0]?.port).not.toBe(server.asked[1]?.port);
   await expect(api.get(EVENTS, 'a')).rejects.toMatchObject({ name: 'KubeError', code: 401 });
   expect(server.asked.length).toBe(4);
+});
+
+test('a call that is refused as unauthenticated is made again with the token of then', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-transport-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const tokenFile = join(folder, 'token');
+  await writeFile(tokenFile, 'one');
+  const replaced: Answer = async (response, asked) => {
+    await writeFile(tokenFile, 'two');
+    refusal(401)(response, asked);
+  };
+  const server = await answering(replaced, json(object()));
+  const config = new TokenFileConfig();
+  const text = {
+    clusters: [{ name: 'c', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { tokenFile } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  };
+  config.loadFromString(JSON.stringify(text));
+  expect(await server.connect({ config }).get(EVENTS, 'a')).toEqual(object());
+  expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer two']);
+});
+
+test('a call that is refused at length keeps no connection', async () => {
+  const closed = Promise.withResolvers<void>();
+  const atLength: Answer = (response) => {
+    response.once('close', closed.resolve);
+    response.writeHead(401).end('no '.repeat(1_000_000));
+  };
+  const server = await answering(atLength, json(object()));
+  expect(await server.connect().get(EVENTS, 'a')).toEqual(object());
+  await closed.promise;
+});
+
+test('the two sides know each other by the certificates of the kubeconfig', async () => {
+  const authority = await createAuthority('tests');
+  const { certificate: cert, key } = await authority.issueServer('server', [], ['127.0.0.1']);
+  const client = await authority.issueClient('client');
+  const options = { cert, key, ca: authority.certificate, requestCert: true };
+  const server = createServer(options, (_, response) => response.end(JSON.stringify(object())));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => new Promise<void>((done) => void server.close(() => done())));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  const config = new KubeConfig();
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  config.loadFromClusterAndUser(
+    {
+      name: 'c',
+      server: `https://127.0.0.1:${address.port}`,
+      skipTLSVerify: false,
+      caData: base64(authority.certificate),
+    },
+    { name: 'u', certData: base64(client.certificate), keyData: base64(client.key) },
+  );
+  const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
+  onTestFinished(() => api.close());
+  expect(await api.get(EVENTS, 'a')).toEqual(object());
 });
 
 /** Timers of the client tick every half second. */

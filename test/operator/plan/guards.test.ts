@@ -11,12 +11,17 @@ import { object } from '../objects.ts';
 
 const kinds = [httpsEdgeRouteKind, httpsEdgeRouteModulesKind];
 const oidc = { issuer: 'https://a.example.com', clientId: { value: 'x' }, clientSecret: { value: 'y' } };
-const modulesIn = (namespace: string, more: object = {}) =>
-  object({
-    kind: 'HTTPSEdgeRouteModules',
-    metadata: { namespace },
-    spec: { routeRef: { name: 'r', namespace: 'shop' }, oidc: { ...oidc, ...more } },
-  });
+const oauth = { provider: { github: { clientId: { value: 'x' }, clientSecret: { value: 'y' } } } };
+const declaring = (namespace: string, spec: object, annotations = {}) =>
+  object(
+    {
+      kind: 'HTTPSEdgeRouteModules',
+      metadata: { namespace },
+      spec: { routeRef: { name: 'r', namespace: 'shop' }, ...spec },
+    },
+    annotations,
+  );
+const modulesIn = (namespace: string, more: object = {}) => declaring(namespace, { oidc: { ...oidc, ...more } });
 const grant = object({
   kind: 'ReferenceGrant',
   metadata: { namespace: 'shop' },
@@ -26,17 +31,45 @@ const grant = object({
   },
 });
 const backendRef = { kind: 'HTTPResponseBackend', name: 'page' };
-const spec = readSpec(
-  httpsEdgeRouteKind.spec,
-  object({ spec: { edgeRef: { name: 'e' }, match: '/', matchType: 'path_prefix', backendRef } }),
-);
-const change: Planned = {
-  kind: 'HTTPSEdgeRoute',
-  namespace: 'shop',
-  name: 'r',
-  action: 'change',
-  changes: [{ path: 'spec.backendRef', before: undefined, after: 'HTTPResponseBackend page' }],
-};
+const specOf = (more: object = {}) =>
+  readSpec(
+    httpsEdgeRouteKind.spec,
+    object({ spec: { edgeRef: { name: 'e' }, match: '/', matchType: 'path_prefix', backendRef, ...more } }),
+  );
+const BACKEND = { path: 'spec.backendRef', before: undefined, after: 'HTTPResponseBackend page' };
+const MATCH = { path: 'spec.match', before: '/a', after: '/' };
+const change: Planned = { kind: 'HTTPSEdgeRoute', namespace: 'shop', name: 'r', action: 'change', changes: [BACKEND] };
+const remote = { id: 'edghtsrt_1', uri: '', backend: null };
+
+interface Surroundings {
+  readonly grants?: readonly KubeObject[];
+  /** Of all modules. */
+  readonly plan?: Planned['action'];
+}
+
+function guardsAmong(declared: readonly KubeObject[], { grants = [], plan }: Surroundings = {}) {
+  const listed: string[] = [];
+  const guards = new Guards({
+    kinds,
+    async all({ kind }) {
+      listed.push(kind);
+      return declared;
+    },
+    planOf: (name) => plan && Promise.resolve({ ...name, action: plan, changes: [] }),
+    grants: async () => grants,
+  });
+  return { guards, listed };
+}
+
+function heldBack(
+  declared: readonly KubeObject[],
+  more: Surroundings = {},
+  spec = specOf(),
+  modules: readonly string[] = [],
+) {
+  const having = { ...remote, modules };
+  return guardsAmong(declared, more).guards.heldBack(change, { kind: httpsEdgeRouteKind, spec, remote: having });
+}
 
 test.each<[string, KubeObject, readonly KubeObject[], string]>([
   ['of its own namespace', modulesIn('shop'), [], 'none'],
@@ -44,13 +77,71 @@ test.each<[string, KubeObject, readonly KubeObject[], string]>([
   ['of another namespace that may refer to it', modulesIn('other'), [grant], 'none'],
   ['of another namespace that may not', modulesIn('other'), [], 'change'],
   ['of a third namespace', modulesIn('third'), [grant], 'change'],
+  ['of another route', declaring('shop', { routeRef: { name: 'other' }, oidc }), [], 'change'],
+  ['of another namespace’s route', declaring('shop', { routeRef: { name: 'r', namespace: 'x' }, oidc }), [], 'change'],
+  ['of a route that they name by its id', declaring('shop', { routeRef: { id: 'edghtsrt_2' }, oidc }), [], 'change'],
+  ['that are only observed', declaring('shop', { managementPolicy: 'Observe', oidc }), [], 'change'],
 ])('modules %s', async (_, declared, grants, action) => {
-  const guards = new Guards({
-    kinds,
-    all: async (kind) => (kind === httpsEdgeRouteModulesKind ? [declared] : []),
-    planOf: () => undefined,
-    grants: async () => grants,
+  expect(await heldBack([declared], { grants })).toMatchObject({ action });
+});
+
+test.each<[string, readonly KubeObject[], Planned['action'] | undefined, string[], string]>([
+  ['as long as they are not set', [modulesIn('shop')], undefined, [], 'none'],
+  ['no longer once they are set', [modulesIn('shop')], undefined, ['oidc'], 'change'],
+  ['until all of one object are set', [declaring('shop', { oidc, oauth })], undefined, ['oidc'], 'none'],
+  [
+    'no longer once those of one of several objects are set',
+    [modulesIn('shop'), declaring('shop', { oauth })],
+    undefined,
+    ['oidc'],
+    'change',
+  ],
+  ['not if the plan sets them', [modulesIn('shop')], 'create', [], 'change'],
+  ['if the plan cannot set them', [modulesIn('shop')], 'blocked', [], 'none'],
+  ['if they are paused', [declaring('shop', { oidc }, { paused: 'true' })], 'create', [], 'none'],
+])('modules keep a route from its backend %s', async (_, declared, plan, modules, action) => {
+  expect(await heldBack(declared, plan && { plan }, specOf(), modules)).toMatchObject({ action });
+});
+
+test('modules that are new are set before a route that is new', async () => {
+  const create: Planned = { ...change, action: 'create' };
+  const guarded = { kind: httpsEdgeRouteKind, spec: specOf(), remote: undefined };
+  expect(await guardsAmong([modulesIn('shop')]).guards.heldBack(create, guarded)).toBe(create);
+});
+
+test('a route that requires modules waits for some, whether or not an object declares any', async () => {
+  const spec = specOf({ requireModules: true });
+  expect(await heldBack([], {}, spec)).toMatchObject({ action: 'none' });
+  expect(await heldBack([declaring('shop', {})], { plan: 'create' }, spec)).toMatchObject({ action: 'none' });
+  expect(await heldBack([], {}, spec, ['oidc'])).toBe(change);
+  expect(await heldBack([])).toBe(change);
+});
+
+test('what does not serve does not wait', async () => {
+  expect(await heldBack([modulesIn('shop')], {}, specOf({ backendRef: undefined }))).toBe(change);
+});
+
+test('what waits is left out, and said beside what else there is to say', async () => {
+  const { guards, listed } = guardsAmong([modulesIn('shop')]);
+  const guarded = { kind: httpsEdgeRouteKind, spec: specOf(), remote };
+  expect(await guards.heldBack({ ...change, changes: [MATCH, BACKEND] }, guarded)).toMatchObject({
+    action: 'change',
+    reason: 'spec.backendRef waits for modules',
+    changes: [MATCH],
   });
-  const remote = { id: 'edghtsrt_1', uri: '', backend: null };
-  expect(await guards.heldBack(change, { kind: httpsEdgeRouteKind, spec, remote })).toMatchObject({ action });
+  expect(
+    await guards.heldBack({ ...change, action: 'replace', reason: 'spec.edgeRef changed' }, guarded),
+  ).toMatchObject({
+    action: 'replace',
+    reason: 'spec.edgeRef changed; spec.backendRef waits for modules',
+    changes: [],
+  });
+  expect(listed).toEqual(['HTTPSEdgeRouteModules']);
+});
+
+test('several members may wait', async () => {
+  const kind = { ...httpsEdgeRouteKind, unserved: () => ['backendRef', 'match'] };
+  const both = { ...change, changes: [MATCH, BACKEND] };
+  const { guards } = guardsAmong([modulesIn('shop')]);
+  expect(await guards.heldBack(both, { kind, spec: specOf(), remote })).toMatchObject({ action: 'none', changes: [] });
 });

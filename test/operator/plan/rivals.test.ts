@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { tlsEdgeKind } from '../../../src/operator/kinds/tls-edge.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { readSpec } from '../../../src/operator/managed/spec.ts';
@@ -33,3 +34,62 @@ test.each<[string, KubeObject, object, boolean]>([
     await (isRival ? expect(asked).rejects.toThrow('ns/old') : expect(asked).resolves.toBeUndefined());
   },
 );
+
+const spec = readSpec(tlsEdgeKind.spec, object());
+const among = (...existing: KubeObject[]) => new Rivals({ existing: async () => existing, mayAdopt: () => true });
+const claim = (rivals: Rivals, planned: KubeObject, resources: { id: string; sequence: number }[] = []) =>
+  rivals.mustHaveNone(tlsEdgeKind, { scope: async () => ({ resources, nextSequence: 2 }) }, planned, spec);
+/** As it is planned before the cluster has it. */
+const toCome = (name: string, annotations: { adopt?: string; externalId?: string } = { adopt: ID }) =>
+  object({ name, uid: '', version: 0, created: '' }, annotations);
+
+test('of what the cluster has, the older object keeps a claim', async () => {
+  const [older, younger] = [old({}), object({ name: 'younger' }, { adopt: ID })];
+  await expect(claim(among(older, younger), younger)).rejects.toThrow('claimed by the TLSEdge ns/old');
+  await expect(claim(among(older, younger), older)).resolves.toBeUndefined();
+  await expect(claim(among(older), toCome('new'))).rejects.toThrow('ns/old');
+  await expect(claim(among(older), toCome('new', { adopt: OTHER }))).resolves.toBeUndefined();
+});
+
+test('an object keeps what was created for it, and what its status shows, from all that only name it', async () => {
+  const younger = object({ name: 'younger' }, { externalId: ID });
+  const created = { id: ID, sequence: 1 };
+  await expect(claim(among(old({}), younger), younger, [created])).resolves.toBeUndefined();
+  const showing = object({ name: 'younger', status: { id: ID, createGeneration: 1 } }, { externalId: OTHER });
+  await expect(claim(among(old({}), showing), showing)).resolves.toBeUndefined();
+});
+
+test('of objects that are yet to be created, the one that asks first has the claim, however many there are', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const rivals = among();
+    for (let count = 1; count < 12; count++) {
+      const id = `edgtls_${count}`;
+      await claim(rivals, toCome(`first-${count}`, { adopt: id }));
+      await expect(claim(rivals, toCome(`second-${count}`, { adopt: id }))).rejects.toThrow(`ns/first-${count}`);
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('one that is paused and yet to be created claims what its annotations name, which of modules nothing tells', async () => {
+  const rivals = among();
+  await rivals.enter(tlsEdgeKind, toCome('paused'));
+  await expect(claim(rivals, toCome('new'))).rejects.toThrow('ns/paused');
+  const modules = among();
+  await modules.enter(tlsEdgeModulesKind, { ...toCome('paused', { externalId: ID }), ...refersTo({ id: ID }) });
+  const planned = { ...toCome('new', {}), ...refersTo({ id: ID }) };
+  const referring = { ...spec, tlsEdgeRef: ID };
+  const asked = modules.mustHaveNone(tlsEdgeModulesKind, { scope }, planned, referring);
+  await expect(asked).resolves.toBeUndefined();
+});
+
+test('a resource is another’s once a reconcile of that has confirmed it', async () => {
+  const own = object({}, { externalId: ID });
+  const showing = object({ name: 'b', status: { id: ID, createGeneration: 1 } }, { externalId: ID });
+  const isOfAnother = (...others: KubeObject[]) => among(own, ...others).isOfAnother(tlsEdgeKind, own, ID);
+  expect(await isOfAnother()).toBe(false);
+  expect(await isOfAnother(old({}))).toBe(false);
+  expect(await isOfAnother(showing, old({}))).toBe(true);
+});

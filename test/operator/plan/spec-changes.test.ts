@@ -1,8 +1,21 @@
-/** The old values that a plan shows. */
-import { expect, test } from 'vitest';
+/** The values that a plan shows, old and new. */
+import { describe, expect, test } from 'vitest';
 import { hostKeyLine } from '../../../dev/fixtures/ssh-keys.ts';
+import { attachedKind } from '../../../src/operator/kinds/attached-kind.ts';
+import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route.ts';
+import { httpsEdgeRouteModulesKind } from '../../../src/operator/kinds/https-edge-route-modules.ts';
 import { kinds } from '../../../src/operator/kinds/kinds.ts';
-import { changesOf } from '../../../src/operator/plan/spec-changes.ts';
+import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
+import { Blocked } from '../../../src/operator/managed/external.ts';
+import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { changesOf, mustKnowMembers } from '../../../src/operator/plan/spec-changes.ts';
+import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
+import { httpsEdgeRouteOidc } from '../../../src/resources/https-edge-route-oidc.ts';
+import { object } from '../objects.ts';
+
+const unchanged = { namespace: 'n', texts: new Map(), targets: new Map(), secretBefore: [] };
+
+const BACKEND = 'bkdtg_01m7yvm3eyf20vnt1006h45zq2';
 
 const certificates = kinds.find(({ kind }) => kind === 'SSHHostCertificate');
 
@@ -24,4 +37,118 @@ test('the end of a host certificate is shown also where the service has chosen i
     secretBefore: [],
   });
   expect(changes).toEqual([{ path: 'spec.validUntil', before: valid_until, after: '2028-11-21T10:00:00.000Z' }]);
+});
+
+test('references are shown by the names of the objects, with the namespace if it is another', () => {
+  const [policy, other] = ['ipp_01m7yvm3eyf20vnt1006h45zq2', 'ipp_01m7yvm3eyf20vnt1006h45zq3'];
+  const spec = {
+    tlsEdgeRef: { name: 'edge' },
+    ipRestriction: { ipPolicyRefs: [{ name: 'inside' }, { name: 'outside', namespace: 'shared' }] },
+    backend: { enabled: false, backendRef: { kind: 'HTTPResponseBackend', name: 'page', namespace: 'n' } },
+  };
+  const remote = {
+    id: 'edgtls_01m7yvm3eyf20vnt1006h45zq2',
+    uri: '',
+    modules: {
+      ip_restriction: { enabled: true, ip_policies: [{ id: policy }, { id: other }] },
+      backend: { enabled: true, backend: { id: BACKEND } },
+    },
+  };
+  const changes = changesOf(tlsEdgeModulesKind, {
+    ...unchanged,
+    declared: readSpec(tlsEdgeModulesKind.spec, object({ spec })),
+    targets: new Map([
+      [BACKEND, { kind: 'TunnelGroupBackend', namespace: 'other', name: 'group' }],
+      [policy, { kind: 'IPPolicy', namespace: 'n', name: 'inside' }],
+    ]),
+    remote,
+    members: ['ipRestriction.ipPolicyRefs', 'backend.enabled', 'backend.backendRef'],
+  });
+  expect(changes).toEqual([
+    {
+      path: 'spec.ipRestriction.ipPolicyRefs',
+      before: ['IPPolicy inside', other],
+      after: ['IPPolicy inside', 'IPPolicy shared/outside'],
+    },
+    { path: 'spec.backend.enabled', before: true, after: false },
+    { path: 'spec.backend.backendRef', before: 'TunnelGroupBackend other/group', after: 'HTTPResponseBackend page' },
+  ]);
+});
+
+test('a module that goes is shown with what it has', () => {
+  const declared = readSpec(tlsEdgeModulesKind.spec, object({ spec: { tlsEdgeRef: { name: 'edge' } } }));
+  const remote = { id: 'edgtls_x', uri: '', modules: { backend: { enabled: false, backend: { id: BACKEND } } } };
+  expect(changesOf(tlsEdgeModulesKind, { ...unchanged, declared, remote, members: ['backend'] })).toEqual([
+    { path: 'spec.backend.enabled', before: false, after: undefined },
+    { path: 'spec.backend.backendRef', before: BACKEND, after: undefined },
+  ]);
+});
+
+describe('what is secret', () => {
+  const routeRef = { name: 'r' };
+  const clientId = { value: 'x' };
+
+  test('is what takes texts, in a member that is sealed as a whole', () => {
+    const github = { clientId, clientSecret: { value: 'NEW' }, organizations: ['new'] };
+    const declared = readSpec(
+      httpsEdgeRouteModulesKind.spec,
+      object({ spec: { routeRef, oauth: { provider: { github } } } }),
+    );
+    const texts = new Map([
+      ['spec.oauth.provider.github.clientId', 'x'],
+      ['spec.oauth.provider.github.clientSecret', 'NEW'],
+    ]);
+    const shown = { client_id: 'y', client_secret: null, organizations: ['old'] };
+    const remote = { id: 'r', uri: '', modules: { oauth: { provider: { github: shown } } } };
+    const change = { ...unchanged, declared, texts, remote, members: ['oauth.provider'] };
+    expect(changesOf(httpsEdgeRouteModulesKind, change)).toEqual(
+      expect.arrayContaining([
+        { path: 'spec.oauth.provider.github.clientId', isSecret: true },
+        { path: 'spec.oauth.provider.github.clientSecret', isSecret: true },
+        { path: 'spec.oauth.provider.github.organizations', before: ['old'], after: ['new'] },
+      ]),
+    );
+  });
+
+  test('is a member that is sealed, also if it takes no source', () => {
+    const kind = attachedKind(httpsEdgeRoute, {
+      kind: 'Plain',
+      shortNames: [],
+      description: 'Takes its secret as it is.',
+      ownerRef: 'routeRef',
+      owners: httpsEdgeRouteKind.calls,
+      modules: [{ module: httpsEdgeRouteOidc, calls: (client) => client.httpsEdgeRouteModules('e', 'r').oidc }],
+    });
+    const oidc = { issuer: 'https://a.example.com', clientId: 'x', clientSecret: 'NEW' };
+    const declared = readSpec(kind.spec, object({ spec: { routeRef, oidc } }));
+    const change = { ...unchanged, declared, remote: undefined, members: ['oidc.clientId', 'oidc.clientSecret'] };
+    expect(changesOf(kind, change)).toEqual([
+      { path: 'spec.oidc.clientId', before: undefined, after: 'x' },
+      { path: 'spec.oidc.clientSecret', isSecret: true },
+    ]);
+  });
+
+  test('is what was taken from a Secret until now, with all that is in it', () => {
+    const oidc = { issuer: 'https://a.example.com', clientId, clientSecret: { value: 'y' }, scopes: ['a'] };
+    const declared = readSpec(httpsEdgeRouteModulesKind.spec, object({ spec: { routeRef, oidc } }));
+    const texts = new Map([['spec.oidc.clientId', 'x']]);
+    const change = { ...unchanged, declared, texts, remote: undefined, members: ['oidc.clientId', 'oidc.scopes'] };
+    expect(changesOf(httpsEdgeRouteModulesKind, { ...change, secretBefore: ['spec.oidc'] })).toEqual([
+      { path: 'spec.oidc.clientId', isSecret: true },
+      { path: 'spec.oidc.scopes', isSecret: true },
+    ]);
+    expect(changesOf(httpsEdgeRouteModulesKind, { ...change, secretBefore: ['spec.oidc.scopes[0]'] })).toEqual([
+      { path: 'spec.oidc.clientId', before: undefined, after: 'x' },
+      { path: 'spec.oidc.scopes', isSecret: true },
+    ]);
+  });
+});
+
+test('members that the kind does not have are refused, all of them at once', () => {
+  const known = { tlsEdgeRef: { name: 'edge' }, managementPolicy: 'Observe', deletionPolicy: 'Retain' };
+  const refused = (more: object) => () => mustKnowMembers(tlsEdgeModulesKind, { ...known, ...more });
+  expect(refused({})).not.toThrow();
+  expect(refused({ edge: 1 })).toThrow(Blocked);
+  expect(refused({ edge: 1 })).toThrow('spec.edge: unknown field');
+  expect(refused({ edge: 1, other: 2 })).toThrow('spec.edge: unknown field; spec.other: unknown field');
 });

@@ -21,3 +21,12 @@ test('so many calls begin at a time, and none once the plan has ended', async ()
   expect(statuses).toEqual([...Array(CALLS_AT_A_TIME).fill('fulfilled'), 'rejected', 'rejected']);
   expect(begun).toBe(CALLS_AT_A_TIME);
 });
+
+test('a call that waits until the server takes calls again ends with the plan', async () => {
+  const calls = new BoundedCalls();
+  const busy = Object.assign(new Error('busy'), { retryAfterMs: 300_000 });
+  await expect(calls.admit(() => Promise.reject(busy))).rejects.toBe(busy);
+  const waiting = calls.admit(async () => 'answer');
+  calls.end();
+  await expect(waiting).rejects.toThrow('aborted');
+});

@@ -71,4 +71,16 @@ describe('what was applied before', () => {
   ])('%s', (_, more, expected) => {
     expect(appliedBefore({ metadata: { ...metadata, ...more } }).members).toEqual(expected);
   });
+
+  test('on the server has its manager, whoever that is, and what others own', () => {
+    const managedFields = [
+      entry('edit', 'Update', { 'f:spec': { 'f:a': {} } }),
+      entry('flux', 'Apply', { 'f:spec': { 'f:a': {}, 'f:b': {} } }),
+    ];
+    expect(appliedBefore({ metadata: { ...metadata, managedFields } })).toEqual({
+      members: { spec: { a: {}, b: {} } },
+      owned: [{ spec: { a: {} } }],
+      manager: 'flux',
+    });
+  });
 });

@@ -1,21 +1,37 @@
 /** What `plan` reads in a file is what `kubectl apply` reads in it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { Readable } from 'node:stream';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readManifests } from '../../../src/operator/plan/manifest-files.ts';
 import { CannotStart } from '../../../src/settings/cannot-start.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'manifests-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function read(content: string) {
-  const file = join(folder, 'manifest.yaml');
+const file = join(folder, 'manifest.yaml');
+
+async function manifestsIn(content: string) {
   await writeFile(file, content);
-  return (await readManifests([file])).map(({ document }) => document);
+  return readManifests([file]);
+}
+
+const read = async (content: string) => (await manifestsIn(content)).map(({ document }) => document);
+
+/** Until the end of the test. */
+function giveStandardInput(stdin: Readable) {
+  const before = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {};
+  Object.defineProperty(process, 'stdin', { value: stdin, configurable: true });
+  onTestFinished(() => void Object.defineProperty(process, 'stdin', before));
 }
 
 const START = 'apiVersion: v1\nkind: X\nmetadata: {name: x}\n';
+
+async function* failing(): AsyncGenerator<string> {
+  yield START;
+  throw new Error('closed');
+}
 
 describe('manifest files', () => {
   // As `kubectl create --dry-run=client -o json` prints them.
@@ -27,6 +43,7 @@ describe('manifest files', () => {
     ['1_000', 1000],
     ['2030-01-01', '2030-01-01'],
     ['2030-01-01T00:00:00Z', '2030-01-01T00:00:00Z'],
+    ['!!timestamp 2030-01-01', '2030-01-01'],
     ['12:30', '12:30'],
     ['1:30:15.5', '1:30:15.5'],
     ['1e3', 1000],
@@ -68,11 +85,67 @@ describe('manifest files', () => {
     ],
   ])('are refused for %s, in one line that names the document', async (_, written, reason) => {
     const message = expect.stringMatching(new RegExp(`^\\S+manifest.yaml, document 2: .*${reason}.*$`));
-    await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toMatchObject({ message });
+    const refused = { message, cause: expect.any(Error) };
+    await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toMatchObject(refused);
     await expect(read(`${START}---\n${START}spec: {it: ${written}}\n`)).rejects.toBeInstanceOf(CannotStart);
   });
 
   test('are refused without a name of a field where there is none', async () => {
     await expect(read('just text')).rejects.toThrow(/no Kubernetes object: Invalid input/);
+  });
+
+  test.each([
+    ['apiVersion', '{kind: X, metadata: {name: x}}'],
+    ['kind', '{apiVersion: v1, metadata: {name: x}}'],
+    ['metadata', '{apiVersion: v1, kind: X}'],
+    ['metadata.name', '{apiVersion: v1, kind: X, metadata: {}}'],
+    ['metadata.name', '{apiVersion: v1, kind: X, metadata: {name: ""}}'],
+    ['metadata.namespace', '{apiVersion: v1, kind: X, metadata: {name: x, namespace: 1}}'],
+    ['metadata.annotations.a', '{apiVersion: v1, kind: X, metadata: {name: x, annotations: {a: 1}}}'],
+    ['metadata.labels.a', '{apiVersion: v1, kind: X, metadata: {name: x, labels: {a: 1}}}'],
+  ])('are refused for the %s that an object cannot have: %s', async (path, content) => {
+    await expect(read(content)).rejects.toThrow(`manifest.yaml, document 1 is no Kubernetes object: ${path}: `);
+  });
+
+  test('are refused for what is no YAML, in one line that says where', async () => {
+    const message = expect.stringMatching(/^\S+manifest\.yaml: .+ at line 4, column \d+:$/);
+    await expect(read(`${START}spec: {it: [1, 2}\n`)).rejects.toMatchObject({ message });
+  });
+
+  test('may hold empty documents and Lists, whose items have places of their own', async () => {
+    const item = (name: string) => `- {apiVersion: v1, kind: X, metadata: {name: ${name}}}\n`;
+    const content = `---\n---\nkind: XList\nitems:\n${item('first')}- null\n${item('third')}`;
+    expect((await manifestsIn(content)).map(({ document, place }) => [document.metadata.name, place])).toEqual([
+      ['first', `${file}, document 2, item 1`],
+      ['third', `${file}, document 2, item 3`],
+    ]);
+    expect(await read(`${START}items: [1]\n`)).toMatchObject([{ kind: 'X', items: [1] }]);
+  });
+
+  test('are those right in a folder, by their names', async () => {
+    const within = join(folder, 'folder');
+    await mkdir(within);
+    for (const name of ['c.json', 'a.yml', 'b.yaml', 'notes.txt']) {
+      await writeFile(join(within, name), JSON.stringify({ apiVersion: 'v1', kind: 'X', metadata: { name } }));
+    }
+    const names = (await readManifests([within])).map(({ document }) => document.metadata.name);
+    expect(names).toEqual(['a.yml', 'b.yaml', 'c.json']);
+  });
+
+  test('may come from standard input', async () => {
+    giveStandardInput(Readable.from([START]));
+    expect(await readManifests(['-'])).toMatchObject([{ document: { kind: 'X' }, place: '-, document 1' }]);
+  });
+
+  test('are named, with the reason, if they cannot be read', async () => {
+    const gone = join(folder, 'gone.yaml');
+    await expect(readManifests([gone])).rejects.toMatchObject({
+      message: `${gone} does not exist`,
+      cause: { code: 'ENOENT' },
+    });
+    await writeFile(file, START);
+    await expect(readManifests([`${file}/x`])).rejects.toThrow(`${file}/x cannot be read (ENOTDIR)`);
+    giveStandardInput(Readable.from(failing()));
+    await expect(readManifests(['-'])).rejects.toThrow('- cannot be read (Error: closed)');
   });
 });

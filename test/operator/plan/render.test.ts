@@ -14,11 +14,13 @@ const planned = (action: Planned['action'], more: Partial<Planned> = {}): Planne
 
 test('a plan in text', () => {
   const long = `line\n${'x'.repeat(200)}`;
+  const longest = 'x'.repeat(158);
   const text = asText([
     planned('create', {
       changes: [
         { path: 'spec.a', before: undefined, after: long },
         { path: 'spec.b', isSecret: true },
+        { path: 'spec.c', before: undefined, after: longest },
       ],
     }),
     planned('change', {
@@ -36,6 +38,7 @@ test('a plan in text', () => {
     '+ create Kind ns/create',
     `    spec.a: "line\\n${'x'.repeat(153)}… (208 characters)`,
     '    spec.b: (secret)',
+    `    spec.c: "${longest}"`,
     '~ change Kind ns/change (k_1)',
     '    spec.a: [] → (none)',
     '    spec.b: (secret) changed',
@@ -46,6 +49,8 @@ test('a plan in text', () => {
     'Plan: 1 to create, 1 to change, 1 to replace, 1 without a change, 1 blocked.',
     '',
   ]);
+  const summary = 'Plan: 0 to create, 0 to change, 0 to replace, 1 without a change, 0 blocked.';
+  expect(asText([planned('none')])).toBe(`= no change Kind ns/none\n\n${summary}\n`);
   expect(asText([])).toBe('Plan: 0 to create, 0 to change, 0 to replace, 0 without a change, 0 blocked.\n');
 });
 

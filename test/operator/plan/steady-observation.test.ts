@@ -8,11 +8,12 @@ const external = ipPolicyKind.external(createClient({ baseUrl: 'http://localhost
 const remote = { id: 'ipp_1', uri: '' };
 
 /** What changes while it is read, so many times. */
-function changing(times: number) {
+function changing(times: number, onRead = () => {}) {
   let left = times;
   return observingAgain({
     ...external,
     async observe(id) {
+      onRead();
       left -= 1;
       if (left >= 0) throw new StaleObject(`${id} changed while it was read`);
       return remote;
@@ -27,9 +28,11 @@ describe('what is observed', () => {
   });
 
   test('blocks only its object if it never holds still', async () => {
-    const observed = changing(Number.POSITIVE_INFINITY).observe('ipp_1');
+    let reads = 0;
+    const observed = changing(Number.POSITIVE_INFINITY, () => (reads += 1)).observe('ipp_1');
     await expect(observed).rejects.toBeInstanceOf(Blocked);
     await expect(observed).rejects.toThrow('ipp_1 changed while it was read, 5 times in a row: plan again');
+    expect(reads).toBe(5);
   });
 
   test('fails for another reason at once', async () => {

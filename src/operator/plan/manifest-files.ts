@@ -12,7 +12,7 @@ import {
   type SchemaOptions,
 } from 'yaml';
 import { z } from 'zod';
-import { codeOf } from '../../errors.ts';
+import { codeOf, messageOf } from '../../errors.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
 import { MAY_BE_NUMBER, yamlNumber } from '../contract/yaml-number.ts';
 
@@ -91,9 +91,13 @@ async function documentsIn(file: string): Promise<Manifest[]> {
 /** Aliases and merges are followed only now. */
 function contentOf(parsed: Pick<Document.Parsed, 'toJS'>, where: string): unknown {
   try {
-    return parsed.toJS();
+    const content: unknown = parsed.toJS();
+    // Throws for an alias within what it stands for, as kubectl refuses it.
+    JSON.stringify(content);
+    return content;
   } catch (error) {
-    throw new CannotStart(`${where}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    const [reason] = messageOf(error).split('\n');
+    throw new CannotStart(`${where}: ${reason}`, { cause: error });
   }
 }
 

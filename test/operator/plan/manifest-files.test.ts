@@ -77,6 +77,7 @@ describe('manifest files', () => {
 
   test.each([
     ['an alias of nothing', '*nowhere', 'nowhere'],
+    ['an alias within what it stands for', '&a {b: *a}', 'circular'],
     ['a merge of no map', '{<<: 3}', 'Merge sources'],
     [
       'aliases without end',

@@ -161,6 +161,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/plan/decision.ts': {
     'const NOTHING_CREATED* → *': 'only the resources are read',
   },
+  'src/operator/plan/desired-cluster.ts': {
+    'if (error instanceof Blocked) return existing; → if (true) *': 'nothing else is thrown there so far',
+  },
   'src/operator/plan/render.ts': {
     'return `* → *notes }, null, 3)}*': 'any indentation will do',
   },
@@ -169,6 +172,11 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'this.#created += 1; → this.#created += 2;': 'tells new objects apart, whatever the step',
     'const creationTimestamp = * → *1000000 *': 'how long after one another does not matter, only the order',
     'if (hasToCome) for * → if (true) for *': 'the store has this version of what the cluster has already',
+  },
+  'src/operator/plan/secret-conflicts.ts': {
+    'const delivering = * → *looseObject({ key: z.string() }) });':
+      'the kind has checked the name, and it is passed on',
+    'const uid = isNew(object) * → const uid = true *': 'each object asks once, and to all others both are another’s',
   },
   'src/operator/plan/spec-changes.ts': {
     'return sources.length > 0 * → return sources.length > 1 *':

@@ -1,0 +1,242 @@
+/** The cluster as files make it: what is read of it, and what they make of it. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { GROUP } from '../../../src/operator/contract/names.ts';
+import type { ResourceType } from '../../../src/operator/kube/kube-api.ts';
+import { KubeError } from '../../../src/operator/kube/kube-error.ts';
+import { type KubeObject, LAST_APPLIED } from '../../../src/operator/kube/kube-object.ts';
+import { Blocked } from '../../../src/operator/managed/external.ts';
+import { Source } from '../../../src/operator/managed/inputs/input.ts';
+import { DeclaredObjects } from '../../../src/operator/plan/declared-objects.ts';
+import { DesiredCluster, isNew } from '../../../src/operator/plan/desired-cluster.ts';
+import type { ManifestDocument } from '../../../src/operator/plan/manifest-files.ts';
+import { object } from '../objects.ts';
+
+const POLICIES = 'tunnel-operator.dev/v1alpha1/ippolicies';
+const GRANTS = 'gateway.networking.k8s.io/v1beta1/referencegrants';
+const kind = { kind: 'IPPolicy', plural: 'ippolicies' };
+
+/** The objects of the cluster by group, version and plural, or what comes instead of them. */
+type Content = Readonly<Record<string, readonly KubeObject[] | Error>>;
+
+function cluster(documents: readonly ManifestDocument[], content: Content = {}) {
+  const asked: string[] = [];
+  const itemsOf = (type: ResourceType, more = '') => {
+    const path = `${type.group}/${type.version}/${type.plural}`;
+    asked.push(path + more);
+    const items = content[path] ?? [];
+    if (items instanceof Error) throw items;
+    return [...items];
+  };
+  const kube = {
+    find: async (type: ResourceType, name: string, namespace?: string) =>
+      itemsOf(type, `/${namespace}/${name}`).find(
+        ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+      ),
+    list: async (type: ResourceType) => ({ items: itemsOf(type), resourceVersion: '1', continueToken: undefined }),
+  };
+  const manifests = documents.map((document, index) => ({ document, place: `document ${index + 1}` }));
+  return { desired: new DesiredCluster(kube, new DeclaredObjects(manifests, 'ns')), asked };
+}
+
+const file = (name: string, more: object = {}, metadata: object = {}): ManifestDocument => ({
+  apiVersion: `${GROUP}/v1alpha1`,
+  kind: 'IPPolicy',
+  metadata: { name, ...metadata },
+  ...more,
+});
+const invalid = (name: string) => file(name, {}, { finalizers: 'none' });
+const core = (of: 'Secret' | 'ConfigMap' | 'Namespace', name: string, more: object = {}): ManifestDocument => ({
+  apiVersion: 'v1',
+  kind: of,
+  metadata: { name },
+  ...more,
+});
+
+describe('a file', () => {
+  test('makes an object that is yet to be created', async () => {
+    const { desired } = cluster([]);
+    const document = file('a', { spec: { description: 'x' }, status: { id: 'forged' } }, { uid: 'forged' });
+    const { object: made, body, manager } = await desired.applied(kind, document);
+    expect(made).toEqual({
+      apiVersion: `${GROUP}/v1alpha1`,
+      kind: 'IPPolicy',
+      metadata: { name: 'a', namespace: 'ns', annotations: {}, uid: '', resourceVersion: '0', creationTimestamp: '' },
+      spec: { description: 'x' },
+    });
+    expect(body).toMatchObject({ metadata: { name: 'a', namespace: 'ns' }, spec: { description: 'x' } });
+    expect([isNew(made), manager]).toEqual([true, undefined]);
+  });
+
+  test('changes an object by what kubectl has applied before', async () => {
+    const before = {
+      metadata: { annotations: { mine: '1' } },
+      spec: { description: 'x', metadata: 'y' },
+      status: { id: 'ipp_0' },
+    };
+    const annotations = { mine: '1', theirs: '2', [LAST_APPLIED]: JSON.stringify(before) };
+    const existing = object({
+      version: 7,
+      metadata: { annotations },
+      spec: { description: 'x', metadata: 'y', other: 'z' },
+      status: { id: 'ipp_1' },
+    });
+    const { desired } = cluster([], { [POLICIES]: [existing] });
+    const { object: made, body, manager } = await desired.applied(kind, file('a', { spec: { description: 'new' } }));
+    const { mine: _, ...kept } = annotations;
+    expect(made).toEqual({
+      ...existing,
+      apiVersion: `${GROUP}/v1alpha1`,
+      metadata: { ...existing.metadata, annotations: kept },
+      spec: { description: 'new', other: 'z' },
+    });
+    expect(body).toMatchObject({
+      metadata: { annotations: { mine: null } },
+      spec: { description: 'new', metadata: null },
+    });
+    expect([isNew(made), manager]).toEqual([false, undefined]);
+  });
+
+  test('sets its own annotations', async () => {
+    const { desired } = cluster([]);
+    const { object: made } = await desired.applied(kind, file('a', {}, { annotations: { a: '1' } }));
+    expect(made.metadata.annotations).toEqual({ a: '1' });
+  });
+
+  test('is sent as it is to a server that merges it', async () => {
+    const managedFields = [{ manager: 'flux', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:old': {} } } }];
+    const existing = object({ metadata: { managedFields }, spec: { old: 1 } });
+    const { desired } = cluster([], { [POLICIES]: [existing] });
+    const { object: made, body, manager } = await desired.applied(kind, file('a', { spec: { description: 'new' } }));
+    expect(made.spec).toEqual({ description: 'new' });
+    expect(body).toMatchObject({ spec: { description: 'new' }, metadata: { namespace: 'ns', annotations: {} } });
+    expect(body).not.toHaveProperty('spec.old');
+    expect(manager).toBe('flux');
+  });
+
+  test('that makes no object is refused', async () => {
+    await expect(cluster([]).desired.applied(kind, invalid('a'))).rejects.toBeInstanceOf(Blocked);
+  });
+});
+
+describe('the objects of a kind', () => {
+  const [a, b, elsewhere] = ['a', 'b', 'a'].map((name, index) =>
+    object({
+      name,
+      uid: `${index}`,
+      spec: { description: 'old' },
+      ...(index === 2 && { metadata: { namespace: 'x' } }),
+    }),
+  );
+  const spec = { description: 'new' };
+  const there = [a, b, elsewhere].filter((each) => each !== undefined);
+
+  test('are those that there are, as the files make them', async () => {
+    const { desired } = cluster([file('a', { spec }), invalid('b'), file('c')], { [POLICIES]: there });
+    expect(await desired.existing(kind)).toMatchObject([{ metadata: { uid: '0' }, spec }, b, elsewhere]);
+  });
+
+  test('are those of the files, too, where all are asked for', async () => {
+    const foreign = { ...file('foreign'), apiVersion: 'other.example/v1' };
+    const other = { ...file('other'), kind: 'TLSEdge' };
+    const documents = [file('a', { spec }), file('c', { spec }), invalid('d'), foreign, other];
+    const { desired } = cluster(documents, { [POLICIES]: there });
+    const found = await desired.all(kind);
+    expect(found.map(({ metadata, spec }) => [metadata.namespace, metadata.name, spec])).toEqual([
+      ['ns', 'a', spec],
+      ['ns', 'b', { description: 'old' }],
+      ['x', 'a', { description: 'old' }],
+      ['ns', 'c', spec],
+    ]);
+  });
+
+  test('are asked for once', async () => {
+    const { desired, asked } = cluster([], { [POLICIES]: there });
+    expect(await desired.find(kind, { kind: 'IPPolicy', namespace: 'ns', name: 'a' })).toBe(a);
+    expect(await desired.find(kind, { kind: 'IPPolicy', namespace: 'ns', name: 'a' })).toBe(a);
+    expect(asked).toEqual([`${POLICIES}/ns/a`]);
+  });
+});
+
+test('the files declare the Secrets and namespaces that they have', () => {
+  const { desired } = cluster([core('Secret', 's'), core('ConfigMap', 'c'), core('Namespace', 'n')]);
+  expect(['s', 'c'].map((name) => desired.declaresSecret({ namespace: 'ns', name }))).toEqual([true, false]);
+  expect(desired.declaresSecret({ namespace: 'other', name: 's' })).toBe(false);
+  expect(['n', 'c', 'other'].map((name) => desired.createsNamespace(name))).toEqual([true, false, false]);
+  const foreign = { ...core('Namespace', 'n'), apiVersion: 'other.example/v1' };
+  expect(cluster([foreign]).desired.createsNamespace('n')).toBe(false);
+});
+
+describe('a text', () => {
+  const source = (of: 'Secret' | 'ConfigMap', key = 'key') => new Source({ kind: of, name: 's', key }, z.string());
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const secret = object({ name: 's', kind: 'Secret', data: { key: base64('cluster'), other: base64('theirs') } });
+  const read = async (documents: readonly ManifestDocument[], content: Content, of = source('Secret')) => {
+    const { desired, asked } = cluster(documents, content);
+    const { text } = await desired.reader('ns')(of, 'spec.text');
+    return { text, asked };
+  };
+  const inCluster = { '/v1/secrets': [secret] };
+
+  test('is that of the cluster, unless the files have it', async () => {
+    expect(await read([], inCluster)).toEqual({ text: 'cluster', asked: ['/v1/secrets/ns/s'] });
+    const map = object({ name: 's', kind: 'ConfigMap', data: { key: 'map' } });
+    expect(await read([], { '/v1/configmaps': [map] }, source('ConfigMap'))).toMatchObject({ text: 'map' });
+    const given = [core('Secret', 's', { data: { key: base64('file') } })];
+    expect(await read(given, inCluster)).toEqual({ text: 'file', asked: [] });
+  });
+
+  test('may be given as stringData, beside other data', async () => {
+    const both = [core('Secret', 's', { data: { other: base64('encoded') }, stringData: { key: 'plain' } })];
+    expect(await read(both, inCluster)).toEqual({ text: 'plain', asked: [] });
+    expect(await read(both, inCluster, source('Secret', 'other'))).toEqual({ text: 'encoded', asked: [] });
+    const none = [core('Secret', 's', { data: { key: base64('file') }, stringData: null })];
+    expect(await read(none, inCluster)).toMatchObject({ text: 'file' });
+  });
+
+  test('stays where only the cluster has it', async () => {
+    const given = [core('Secret', 's', { stringData: { key: 'plain' } })];
+    const found = await read(given, inCluster, source('Secret', 'other'));
+    expect(found).toEqual({ text: 'theirs', asked: ['/v1/secrets/ns/s'] });
+  });
+
+  test('is refused where there is none, and where the files contradict each other', async () => {
+    await expect(read([], {})).rejects.toThrow('spec.text: Secret ns/s does not exist');
+    const twice = ['1', '2'].map((key) => core('Secret', 's', { stringData: { key } }));
+    const message = 'spec.text: Secret ns/s is declared differently in document 1, and in document 2';
+    await expect(read(twice, inCluster)).rejects.toThrow(message);
+  });
+});
+
+describe('the ReferenceGrants', () => {
+  const grant = (name: string, more: object = {}): ManifestDocument => ({
+    apiVersion: 'gateway.networking.k8s.io/v1beta1',
+    kind: 'ReferenceGrant',
+    metadata: { name },
+    ...more,
+  });
+  const existing = ['a', 'b'].map((name) => object({ name, kind: 'ReferenceGrant', spec: 'cluster' }));
+  const documents = [
+    grant('a', { spec: 'file' }),
+    grant('c', { spec: 'file' }),
+    grant('foreign', { apiVersion: 'other.example/v1' }),
+    grant('gateway', { kind: 'Gateway' }),
+    grant('invalid', { metadata: { name: 'invalid', finalizers: 'none' } }),
+  ];
+  const shown = (grants: readonly KubeObject[]) => grants.map(({ metadata, spec }) => `${metadata.name} of ${spec}`);
+
+  test('are those of the files, and the others of the cluster', async () => {
+    const { desired, asked } = cluster(documents, { [GRANTS]: existing });
+    expect(shown(await desired.grants())).toEqual(['a of file', 'c of file', 'b of cluster']);
+    await desired.grants();
+    expect(asked).toEqual([GRANTS]);
+  });
+
+  test('are those of the files in a cluster without the Gateway API', async () => {
+    const without = { [GRANTS]: new KubeError(404, 'NotFound', 'no such resource') };
+    expect(shown(await cluster(documents, without).desired.grants())).toEqual(['a of file', 'c of file']);
+    for (const error of [new KubeError(403, 'Forbidden', 'no'), new TypeError('odd')]) {
+      await expect(cluster(documents, { [GRANTS]: error }).desired.grants()).rejects.toBe(error);
+    }
+  });
+});

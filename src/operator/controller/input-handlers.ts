@@ -111,7 +111,7 @@ export class EnqueueCrossing implements ChangeHandler {
   }
 
   onChange({ object }: ObjectChange): void {
-    this.enqueue(object.metadata.namespace ?? '');
+    this.enqueue(object.metadata.namespace);
   }
 
   /** @param namespace into which the references are; all, if undefined */

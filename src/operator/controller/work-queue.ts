@@ -154,7 +154,6 @@ export class WorkQueue {
   shutDown(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
     for (const give of this.#getters.splice(0)) give(undefined);
   }
 

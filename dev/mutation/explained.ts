@@ -80,10 +80,24 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/controller/controller.ts': {
     'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
   },
+  'src/operator/controller/fair-queue.ts': {
+    'if (this.#head > 1024 * → *': 'when the memory of what was taken is freed',
+  },
+  'src/operator/controller/late-writes.ts': {
+    'this.#since.delete(subject); → ;': 'keeps the oldest first, which only frees memory sooner',
+    '* → if (now - since <= LONGEST_MS) return;': 'frees memory',
+  },
   'src/operator/controller/resync.ts': {
     'const RETRY_MS = * → *': 'how long to wait; no test asserts a time',
     '* → this.#schedule(jittered(nextMs, 1.1));': 'how long the jitter is; no test asserts a time',
     'this.#schedule(0); → this.#schedule(1);': 'a timer of 0 ms takes 1 ms',
+  },
+  'src/operator/controller/work-queue.ts': {
+    '* → if (pending && pending.at < at) return;': 'of two for the same moment, either will do',
+    '* → if (ms >= LONGEST_TIMER_MS) *': 'a timer of 0 ms takes 1 ms',
+    'const { atLeastMs = * → const { atLeastMs = 1, *': 'every backoff of the operator is longer',
+    'const QUICK_MS = * → *': 'how long to wait; no test asserts a time',
+    'const LONGEST_TIMER_MS = * → * 2;': 'any number that setTimeout takes will do',
   },
   'src/operator/controller/workers.ts': {
     'return 0; → return 1;': 'of a failure that is not about a stale object, the number is not read',

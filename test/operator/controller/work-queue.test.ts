@@ -10,6 +10,13 @@ describe('a work queue', () => {
     expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['a', 'b', 'c']);
   });
 
+  test('takes all keys for needed unless told otherwise', async () => {
+    const queue = new WorkQueue({ backoff });
+    queue.addIfNeeded('a');
+    queue.add('b');
+    expect(await queue.get()).toBe('a');
+  });
+
   test('lets namespaces take turns', async () => {
     const queue = new WorkQueue({ backoff });
     for (const key of ['a/1', 'a/2', 'a/3', 'b/1']) queue.add(key);
@@ -23,6 +30,17 @@ describe('a work queue', () => {
     queue.addIfNeeded('b');
     expect(queue.depth).toBe(1);
     expect(await queue.get()).toBe('a');
+  });
+
+  test('does not remember that a key was added when it was not this process’s', async () => {
+    const ours = new Set<string>();
+    const queue = new WorkQueue({ backoff, accepts: (key) => ours.has(key), isNeeded: (key) => key === 'last' });
+    queue.add('a');
+    for (const key of ['a', 'last']) {
+      ours.add(key);
+      queue.addIfNeeded(key);
+    }
+    expect(await queue.get()).toBe('last');
   });
 
   test('holds a key once, however often it was added', async () => {
@@ -124,6 +142,14 @@ describe('a work queue', () => {
     expect(await queue.get()).toBe('a');
   });
 
+  test('hands a dropped key out only if it is needed', async () => {
+    const queue = new WorkQueue({ backoff, isNeeded: (key) => key === 'last' });
+    queue.add('a');
+    queue.drop('a');
+    queue.addIfNeeded('last');
+    expect(await queue.get()).toBe('last');
+  });
+
   test('leaves a worker waiting when the key that arrives is not needed', async () => {
     const queue = new WorkQueue({ backoff, isNeeded: (key) => key === 'b' });
     const next = queue.get();
@@ -154,21 +180,47 @@ describe('a work queue', () => {
   });
 });
 
+describe('the clock of a work queue', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('tells its observer how many seconds each key has waited and been worked on', async () => {
+    const seen: (string | number)[][] = [];
+    const observer = {
+      handedOut: (seconds: number) => seen.push(['waited', seconds]),
+      done: (seconds: number) => seen.push(['worked', seconds]),
+    };
+    const queue = new WorkQueue({ backoff, observer });
+    vi.advanceTimersByTime(10_000);
+    queue.add('a');
+    vi.advanceTimersByTime(2_000);
+    await queue.get();
+    vi.advanceTimersByTime(500);
+    queue.done('a');
+    expect(seen).toEqual([
+      ['waited', 2],
+      ['worked', 0.5],
+    ]);
+  });
+});
+
 describe('the timers of a work queue', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('add a key when due; the earliest of several wins', () => {
+  test('add a key when due; the earliest of several wins, and the others never come', async () => {
     const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
-    queue.addAfter('a', 5_000);
     queue.addAfter('a', 500);
+    queue.addAfter('a', 5_000);
     vi.advanceTimersByTime(499);
     expect(queue.depth).toBe(0);
     vi.advanceTimersByTime(1);
     expect(queue.depth).toBe(1);
+    await queue.get();
+    queue.done('a');
     vi.advanceTimersByTime(10_000);
-    expect(queue.depth).toBe(1);
+    expect(queue.depth).toBe(0);
   });
 
   test('support longer delays than setTimeout', () => {
@@ -206,12 +258,23 @@ describe('the timers of a work queue', () => {
     expect(waits({ quickFirst: true })).toSatisfy(within(1_000, 2_000));
   });
 
-  test('end when their key is dropped', () => {
+  test('end when their key is dropped, and with the queue', () => {
     const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
     queue.drop('a');
     queue.addAfter('b', 1_000);
     queue.shutDown();
+    queue.addAfter('c', 1_000);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('start anew after their key was dropped', () => {
+    const queue = new WorkQueue({ backoff });
+    queue.addRateLimited('a');
+    queue.drop('a');
+    expect(queue.failures('a')).toBe(0);
+    queue.addAfter('a', 2_000);
+    vi.advanceTimersByTime(2_000);
+    expect(queue.depth).toBe(1);
   });
 });

@@ -30,6 +30,19 @@ describe('an object whose write may arrive yet', () => {
     expect(looks).toEqual([1_000, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000]);
   });
 
+  test('is looked at for five minutes', () => {
+    const writes = new LateWrites();
+    writes.failed('a', NEW, late, 0);
+    expect([writes.nextLookMs('a', NEW, 299_999), writes.nextLookMs('a', NEW, 300_000)]).toEqual([299_999, undefined]);
+  });
+
+  test('is not forgotten when others fail after it', () => {
+    const writes = new LateWrites();
+    writes.failed('a', NEW, late, 400_000);
+    writes.failed('b', object({ name: 'b' }), late, 401_000);
+    expect(writes.nextLookMs('a', NEW, 402_000)).toBe(2_000);
+  });
+
   test('counts from the last one, and not once the object is gone', () => {
     const writes = new LateWrites();
     writes.failed('a', NEW, late, 0);

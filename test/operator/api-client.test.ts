@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { createApiClient } from '../../src/operator/api-client.ts';
+import { ApiBudget } from '../../src/operator/controller/api-budget.ts';
+import { createMetrics } from '../../src/operator/metrics.ts';
+import { operatorSettings } from '../../src/operator/settings.ts';
+import { readSettings } from '../../src/settings/settings.ts';
+import { type Answer, answering, cut, hanging, json } from './kube/answering.ts';
+
+const done: Answer = (response) => response.writeHead(204).end();
+const error = (status: number, error_code: string) =>
+  json({ error_code, status_code: status, msg: 'said', details: {} }, status);
+const unauthenticated = error(401, 'UNAUTHENTICATED');
+
+interface SetUpOptions {
+  mayCall?: () => Promise<void>;
+  flags?: Record<string, string>;
+}
+
+/** A client of a server that gives the answers; `said` are the figures of its calls. */
+async function setUp(answers: Answer[], { mayCall, flags = {} }: SetUpOptions = {}) {
+  const server = await answering(...answers);
+  const metrics = createMetrics();
+  let refusals = 0;
+  const config = readSettings(operatorSettings, { apiUrl: server.url, ...flags }, { TUNNEL_API_KEY: 'key' });
+  const client = createApiClient(config, {
+    userAgent: 'tests/1',
+    budget: new ApiBudget(2),
+    metrics,
+    tracing: undefined,
+    ...(mayCall && { mayCall }),
+    onUnauthenticated: () => refusals++,
+  });
+  const said = async () =>
+    (await metrics.registry.metrics())
+      .split('\n')
+      .filter((line) => /^tunnel_operator_api_request(s_total|_duration_seconds_count)\{/.test(line))
+      .map((line) => line.replace('tunnel_operator_api_', ''));
+  return { server, client, said, refusals: () => refusals };
+}
+
+describe('a call of the operator', () => {
+  test.each<[string, Answer, string, number]>([
+    ['succeeds', done, '204', 0],
+    ['is refused for its key', unauthenticated, '401', 1],
+    ['is refused for its rights', error(403, 'PERMISSION_DENIED'), '403', 0],
+    ['fails, which the work queue repeats', error(503, 'UNAVAILABLE'), '503', 0],
+    ['is not answered', cut(), '<error>', 0],
+  ])('that %s is made and counted once', async (_, answer, code, refused) => {
+    const { server, client, said, refusals } = await setUp([answer]);
+    await client.ipPolicies.delete('ipp_1').catch(() => {});
+    expect(server.asked.map(({ line, headers }) => [line, headers['user-agent']])).toEqual([
+      ['DELETE /ip_policies/ipp_1', 'tests/1'],
+    ]);
+    expect(await said()).toEqual([
+      `requests_total{method="DELETE",code="${code}"} 1`,
+      'request_duration_seconds_count{method="DELETE"} 1',
+    ]);
+    expect(refusals()).toBe(refused);
+  });
+
+  test('is not made before it may be', async () => {
+    const { server, client, said } = await setUp([done], { mayCall: () => Promise.reject(new Error('not yet')) });
+    await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('not yet');
+    expect([server.asked, await said()]).toEqual([[], []]);
+  });
+
+  test('is given up when there is no answer', async () => {
+    const { client } = await setUp([hanging()], { flags: { apiTimeout: '100ms' } });
+    await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('no answer in time');
+  });
+
+  test('takes a connection of those that there may be', async () => {
+    const { server, client } = await setUp([done], { flags: { apiConcurrency: '1' } });
+    await Promise.all([client.ipPolicies.delete('ipp_1'), client.ipPolicies.delete('ipp_1')]);
+    expect(new Set(server.asked.map(({ port }) => port)).size).toBe(1);
+  });
+});

@@ -1,0 +1,197 @@
+import { pino } from 'pino';
+import { Gauge, Registry } from 'prom-client';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { waitFor } from '../../dev/processes/wait.ts';
+import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
+import { ApiOwner, type ApiOwnerOptions, OtherOwner, refusal } from '../../src/operator/api-owner.ts';
+import { LeaseAnnotation } from '../../src/operator/kube/lease-annotation.ts';
+import { Blocked } from '../../src/operator/managed/external.ts';
+import { user } from '../../src/resources/user.ts';
+import { type Answer, answering, json, refusal as refusedWith } from './kube/answering.ts';
+import { object } from './objects.ts';
+
+const lease = (owner?: string) =>
+  object({ name: 'lease', kind: 'Lease', metadata: { annotations: owner === undefined ? {} : { owner } } });
+const remembers = (owner?: string) => json(lease(owner));
+const forbidden = refusedWith(403, 'Forbidden');
+const missing = refusedWith(404, 'NotFound');
+
+interface SetUpOptions extends Partial<Pick<ApiOwnerOptions, 'accepted' | 'mayForget'>> {
+  /** What the API server answers; the last one is repeated. */
+  answers?: Answer[];
+  /** Whose key it is, or what the API says instead. */
+  keys?: (string | Error)[];
+}
+
+async function setUp({ answers = [remembers('us')], keys = ['us'], accepted, mayForget = false }: SetUpOptions = {}) {
+  const server = await answering(...answers);
+  const lines: string[] = [];
+  const refused = new Gauge({ name: 'refused', help: 'Any.', registers: [new Registry()] });
+  let asked = 0;
+  const owner = new ApiOwner({
+    client: {
+      async whoami() {
+        const key = keys[Math.min(asked++, keys.length - 1)] ?? '';
+        if (key instanceof Error) throw key;
+        const mine = { id: key, uri: `http://api/${key}`, type: user.name, name: '' };
+        return {
+          uri: 'http://api/whoami',
+          owner: mine,
+          admin: true,
+          api_key: { id: 'k', uri: 'http://api/k', expires_at: null },
+        };
+      },
+    },
+    memory: new LeaseAnnotation(server.connect(), { namespace: 'ns', name: 'lease', annotation: 'owner' }),
+    accepted,
+    mayForget,
+    refused,
+    log: pino({}, { write: (line) => void lines.push(line) }),
+  });
+  onTestFinished(() => owner.stop());
+  const written = () =>
+    server.asked.flatMap(({ line, body }) =>
+      line.startsWith('GET') ? [] : [JSON.parse(body).metadata.annotations.owner],
+    );
+  const isRefused = async () => (await refused.get()).values[0]?.value === 1;
+  const levels = () => lines.map((line): number => JSON.parse(line).level);
+  return { owner, server, written, levels, isRefused, asked: () => asked };
+}
+
+const apiError = (status_code: number, error_code: ApiError['code']) =>
+  new ApiError({ error_code, status_code, msg: 'said', details: {} });
+const unauthenticated = apiError(401, 'UNAUTHENTICATED');
+const denied = apiError(403, 'PERMISSION_DENIED');
+const failing = apiError(500, 'INTERNAL_ERROR');
+const tooOld = apiError(404, 'NOT_FOUND');
+const away = new ApiUnreachableError('GET /whoami: no answer in time');
+const [INFO, WARN, ERROR] = [30, 40, 50];
+
+describe('a process that does not work yet', () => {
+  test.each<[string, SetUpOptions, string | undefined]>([
+    ['whose key is that of the remembered owner', {}, undefined],
+    ['when nobody is remembered', { answers: [remembers()] }, undefined],
+    ['whose key is of an owner that may take over', { answers: [remembers('them')], accepted: 'us' }, undefined],
+    ['that cannot reach the API', { keys: [away] }, undefined],
+    ['whose API is failing', { keys: [failing] }, undefined],
+    ['whose API does not tell', { keys: [tooOld] }, undefined],
+    ['whose key is refused', { keys: [unauthenticated] }, "refuses the operator's API key"],
+    ['whose key has too few rights', { keys: [denied] }, "refuses the operator's API key"],
+    ['that may not read what is remembered', { answers: [forbidden] }, undefined],
+  ])('%s may begin, and remembers nothing', async (_, options, problem) => {
+    const { owner, written, isRefused } = await setUp(options);
+    expect(owner.problem).toBe('not known yet whose API key this is');
+    expect(await owner.untilUsable()).toBe(true);
+    if (problem === undefined) expect(owner.problem).toBeUndefined();
+    else expect(owner.problem).toContain(problem);
+    expect([written(), owner.annotations, await isRefused()]).toEqual([[], {}, false]);
+  });
+
+  test.each([undefined, 'others'])(
+    'waits with the key of another owner, where the accepted one is %s',
+    async (accepted) => {
+      const { owner, server, isRefused, levels } = await setUp({ answers: [remembers('them')], accepted });
+      const usable = owner.untilUsable();
+      await waitFor('the refusal', () => owner.problem?.startsWith('the API key belongs to us'));
+      expect([server.asked.length, await isRefused(), levels()]).toEqual([1, true, [ERROR]]);
+      owner.stop();
+      expect(await usable).toBe(false);
+    },
+  );
+
+  test('may not begin when it was stopped', async () => {
+    const { owner, asked } = await setUp();
+    owner.stop();
+    expect([await owner.untilUsable(), await owner.untilRemembered(), asked()]).toEqual([false, false, 0]);
+  });
+});
+
+describe('the active process', () => {
+  test.each<[string, SetUpOptions, string[]]>([
+    ['does not write what is remembered already', {}, []],
+    ['remembers its owner', { answers: [remembers()] }, ['us']],
+    ['remembers one that may take over', { answers: [remembers('them')], accepted: 'us' }, ['us']],
+  ])('%s, and asks once', async (_, options, expected) => {
+    const { owner, written, asked, isRefused, levels } = await setUp(options);
+    await owner.verify();
+    await owner.verify();
+    expect(await owner.untilRemembered()).toBe(true);
+    expect([written(), owner.annotations, asked()]).toEqual([expected, { owner: 'us' }, 1]);
+    expect([owner.problem, await isRefused(), levels().includes(WARN)]).toEqual([undefined, false, false]);
+  });
+
+  test('does nothing in the name of another owner, and ends', async () => {
+    const { owner, written, isRefused } = await setUp({ answers: [remembers('them')] });
+    await expect(owner.verify()).rejects.toBeInstanceOf(OtherOwner);
+    expect(await owner.untilRemembered()).toBe(false);
+    expect([written(), owner.annotations, await isRefused()]).toEqual([[], {}, true]);
+  });
+
+  test('asks again when the key is in doubt', async () => {
+    const { owner, isRefused } = await setUp({ keys: ['us', 'them', 'us'] });
+    await owner.verify();
+    owner.doubt();
+    await expect(owner.verify()).rejects.toBeInstanceOf(OtherOwner);
+    expect(await isRefused()).toBe(true);
+    owner.doubt();
+    await owner.verify();
+    expect(await isRefused()).toBe(false);
+  });
+
+  test('asks again after trouble, which it tells once', async () => {
+    const { owner, levels } = await setUp({ keys: [away, away, unauthenticated, unauthenticated, 'us'] });
+    for (const trouble of [away, away, unauthenticated, unauthenticated]) {
+      await expect(owner.verify()).rejects.toBe(trouble);
+    }
+    expect(levels()).toEqual([WARN, ERROR]);
+    await owner.verify();
+    expect(levels()).toEqual([WARN, ERROR, INFO]);
+  });
+
+  test('goes on while it cannot be told whose key it is', async () => {
+    const { owner } = await setUp({ keys: [away] });
+    expect(await owner.untilRemembered()).toBe(true);
+  });
+
+  test('waits for the namespace in which it is to remember', async () => {
+    const { owner, server } = await setUp({ answers: [missing] });
+    const remembered = owner.untilRemembered();
+    await waitFor('the trouble', () => owner.problem?.includes('there is no namespace ns for the Lease'));
+    await expect(owner.verify()).rejects.toBeInstanceOf(Blocked);
+    const looks = server.asked.length;
+    owner.stop();
+    expect([await remembered, server.asked.length]).toEqual([false, looks]);
+  });
+
+  test.each<[string, Answer, boolean, number | undefined]>([
+    ['may work without', forbidden, true, undefined],
+    ['may not work without', forbidden, false, 403],
+    ['may work without, but asks an API server that fails', refusedWith(500), true, 500],
+  ])('that has no permission to remember, and %s', async (_, answer, mayForget, code) => {
+    const { owner, levels } = await setUp({ answers: [answer], mayForget });
+    for (let time = 0; time < 2; time++) {
+      if (code === undefined) await owner.verify();
+      else await expect(owner.verify()).rejects.toMatchObject({ code });
+      owner.doubt();
+    }
+    expect([owner.annotations, levels()]).toEqual([{}, [WARN]]);
+  });
+
+  test('works without what an old API does not tell', async () => {
+    const { owner, server, levels } = await setUp({ keys: [tooOld] });
+    for (let time = 0; time < 2; time++) {
+      await owner.verify();
+      owner.doubt();
+    }
+    expect([server.asked, levels()]).toEqual([[], [WARN]]);
+  });
+});
+
+test.each([
+  ['', undefined, 'the API key belongs to us, but what'],
+  ['Ann', undefined, 'the API key belongs to us (Ann), but what'],
+  ['', undefined, 'start once with --accept-new-owner us. See'],
+  ['', 'others', 'It was started with --accept-new-owner others. See'],
+])('what is said of another owner called "%s", when %s is accepted', (name, accepted, expected) => {
+  expect(refusal('them', { id: 'us', name }, accepted)).toContain(expected);
+});

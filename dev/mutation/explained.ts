@@ -77,6 +77,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',
     'await delay(left * → await delay(left *': 'how long the jitter is; no test asserts a time',
   },
+  'src/operator/controller/companion-watch.ts': {
+    'await Promise.all(* → Promise.all(*': 'what is waited for ends in the same moment by itself',
+  },
   'src/operator/controller/controller.ts': {
     'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
   },

@@ -73,6 +73,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/store/servers.ts': {
     'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
   },
+  'src/operator/api-owner.ts': {
+    'const RECHECK_MS = * → *': 'how long to wait; no test asserts a time',
+  },
   'src/operator/controller/api-budget.ts': {
     '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',
     'await delay(left * → await delay(left *': 'how long the jitter is; no test asserts a time',

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import { createRemote, earlierCreate } from '../../../src/operator/managed/creation.ts';
 import { StaleObject } from '../../../src/operator/managed/external.ts';
 import { idempotencyOf, readIdentity } from '../../../src/operator/managed/identity.ts';
 import { object } from '../objects.ts';
 import { manage } from './managed-under-test.ts';
-import { apiError, Things, tokens } from './things.ts';
+import { apiError, type ThingKind, Things, tokens } from './things.ts';
 
 test.each([
   ['its key was closed', apiError('CONFLICT', { idempotency_key: 'closed' }), 'refused'],
@@ -76,12 +77,12 @@ test.each([
 });
 
 /** An earlier attempt has created a small wooden thing, and was told of nothing. */
-async function begun(wanted: object) {
+async function begun(wanted: object, kind: Partial<ThingKind> = {}) {
   const of = creating(1, wanted);
   const things = new Things();
   const first = manage(creating(1), { things });
   await first.managed.kind.external.create(first.spec, idempotencyOf(of, readIdentity(of)));
-  return { ...manage(of, { things }), things };
+  return { ...manage(of, { things, kind }), things };
 }
 
 test.each([
@@ -107,6 +108,16 @@ test('what an earlier attempt has created is replaced, if it cannot be changed t
   const { remote } = await createRemote(managed, spec);
   expect(remote).toMatchObject({ id: 'thg_new2', material: 'steel' });
   expect(identity()).toMatchObject({ externalId: 'thg_new2', generation: 2, retiring: [{ id: 'thg_new1' }] });
+});
+
+test.each<[string, object, Partial<ThingKind>]>([
+  ['that the spec does not ask for', { material: 'steel' }, {}],
+  ['whose token is lost', {}, tokens([])],
+])('nothing takes the place of a resource %s before that is recorded', async (_, wanted, kind) => {
+  const { managed, spec, things, kube } = await begun(wanted, kind);
+  kube.refusal = new KubeError(403, 'Forbidden', 'may not');
+  await expect(createRemote(managed, spec)).rejects.toBe(kube.refusal);
+  expect(things.ids).toEqual(['thg_new1']);
 });
 
 test('what an earlier attempt has created is found again by its whole id, where the error has only a part of it', async () => {

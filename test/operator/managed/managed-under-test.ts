@@ -27,6 +27,8 @@ import { type ThingKind, Things, thingKind } from './things.ts';
 class Cluster extends KubeApi {
   /** By their plural and name. */
   readonly objects = new Map<string, KubeObject>();
+  /** What every write fails with, if it does. */
+  refusal: KubeError | undefined;
 
   constructor() {
     super(configFor('http://127.0.0.1:1'), { userAgent: 'tests', timeoutMs: 1_000 });
@@ -45,6 +47,7 @@ class Cluster extends KubeApi {
 
   override async patch(type: ResourceType, name: string, body: unknown): Promise<KubeObject> {
     const found = await this.get(type, name);
+    if (this.refusal) throw this.refusal;
     const version = kubeObject.shape.metadata.partial().safeParse(members(body).metadata).data?.resourceVersion;
     if (version !== undefined && version !== found.metadata.resourceVersion) throw new KubeError(409, 'Conflict', name);
     const written = kubeObject.parse(merged(found, body));

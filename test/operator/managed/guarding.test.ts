@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { KubeError } from '../../../src/operator/kube/kube-error.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { guarded, isServing, isWaitingForModules } from '../../../src/operator/managed/guarding.ts';
+import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
+import { noInputs } from '../inputs.ts';
+import { condition, object } from '../objects.ts';
+import { manage } from './managed-under-test.ts';
+import { SERVING } from './things.ts';
+
+const of = object({ spec: { open: true, size: 2 } });
+const remote = (modules: readonly string[] = []) => ({ id: 'thg_1', uri: 'http://api/thg_1', modules });
+
+/**
+ * An object whose resource is about to serve.
+ * @param declared the modules that others declare for it, by their names
+ * @param late those that its operator has not heard of
+ */
+function serving(declared: Record<string, string[]>, late: Record<string, string[]> = {}, refusal?: Error) {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  const all = { ...declared, ...late };
+  const declare = (names: readonly string[]) => {
+    for (const name of names) {
+      store.put(object({ name }));
+      inputs.index.set(objectKey('Module', 'ns', name), new Set([objectKey('Thing', 'ns', 'a')]));
+    }
+  };
+  declare(Object.keys(declared));
+  inputs.addPeer('Module', {
+    store,
+    ownerKind: 'Thing',
+    modulesIn: ({ metadata }) => all[metadata.name] ?? [],
+    enqueue: () => {},
+    async catchUp() {
+      if (refusal) throw refusal;
+      declare(Object.keys(late));
+    },
+  });
+  return manage(of, { kind: SERVING, inputs });
+}
+
+test.each<[string, ReturnType<typeof serving>, string[]]>([
+  ['nobody declares modules for it', serving({}), []],
+  ['it has those that are declared', serving({ b: ['oidc', 'acl'] }), ['acl', 'oidc']],
+  ['it has all that one of several declares', serving({ b: ['oidc'], c: ['acl'] }), ['acl']],
+])('a resource may serve if %s', async (_, { managed, spec }, modules) => {
+  expect(await guarded(managed, spec, remote(modules))).toEqual({ spec, waiting: undefined });
+});
+
+test('what does not serve needs no guard', async () => {
+  const { managed, spec } = manage(of);
+  expect(await guarded(managed, spec)).toEqual({ spec, waiting: undefined });
+});
+
+test.each<[string, ReturnType<typeof serving>, string[], string]>([
+  ['those that are declared', serving({ b: ['oidc', 'acl'] }), ['oidc'], 'oidc and acl of Module ns/b'],
+  ['those of either', serving({ b: ['oidc'], c: ['acl'] }), [], 'oidc of Module ns/b, or acl of Module ns/c'],
+  ['those that its operator hears of at last', serving({}, { b: ['oidc'] }), [], 'oidc of Module ns/b'],
+])('a resource does not serve before it has %s', async (_, { managed, spec }, modules, missing) => {
+  const { spec: allowed, waiting } = await guarded(managed, spec, remote(modules));
+  expect(allowed).toMatchObject({ size: 2 });
+  expect(allowed).not.toHaveProperty('open');
+  expect(waiting).toEqual({
+    status: 'False',
+    reason: 'WaitingForModules',
+    message: `spec.open is set once the modules are there, without which it would serve everybody: ${missing}, whose condition Ready says what is missing`,
+  });
+});
+
+test('a resource that is to have modules does not serve before any are declared', async () => {
+  const { managed, spec } = serving({});
+  const requiring = { ...spec, requireModules: true };
+  const { waiting } = await guarded(managed, requiring);
+  expect(waiting?.message).toContain('spec.requireModules asks for some, and no object declares any');
+  expect((await guarded(managed, requiring, remote(['oidc']))).waiting).toBeUndefined();
+});
+
+test('a resource does not serve while it cannot be told whether modules are declared', async () => {
+  const { managed, spec } = serving({}, {}, new KubeError(403, 'Forbidden', 'may not list'));
+  const { waiting } = await guarded(managed, spec);
+  expect(waiting?.message).toContain('whether any are declared cannot be told: may not list');
+  expect(managed.retryAt).toBeInstanceOf(Date);
+});
+
+test('a reconcile fails that cannot ask whether modules are declared', async () => {
+  const refusal = new KubeError(500, 'InternalError', 'x');
+  const { managed, spec } = serving({}, {}, refusal);
+  await expect(guarded(managed, spec)).rejects.toBe(refusal);
+});
+
+test.each([
+  ['open as declared', { open: true }, true, true],
+  ['not open yet', { open: true }, false, false],
+  ['of an invalid spec', { open: 'yes' }, true, false],
+])('whether a resource serves that is %s', (_, spec, open, expected) => {
+  const { managed, things } = manage(object({ spec }), { kind: SERVING });
+  expect(isServing(managed, things.make('thg_1', { open }))).toBe(expected);
+});
+
+test.each([
+  ['without a status does not', [], false],
+  ['that is Ready does not', [condition('Ready', 'True')], false],
+  ['that says so does', [condition('Ready', 'False', { reason: 'WaitingForModules' })], true],
+])('an object %s wait for modules', (_, conditions, expected) => {
+  expect(isWaitingForModules(object({ status: { conditions } }))).toBe(expected);
+});

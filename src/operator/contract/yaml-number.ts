@@ -17,5 +17,5 @@ export function yamlNumber(text: string): number | undefined {
 function integer(digits: string): number {
   const sign = digits.startsWith('-') ? -1 : 1;
   const unsigned = digits.replace(/^[-+]/, '');
-  return sign * Number(/^0[0-7]/.test(unsigned) ? `0o${unsigned.slice(1)}` : unsigned);
+  return sign * Number(/^0[0-7]/.test(unsigned) ? `0o${unsigned}` : unsigned);
 }

@@ -27,7 +27,7 @@ export interface DeclarationOptions {
 export function declarationOf(members: readonly SpecMember[], options: DeclarationOptions): Declaration {
   const keys = new Set<string>();
   const { secretName } = options;
-  const spec = specOf(members, { secretName, keys, prefix: '', isSecret: false }, options);
+  const spec = specOf(members, { secretName, keys, prefix: '' }, options);
   return { spec, secrets: secretName !== undefined && keys.size > 0 ? [{ name: secretName, keys: [...keys] }] : [] };
 }
 
@@ -37,6 +37,9 @@ interface Place {
   readonly keys: Set<string>;
   /** Of those keys: modules have settings of the same names. */
   readonly prefix: string;
+}
+
+interface MemberPlace extends Place {
   readonly isSecret: boolean;
 }
 
@@ -53,7 +56,7 @@ function memberValue(member: SpecMember, place: Place, options: DeclarationOptio
   return declared(schema, shown, name, { ...place, isSecret });
 }
 
-function declared(schema: z.ZodType, shown: unknown, name: string, place: Place): unknown {
+function declared(schema: z.ZodType, shown: unknown, name: string, place: MemberPlace): unknown {
   const inner = withoutDefault(schema);
   if (takesSource(inner)) return asSource(shown, name, place);
   if (shown === null || shown === undefined) return isRequired(schema) ? fromSecret(inner, place) : undefined;
@@ -81,7 +84,7 @@ function declared(schema: z.ZodType, shown: unknown, name: string, place: Place)
 /** The members of zod's schemas are typed as of its core; every schema here is of the classic API. */
 const anySchema = z.instanceof(z.ZodType);
 
-function asSource(shown: unknown, name: string, { isSecret, secretName, keys, prefix }: Place): unknown {
+function asSource(shown: unknown, name: string, { isSecret, secretName, keys, prefix }: MemberPlace): unknown {
   if (!isSecret || secretName === undefined) return typeof shown === 'string' ? { value: shown } : undefined;
   // What was never given is not asked for.
   if (shown === null) return undefined;

@@ -42,7 +42,7 @@ export const byAge = (a: Identified, b: Identified) => (a.id < b.id ? -1 : 1);
 /** Those of different families begin differently. */
 const byAgeAcrossKinds = (a: Identified, b: Identified) => (ageIn(a.id) < ageIn(b.id) ? -1 : 1);
 
-const ageIn = (id: string) => id.slice(id.indexOf('_') + 1);
+const ageIn = (id: string) => id.slice(id.indexOf('_'));
 
 /**
  * The names of resources, in their order: the oldest comes first, so that it keeps its name when others come that ask for

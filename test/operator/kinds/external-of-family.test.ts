@@ -1,0 +1,237 @@
+/** What is sent for an object of a family, and what is made of the answers. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { remember } from '../../../src/client/entity-tags.ts';
+import { ApiError } from '../../../src/client/errors.ts';
+import {
+  bodyOf,
+  differing,
+  type ExternalOptions,
+  externalOfFamily,
+  type FamilyCalls,
+} from '../../../src/operator/kinds/external-of-family.ts';
+import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
+import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
+import type { Access } from '../../../src/resources/definition/resource.ts';
+import { derived, field, optional, required, writeOnly } from '../../../src/resources/definition/resource.ts';
+
+const FIELDS = {
+  name: required(z.string()),
+  region: required(z.string(), { update: false }),
+  key_pem: writeOnly(z.string()),
+  // As the domain of a certificate: there is none until the resource is there.
+  module: field(z.string().nullable(), z.string().nullable(), 'derived', true, null),
+  state: derived(z.string()),
+};
+interface Thing {
+  id: string;
+  uri: string;
+  name: string;
+  region: string;
+  module: string | null;
+  etag?: string | undefined;
+}
+interface Spec {
+  name: string;
+  region?: string;
+  keyPem?: string;
+  module?: string | null;
+}
+const fields = familyFields({ fields: FIELDS });
+const thing = (more: Partial<Thing> = {}): Thing => ({
+  id: 'th_01jd0000000000000000000000',
+  uri: 'https://api.example.com/things/th_1',
+  name: 'a',
+  region: 'eu',
+  module: null,
+  ...more,
+});
+const notFound = () =>
+  Promise.reject(new ApiError({ error_code: 'NOT_FOUND', status_code: 404, msg: 'there is none', details: {} }));
+const SENT_AT = new Date('2026-11-21T10:00:00Z');
+
+/** An API with one answer for all calls, which keeps what it was sent. */
+function externalWith(
+  answer: () => Promise<Thing>,
+  options: ExternalOptions<Spec, Thing> = {},
+  more: Partial<More> = {},
+) {
+  const sent: unknown[] = [];
+  const called = (...call: unknown[]) => {
+    sent.push(call);
+    return answer();
+  };
+  const calls: FamilyCalls<Thing> = {
+    create: (body, given) => called('create', body, given),
+    get: (id) => called('get', id),
+    update: (id, body, given) => called('update', id, body, given),
+    delete: async (id) => void (await called('delete', id)),
+    async *list(_, ids) {
+      yield* [thing()].filter(({ id }) => ids?.has(id) ?? true);
+    },
+    ...more.calls,
+  };
+  const scope = async (name: string) => ({
+    scope: name,
+    resources: [{ id: 'th_1', uri: 'https://api.example.com/things/th_1', sequence: 3 }],
+    next_sequence: 4,
+  });
+  const family = { prefix: 'th', access: more.access ?? 'anyone' };
+  const client = { idempotencyScope: scope, closeIdempotencyScope: scope, whoami: more.whoami ?? notFound };
+  return { sent, external: externalOfFamily<Spec, Thing>(family, fields, calls, client as never, options) };
+}
+interface More {
+  access: Access;
+  calls: Partial<FamilyCalls<Thing>>;
+  whoami: () => Promise<object>;
+}
+
+const answered = (more: Partial<Thing> = {}, { replayed = false } = {}) =>
+  Promise.resolve(remember(thing(more), { etag: '"2"', replayed, date: SENT_AT }));
+
+describe('a resource', () => {
+  test('is created with everything that a create may carry', async () => {
+    const { sent, external } = externalWith(answered);
+    const idempotency = { idempotencyKey: 'k' };
+    const made = await external.create({ name: 'a', region: 'eu', keyPem: 'pem' }, idempotency);
+    expect(sent).toEqual([['create', { name: 'a', region: 'eu', key_pem: 'pem' }, idempotency]]);
+    expect(made).toMatchObject({ etag: '"2"', isReplay: false, answeredAt: SENT_AT });
+  });
+
+  test('has what only an update may carry from an update, at the revision that was made', async () => {
+    const { sent, external } = externalWith(answered);
+    const made = await external.create({ name: 'a', region: 'eu', module: 'm' }, {});
+    expect(sent).toHaveLength(2);
+    expect(sent[1]).toEqual(['update', thing().id, { name: 'a', module: 'm' }, { ifMatch: '"2"' }]);
+    expect(made).toMatchObject({ id: thing().id, etag: '"2"' });
+  });
+
+  test('is left as it is if an earlier attempt has made it', async () => {
+    const { sent, external } = externalWith(() => answered({}, { replayed: true }));
+    expect(await external.create({ name: 'a', module: 'm' }, {})).toMatchObject({ isReplay: true });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('is read with its revision, or is not there', async () => {
+    expect(await externalWith(answered).external.observe('th_1')).toMatchObject({ etag: '"2"', answeredAt: SENT_AT });
+    expect(await externalWith(notFound).external.observe('th_1')).toBeUndefined();
+    const refused = new ApiError({ error_code: 'PERMISSION_DENIED', status_code: 403, msg: 'no', details: {} });
+    await expect(externalWith(() => Promise.reject(refused)).external.observe('th_1')).rejects.toBe(refused);
+  });
+
+  test('is deleted, or was gone before', async () => {
+    const { sent, external } = externalWith(answered);
+    expect(await external.delete('th_1')).toBe('deleted');
+    expect(sent).toEqual([['delete', 'th_1']]);
+    expect(await externalWith(notFound).external.delete('th_1')).toBe('not found');
+  });
+
+  test('is updated at the revision that was compared, without what the service sets by itself', async () => {
+    const { sent, external } = externalWith(answered, { setByService: () => ['module'] });
+    const remote = { ...thing({ module: 'theirs' }), etag: '"1"' };
+    expect(external.changes({ name: 'b', module: 'ours' }, remote)).toEqual(['name']);
+    expect(await external.update(remote, { name: 'b', module: 'ours' })).toMatchObject({ etag: '"2"' });
+    expect(sent).toEqual([['update', remote.id, { name: 'b' }, { ifMatch: '"1"' }]]);
+  });
+
+  test('gives up what only one can have, if there is anything', async () => {
+    const { sent, external } = externalWith(answered, {
+      givenUp: ({ name }) => (name === 'a' ? undefined : { module: null }),
+    });
+    const remote = { ...thing(), etag: '"1"' };
+    expect(await external.giveUp?.(remote, { name: 'a' })).toBe(false);
+    expect(sent).toEqual([]);
+    expect(await external.giveUp?.(remote, { name: 'b' })).toBe(true);
+    expect(sent).toEqual([['update', remote.id, { module: null }, { ifMatch: '"1"' }]]);
+    expect(await externalWith(answered).external.giveUp?.(remote, { name: 'b' })).toBe(false);
+  });
+
+  test.each([
+    ['an immutable field is refused', {}, ['region'], []],
+    ['one that is replaced makes another resource', { replaced: ['region'] }, ['region'], ['region']],
+  ])('that differs in %s', (_, options, immutable, replacing) => {
+    const { external } = externalWith(answered, options);
+    const spec = { name: 'b', region: 'us' };
+    expect(external.changes(spec, thing())).toEqual(['name', 'region']);
+    expect(external.immutableChanges(spec, thing())).toEqual(immutable);
+    expect(external.replacingChanges(spec, thing())).toEqual(replacing);
+  });
+
+  test('has an id of its family', () => {
+    const { external } = externalWith(answered);
+    expect(external.idPrefix).toBe('th_');
+    expect(['th_01jd0000000000000000000000', 'ot_01jd0000000000000000000000', 'th_'].map(external.isId)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test('is found in the list of those that are asked for', async () => {
+    const { external } = externalWith(answered);
+    expect(await Array.fromAsync(external.all(new Set(['th_2'])))).toEqual([]);
+    expect(await Array.fromAsync(external.all())).toEqual([thing()]);
+  });
+
+  test.each(['scope', 'closeScope'] as const)('is found by %s, with the number of its create', async (verb) => {
+    expect(await externalWith(answered).external[verb]('uid')).toEqual({
+      resources: [{ id: 'th_1', sequence: 3 }],
+      nextSequence: 4,
+    });
+    const nested = externalWith(answered, {}, { calls: { idOf: ({ id }) => `parent/${id}` } });
+    expect((await nested.external[verb]('uid')).resources).toEqual([{ id: 'parent/th_1', sequence: 3 }]);
+  });
+});
+
+describe('of resources that only their owners see,', () => {
+  const caller =
+    (type: string, admin = false) =>
+    async () => ({ admin, owner: { id: 'own_1', type } });
+  test.each<[string, Access, () => Promise<object>, unknown]>([
+    ['an admin sees all', 'owner', caller('user', true), 'everything'],
+    ['a user sees their own, and may become an admin', 'owner', caller('user'), { ownerId: 'own_1', mayBeAdmin: true }],
+    ['a bot sees its own', 'owner', caller('bot_user'), { ownerId: 'own_1', mayBeAdmin: false }],
+    ['whoever asks an API that cannot tell is believed', 'owner', notFound, 'everything'],
+    ['nobody is asked where all are seen', 'anyone', () => Promise.reject(new Error('asked')), 'everything'],
+  ])('%s', async (_, access, whoami, sight) => {
+    expect(await externalWith(answered, {}, { access, whoami }).external.sight()).toEqual(sight);
+  });
+});
+
+test('null is sent for no field that cannot be null', () => {
+  expect(
+    bodyOf(familyFields({ fields: { name: required(z.string()), note: optional(z.string()) } }), { name: null }),
+  ).toEqual({ note: null });
+});
+
+describe('a field that holds texts of which only digests are known', () => {
+  // As those of responses are stored: in lower case.
+  const headers = z
+    .record(z.string(), z.string())
+    .transform((all) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value])));
+  const given = familyFields({
+    fields: {
+      target: required(z.object({ auth_name: z.string() })),
+      headers: required(headers),
+      list: required(z.any()),
+    },
+  });
+  const digested = (text: string) => new DigestedText((other) => other === text);
+  const spec = { target: { authName: digested('x') }, headers: { 'X-Key': digested('y') }, list: ['a'] };
+  const remote = { target: { auth_name: 'x' }, headers: { 'x-key': 'y' }, list: ['a'] };
+
+  test.each<[string, object, string[]]>([
+    ['is equal where its texts are', remote, []],
+    ['differs in a member', { ...remote, target: { auth_name: 'z' } }, ['target']],
+    ['differs where the resource has none', { ...remote, target: null }, ['target']],
+    ['differs in a value of a map', { ...remote, headers: { 'x-key': 'z' } }, ['headers']],
+    ['differs in what its map lacks', { ...remote, headers: {} }, ['headers']],
+    ['is left alone if it is a list', { ...remote, list: ['b'] }, ['list']],
+  ])('%s', (_, observed, members) => {
+    expect(differing(given, spec, observed)).toEqual(members);
+  });
+});
+
+test('what no response shows is taken to be equal', () => {
+  expect(differing(fields, { name: 'a', region: 'eu', keyPem: 'other' }, thing())).toEqual([]);
+});

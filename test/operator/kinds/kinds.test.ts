@@ -46,14 +46,17 @@ test('what is shown only once may be lost, and a certificate never is', () => {
   expect(oneTime).toEqual([true, true, true, false]);
 });
 
-describe('a credential', () => {
-  const credential = remote({ created_at: TIME, owner_id: 'usr_1' });
+describe.each([
+  [tunnelCredentialKind, 'credentials'],
+  [apiKeyKind, 'apiKeys'],
+] as const)('what has a token: %#', (kind, family) => {
+  const credential = remote({ created_at: TIME, owner_id: 'usr_1', expires_at: null });
   const managed = { managementPolicy: 'Manage', secret: { key: 'token' }, rotation: { interval: '1h' } };
   const described = (spec: object, externalId = credential.id) =>
-    tunnelCredentialKind.describe(spec as never, credential as never, object({ name: 'agent' }, { externalId }));
+    kind.describe(spec as never, credential as never, object({ name: 'agent' }, { externalId }));
 
-  test('says where its token is and when the next one comes', () => {
-    expect(described(managed)).toEqual({
+  test('says where it is, when the next one comes, and whose it is', () => {
+    expect(described(managed)).toMatchObject({
       secretName: 'agent',
       issuedAt: TIME,
       rotatesAt: '2026-11-21T11:00:00.000Z',
@@ -66,6 +69,27 @@ describe('a credential', () => {
     ['it is not the one of the object', managed, 'x_2'],
   ])('has no Secret while %s', (_, spec, externalId) => {
     expect(described(spec, externalId)).toMatchObject({ secretName: undefined, rotatesAt: undefined, issuedAt: TIME });
+  });
+
+  test('is made for the bot that it refers to', async () => {
+    const sent: object[] = [];
+    const create = async (body: object) => {
+      sent.push(body);
+      return credential;
+    };
+    await kind.external({ [family]: { create } } as never).create({ ownerRef: 'bot_1' } as never, {});
+    expect(sent).toMatchObject([{ owner_id: 'bot_1' }]);
+  });
+});
+
+test('an event destination says where its signing secret is', () => {
+  const spec = { managementPolicy: 'Manage', secret: { key: 'signing-secret' } } as never;
+  const destination = remote({ created_at: TIME }) as never;
+  expect(
+    eventDestinationKind.describe(spec, destination, object({ name: 'hook' }, { externalId: 'x_1' })),
+  ).toMatchObject({
+    secretName: 'hook',
+    issuedAt: TIME,
   });
 });
 

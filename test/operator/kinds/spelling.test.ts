@@ -1,0 +1,85 @@
+/** Names of members: camelCase in specs and statuses, snake_case in the API. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  inSnakeCase,
+  namesIn,
+  statusSchemaOf,
+  statusValueOf,
+  withCamelCase,
+} from '../../../src/operator/kinds/spelling.ts';
+
+const nested = z.object({
+  first_name: z.string(),
+  home_address: z.object({ zip_code: z.string().nullable() }).nullable().optional(),
+  labels_by_name: z.record(z.string(), z.string()),
+});
+
+const inSpec = { firstName: 'a', homeAddress: { zipCode: '1' }, labelsByName: { a_b: 'c' } };
+const inApi = { first_name: 'a', home_address: { zip_code: '1' }, labels_by_name: { a_b: 'c' } };
+
+describe('a value of a spec', () => {
+  test.each<[string, z.ZodType, unknown, unknown]>([
+    ['has its members in snake_case, but not the keys of its maps', nested, inSpec, inApi],
+    ['has none that is undefined', nested, { firstName: undefined, homeAddress: null }, { home_address: null }],
+    ['keeps members that the schema does not know', nested, { otherName: 'a' }, { otherName: 'a' }],
+    ['may be null', nested.nullable(), null, null],
+    ['stays a list', nested, [{ firstName: 'a' }], [{ firstName: 'a' }]],
+    ['stays a text', nested, 'firstName', 'firstName'],
+    ['is read by the schema before a transform', nested.transform(() => 1), { firstName: 'a' }, { first_name: 'a' }],
+  ])('%s', (_, schema, value, expected) => {
+    expect(inSnakeCase(schema, value)).toEqual(expected);
+  });
+});
+
+describe('a value of a response', () => {
+  test.each<[string, z.ZodType, unknown, unknown]>([
+    ['has its members in camelCase, but not the keys of its maps', nested, inApi, inSpec],
+    ['has nothing in the place of null', nested, { home_address: { zip_code: null } }, { homeAddress: {} }],
+    ['is nothing itself if it is null', nested.nullable(), null, undefined],
+    ['keeps members that the schema does not know', nested, { other_name: { a_b: 1 } }, { otherName: { a_b: 1 } }],
+    ['stays a text', nested, 'first_name', 'first_name'],
+  ])('%s', (_, view, value, expected) => {
+    expect(statusValueOf(view, value)).toEqual(expected);
+  });
+});
+
+describe('the schema of a status', () => {
+  test('lacks what the response has null for, and says what it said', () => {
+    const said = z.object({
+      zip_code: z.string().nullable().meta({ description: 'Where.' }),
+      street_name: z.string().meta({ description: 'Which.' }).nullable(),
+    });
+    const schema = statusSchemaOf(said.meta({ id: 'SomeAddress', description: 'An address.' }).nullable());
+    expect(schema.parse({})).toEqual({});
+    expect(schema.meta()).toEqual({ description: 'An address.' });
+    expect(z.toJSONSchema(schema)).toMatchObject({
+      properties: { zipCode: { description: 'Where.' }, streetName: { description: 'Which.' } },
+    });
+  });
+});
+
+describe('the schema of a spec', () => {
+  test('has what may be null as what may be left out', () => {
+    const schema = withCamelCase(z.object({ zip_code: z.string().nullable(), street_name: z.string() }));
+    expect(schema.parse({ streetName: 'a' })).toEqual({ streetName: 'a' });
+    expect(schema.safeParse({ zipCode: '1' }).success).toBe(false);
+    expect(schema.safeParse({ streetName: 'a', zip_code: '1' }).success).toBe(false);
+  });
+
+  test('keeps the checks of what has no names to change', () => {
+    const checked = z.object({ a: z.int(), b: z.int() }).refine(({ a, b }) => a < b);
+    expect(withCamelCase(checked).safeParse({ a: 2, b: 1 }).success).toBe(false);
+  });
+
+  test('takes another for a member at any depth', () => {
+    const given = z.object({ target: z.object({ secret: z.string() }) });
+    const schema = withCamelCase(given, (name) => (name === 'secret' ? z.int() : undefined));
+    expect(schema.parse({ target: { secret: 1 } })).toEqual({ target: { secret: 1 } });
+  });
+});
+
+test('the names of members are found at any depth', () => {
+  expect(namesIn(z.array(nested).nullable())).toEqual(['first_name', 'home_address', 'zip_code', 'labels_by_name']);
+  expect(namesIn(z.record(z.string(), z.string()))).toEqual([]);
+});

@@ -32,7 +32,7 @@ export function familyFields(
     .map(([name, field]) => ({
       field,
       name,
-      shownAs: fields[name]?.as ?? field.as ?? name,
+      shownAs: fields[name]?.as ?? name,
       member: memberOf(name, field),
     }));
 }
@@ -89,9 +89,9 @@ function referenceSchema(given: FamilyField, targets: NonNullable<Field['refersT
   const about = own === undefined || own.startsWith('Id with the prefix') ? undefined : own;
   if (!(input instanceof z.ZodArray)) return refTo(targets, about ?? `The ${what}.`);
   const { minItems, maxItems } = z
-    .looseObject({ minItems: z.int().optional(), maxItems: z.int().optional() })
-    .parse(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }));
-  const list = z.array(refTo(targets, `One ${what}.`)).max(maxItems ?? 50);
+    .looseObject({ minItems: z.int().optional(), maxItems: z.int() })
+    .parse(z.toJSONSchema(input));
+  const list = z.array(refTo(targets, `One ${what}.`)).max(maxItems);
   return (minItems === undefined ? list : list.min(minItems)).meta({
     description: about ?? `The ${what} objects, in this order.`,
   });

@@ -122,6 +122,10 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/export/yaml.ts': {
     'const code = * → *codePointAt(0) ?? 1;': 'no match is empty',
   },
+  'src/operator/kinds/plain-kind.ts': {
+    'giveUp: * → *(direct.giveUp?.*': 'what an async function returns is awaited anyway',
+    'giveUp: * → * ?? true,': 'the verbs of a family always include it',
+  },
   'src/operator/kube/event-recorder.ts': {
     '* → if (sent.at - at <= REPEAT_MS) break;': 'an Event of exactly this age is not repeated, whether known or not',
   },

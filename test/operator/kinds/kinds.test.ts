@@ -123,6 +123,14 @@ describe('a route', () => {
     expect(unserved({ match: '/' }, { backend: null })).toEqual([]);
   });
 
+  test('that is in another edge than the spec names is replaced', () => {
+    const external = httpsEdgeRouteKind.external({ httpsEdges: {}, httpsEdgeRoutes: {} } as never);
+    const inEdge = (id: string) => remote({ match: '/', edge: { id, uri: '' } }) as never;
+    const declared = { edgeRef: 'edghts_1', match: '/' } as never;
+    expect(external.replacingChanges(declared, inEdge('edghts_1'))).toEqual([]);
+    expect(external.replacingChanges(declared, inEdge('edghts_2'))).toEqual(['edgeRef']);
+  });
+
   test('gives up its path, once', async () => {
     const sent: unknown[] = [];
     const update = async (...call: unknown[]) => {

@@ -5,13 +5,13 @@ import { createClient } from '../../../src/client/client.ts';
 import { crd } from '../../../src/operator/crds/crd.ts';
 import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
 import { bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
-import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
-import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
+import { familyFields, specSchemaOf } from '../../../src/operator/kinds/family-fields.ts';
+import { plainKind, pluralOf } from '../../../src/operator/kinds/plain-kind.ts';
 import { tlsCertificateKind } from '../../../src/operator/kinds/tls-certificate.ts';
 import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
 import { orNone } from '../../../src/resources/definition/none.ts';
-import { optionalReference, references } from '../../../src/resources/definition/reference.ts';
+import { optionalReference, references, requiredReferences } from '../../../src/resources/definition/reference.ts';
 import type { Fields, Resource } from '../../../src/resources/definition/resource.ts';
 import { derived, field, optional, required, resource, writeOnly } from '../../../src/resources/definition/resource.ts';
 import { bytes, second, shownSecond, showSecond } from '../../../src/resources/formats/text.ts';
@@ -210,6 +210,27 @@ describe('a field of another form', () => {
   ])('differs in %s', (_, desired, observed, members) => {
     expect(differing(fields, desired, observed)).toEqual(members);
   });
+});
+
+test.each([
+  ['ippolicy', 'ippolicies'],
+  ['apikey', 'apikeys'],
+  ['tlsedgemodules', 'tlsedgemodules'],
+])('the plural of %s is %s', (singular, plural) => {
+  expect(pluralOf(singular)).toBe(plural);
+});
+
+test('a list of references says what its family says', () => {
+  const bots = requiredReferences([botUser], 'bots', { max: 7 });
+  const given = familyFields({ fields: { bot_ids: { ...bots, input: bots.input.meta({ description: 'Who may.' }) } } });
+  expect(given.map((each) => specSchemaOf(each).meta()?.description)).toEqual(['Who may.']);
+});
+
+test('each value of a map that is given by source may be as long as the longest that the API takes', () => {
+  const given = familyFields({ fields: { headers: required(z.record(z.string(), z.string())) } });
+  const isTaken = (length: number) =>
+    given.map((each) => specSchemaOf(each, ['headers']).safeParse({ a: { value: 'x'.repeat(length) } }).success);
+  expect([isTaken(16_384), isTaken(16_385)]).toEqual([[true], [false]]);
 });
 
 test('what cannot be changed is named as the spec has it', () => {

@@ -36,7 +36,7 @@ export function collectMethods(app: FastifyInstance): KnownMethods {
 export function pathOf({ url }: { url: string }): string {
   const end = url.indexOf('?');
   const target = end === -1 ? url : url.slice(0, end);
-  return target.startsWith('/') ? target : target.replace(ABSOLUTE, '') || '/';
+  return target.replace(ABSOLUTE, '') || '/';
 }
 
 const ABSOLUTE = /^https?:\/\/[^/]+/i;

@@ -52,12 +52,10 @@ function structureOf(text: string): { values: number } | Refusal {
       case '[':
         values++;
         open.push(undefined);
-        expectsKey = false;
         break;
       case '}':
       case ']':
         open.pop();
-        expectsKey = false;
         break;
       case ',':
         values++;

@@ -43,11 +43,14 @@ export interface Connections {
 }
 
 /**
- * Watches the connections of the server of `app`.
+ * Watches the connections of the server.
  * @param proxies addresses and networks that stand for many clients, and have no limit of their own
  */
-export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, proxies: string[]): Connections {
-  const { server, log } = app;
+export function limitConnections(
+  { server, log }: Pick<FastifyInstance, 'server' | 'log'>,
+  limits: ConnectionLimits,
+  proxies: string[],
+): Connections {
   const { most, perAddress, firstByteMs, surplusMs } = limits;
   const refused = refusalLog(
     log,

@@ -24,10 +24,16 @@ export const LOAD_LIMITS: LoadLimits = { eventLoopDelayMs: 1000, rssBytes: 0, sa
 /** How often the delay is measured, in milliseconds; the histogram counts this pause as part of it. */
 const RESOLUTION_MS = 10;
 
+/** Of the event loop, in nanoseconds. */
+type Delay = Pick<ReturnType<typeof monitorEventLoopDelay>, 'mean' | 'enable' | 'disable' | 'reset'>;
+
 /** Applies to the routes of this instance, not to probes and metrics: the kubelet would kill a process that is merely busy. */
-export function shedLoad(app: FastifyInstance, { eventLoopDelayMs, rssBytes, sampleMs }: LoadLimits): void {
+export function shedLoad(
+  app: FastifyInstance,
+  { eventLoopDelayMs, rssBytes, sampleMs }: LoadLimits,
+  delay: Delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS }),
+): void {
   if (eventLoopDelayMs === 0 && rssBytes === 0) return;
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
   let isOverloaded = false;
   const timer = setInterval(() => {

@@ -1,10 +1,11 @@
 /** How a body is read, from a socket, without the API. */
-import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { overloaded } from '../../../src/api/errors/errors.ts';
-import { readBody } from '../../../src/api/http/body.ts';
+import { invalidByRule, overloaded } from '../../../src/api/errors/errors.ts';
+import { readBody, refuseBody } from '../../../src/api/http/body.ts';
 import type { Charge } from '../../../src/api/http/bytes-in-flight.ts';
 
 const LIMIT = 10;
@@ -99,5 +100,57 @@ describe('a body', () => {
     await waitFor('the request to be over', () => raw.destroyed || undefined);
     const again = readBody({ headers: raw.headers, raw }, LIMIT, counting());
     await expect(again).rejects.toMatchObject({ name: 'RequestAborted' });
+  });
+});
+
+describe('of a request that the parser has made', () => {
+  /** Without a connection. What is pushed to `raw` has come. */
+  function read(announced?: number) {
+    const raw = new IncomingMessage(new Socket());
+    const charge = { ...counting(), isOver: false };
+    const headers = announced === undefined ? {} : { 'content-length': String(announced) };
+    let settled: unknown;
+    const outcome = readBody({ headers, raw }, LIMIT, charge).then(String, (error: unknown) => error);
+    void outcome.then((value) => {
+      settled = value;
+    });
+    const listeners = () => ['data', 'end', 'error'].map((event) => raw.listeners(event).length);
+    return { raw, charge, outcome, settled: () => settled, listeners };
+  }
+
+  test.each([
+    [0, ['a']],
+    [3, ['ab']],
+    [3, ['ab', 'cd']],
+  ])('a body that is not the %i bytes that were announced is refused', async (announced, pieces) => {
+    const { raw, outcome } = read(announced);
+    for (const piece of [...pieces, null]) raw.push(piece);
+    expect(await outcome).toMatchObject({ details: { 'Content-Length': 'differs from the length of the body' } });
+  });
+
+  test('a body is refused of which the parser can make nothing, whether it is being read or will be', async () => {
+    const why = invalidByRule({ body: 'is no chunk' });
+    const { raw, outcome, listeners } = read();
+    raw.push('ab');
+    await turn();
+    refuseBody(raw, why);
+    expect(await outcome).toBe(why);
+    expect(listeners()).toEqual([0, 0, 0]);
+    await expect(readBody({ headers: {}, raw }, LIMIT, counting())).rejects.toBe(why);
+  });
+
+  test.each([
+    ['more comes', 'cd'],
+    ['it ends', null],
+  ])('nothing is held or said of a body when the request is over before %s', async (_, last) => {
+    const { raw, charge, settled, listeners } = read();
+    raw.push('ab');
+    await turn();
+    charge.isOver = true;
+    raw.push(last);
+    await turn();
+    expect(charge.added).toEqual([2 + PIECE]);
+    expect(listeners()).toEqual([0, 0, 0]);
+    expect(settled()).toBeUndefined();
   });
 });

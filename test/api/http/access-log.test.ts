@@ -1,0 +1,116 @@
+import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { addAccessLog, logAborted } from '../../../src/api/http/access-log.ts';
+import { sizeOf } from '../../../src/api/http/body-size.ts';
+import { NOTHING_READ_ONLY, SET_BY_SERVICE, setByService } from '../../../src/resources/definition/read-only.ts';
+
+const DEBUG = 20;
+const INFO = 30;
+
+const readOnly = { members: { id: SET_BY_SERVICE }, inside: { rules: setByService(['at']) } };
+const body = z.strictObject({
+  name: z.string(),
+  rules: z.array(z.strictObject({ cidr: z.string() })).max(1000),
+  labels: z.record(z.string(), z.string()).meta({ maxProperties: 20 }),
+});
+const query = z.strictObject({ limit: z.string() });
+const known = { body: sizeOf(body, readOnly), query: sizeOf(query, NOTHING_READ_ONLY), readOnly };
+
+const line = z.object({ level: z.number(), msg: z.string() }).loose();
+
+/** What is logged of a request whose handler does this. */
+async function logged(handle: (request: FastifyRequest, reply: FastifyReply) => unknown, config = {}) {
+  const lines: string[] = [];
+  const write = (text: string) => void lines.push(text);
+  const loggerInstance: FastifyBaseLogger = pino({ level: 'trace', base: null, timestamp: false }, { write });
+  const app = Fastify({ loggerInstance });
+  onTestFinished(async () => void (await app.close()));
+  app.decorateRequest('documentedPath', '');
+  app.decorateRequest('caller', null);
+  addAccessLog(app);
+  app.get('/secret', { config }, async (request, reply) => {
+    request.documentedPath = '/{documented}';
+    // As if it had taken that long.
+    Object.defineProperty(reply, 'elapsedTime', { value: 12.34 });
+    return (await handle(request, reply)) ?? 'x';
+  });
+  await app.inject('/secret?secret');
+  const requests = lines.map((text) => line.parse(JSON.parse(text)));
+  return requests.filter(({ msg }) => msg === 'request');
+}
+
+/** Under which names and with what words the reasons of a refusal are logged. */
+async function reasonsOf(details: Record<string, string>, fixed: Record<string, string>, config: object = { known }) {
+  const [only] = await logged((request, reply) => {
+    request.reasons = { details, fixed };
+    void reply.code(400);
+  }, config);
+  return only?.reasons;
+}
+
+describe('the line of a request', () => {
+  test('says what it was, how it ended and how long it took, and nothing that it holds', async () => {
+    expect(await logged(() => 'x')).toEqual([
+      { level: INFO, reqId: 'req-1', method: 'GET', route: '/{documented}', ms: 12.3, status: 200, msg: 'request' },
+    ]);
+  });
+
+  test.each([
+    ['a probe', '/readyz', 200],
+    ['one too many', '/{documented}', 429],
+  ])('is for those who look for it, if it was %s', async (_, path, status) => {
+    const lines = await logged((request, reply) => {
+      request.documentedPath = path;
+      void reply.code(status);
+    });
+    expect(lines).toEqual([expect.objectContaining({ level: DEBUG, route: path, status })]);
+  });
+
+  test('says that its client went away', async () => {
+    const [line] = await logged((request, reply) => logAborted(request, reply));
+    expect(line).toMatchObject({ level: DEBUG, route: '/{documented}', ms: 12.3, status: 499, aborted: true });
+  });
+});
+
+describe('the reasons of a refusal are logged', () => {
+  test.each([
+    ['/name', '/name'],
+    ['/rules/0/cidr', '/rules/0/cidr'],
+    ['/id', '/id'],
+    ['/rules/3/at', '/rules/3/at'],
+    ['?limit', '?limit'],
+    ['body', 'body'],
+    ['Idempotency-Key', 'Idempotency-Key'],
+    ['/secret', '/…'],
+    ['/name/secret', '/name/…'],
+    ['/rules/0/secret', '/rules/0/…'],
+    ['/rules/secret', '/rules/…'],
+    ['/rules/12345', '/rules/…'],
+    ['/rules/at', '/rules/…'],
+    ['/labels/secret', '/labels/…'],
+    ['/labels/5', '/labels/…'],
+    ['?secret', '?…'],
+    ['?imit', '?…'],
+  ])('under names of ours alone: %s as %s', async (name, shown) => {
+    expect(await reasonsOf({ [name]: 'holds secret' }, { [name]: 'is bad' })).toEqual({ [shown]: 'is bad' });
+  });
+
+  test('without any name where no operation is known', async () => {
+    const details = { '/name': 'holds secret', '?limit': 'holds secret', path: 'holds secret' };
+    const fixed = { '/name': 'a', '?limit': 'b', path: 'c' };
+    expect(await reasonsOf(details, fixed, {})).toEqual({ '/…': 'a', '?…': 'b', path: 'c' });
+  });
+
+  test('once for each name, and in no words but fixed ones', async () => {
+    const details = { '/s1': 'holds secret', '/s2': 'holds secret', '/name': 'holds secret' };
+    expect(await reasonsOf(details, { '/s1': 'a', '/s2': 'b' })).toEqual({ '/…': 'a', '/name': 'is not valid' });
+  });
+
+  test('up to ten of them', async () => {
+    const names = Array.from({ length: 11 }, (_, n) => `/rules/${n}/cidr`);
+    const details = Object.fromEntries(names.map((name) => [name, 'is bad']));
+    expect(Object.keys(Object(await reasonsOf(details, details)))).toEqual(names.slice(0, 10));
+  });
+});

@@ -1,0 +1,51 @@
+import Fastify from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { collectMethods, pathOf } from '../../../src/api/http/allowed-methods.ts';
+
+const app = Fastify();
+const known = collectMethods(app);
+const answer = () => 'x';
+app.get('/things', answer);
+app.post('/things', answer);
+app.get('/things/special', answer);
+app.route({ method: ['PATCH', 'DELETE'], url: '/things/:id', handler: answer });
+app.get('/files/*', { exposeHeadRoute: false }, answer);
+app.put('/only/:id/put', answer);
+await app.register(async (docs) => docs.get('/', answer), { prefix: '/docs' });
+
+describe('the methods of a path', () => {
+  test.each([
+    ['/things', ['GET', 'HEAD', 'POST']],
+    ['/things/x_1', ['DELETE', 'PATCH']],
+    ['/things/special', ['GET', 'HEAD']],
+    ['/files/a/b', ['GET']],
+    ['/only/x/put', ['PUT']],
+    ['/docs', ['GET', 'HEAD']],
+    ['/docs/', ['GET', 'HEAD']],
+    ['/things/x_1/more', []],
+    ['/nothing', []],
+  ])('%s: %j', (path, methods) => {
+    expect(known.of(path)).toEqual(methods);
+  });
+
+  test.each([
+    ['/things/special', 'DELETE', true],
+    ['/things/special', 'GET', false],
+    ['/things/x_1', 'GET', false],
+    ['/nothing', 'GET', false],
+  ])('whether %s is a route of its own that lacks %s: %s', (path, method, lacks) => {
+    expect(known.lacks(path, method)).toBe(lacks);
+  });
+});
+
+test.each([
+  ['/things', '/things'],
+  ['/things?a=b?c', '/things'],
+  ['/?a', '/'],
+  ['http://a.example:80/things?a', '/things'],
+  ['HTTPS://a.example', '/'],
+  ['/x/http://a.example/things', '/x/http://a.example/things'],
+  ['*', '*'],
+])('the path of %s is %s', (url, path) => {
+  expect(pathOf({ url })).toBe(path);
+});

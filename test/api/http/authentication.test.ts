@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { credentialsOf, requireAdmin } from '../../../src/api/http/authentication.ts';
+
+const OWNER = { id: 'ak_1', owner_id: 'usr_1', admin: false, active: true, expired: null };
+
+/** Of a database that has found this, and what it was asked. */
+function found(...rows: Record<string, unknown>[]) {
+  const asked: unknown[] = [];
+  const query = async (statement: unknown) => {
+    asked.push(statement);
+    return rows;
+  };
+  return { query, asked };
+}
+
+describe('an Authorization header', () => {
+  test.each([['Bearer secret'], ['bearer   secret']])('%j names a key', async (header) => {
+    const { fingerprint, caller } = credentialsOf(header);
+    expect(fingerprint).toBe(credentialsOf('Bearer secret').fingerprint);
+    expect(fingerprint).not.toContain('secret');
+    const db = found(OWNER);
+    expect(await caller(db)).toEqual({ id: 'usr_1', admin: false, keyId: 'ak_1', secret: 'secret' });
+    expect(db.asked).toEqual([expect.objectContaining({ name: 'authenticate', values: [fingerprint] })]);
+  });
+
+  test.each([
+    [undefined, /^An API key is required/],
+    ['', /must have the form/],
+    ['secret', /must have the form/],
+    ['Basic secret', /must have the form/],
+    [`Bearer ${'x'.repeat(513)}`, /must have the form/],
+  ])('%j names none, and the database is not asked', async (header, message) => {
+    const { fingerprint, caller } = credentialsOf(header);
+    expect(fingerprint).toBeUndefined();
+    const db = found(OWNER);
+    await expect(caller(db)).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringMatching(message),
+    });
+    expect(db.asked).toEqual([]);
+  });
+});
+
+test.each([
+  ['unknown', []],
+  ['expired', [{ ...OWNER, expired: true }]],
+  ['inactive', [{ ...OWNER, active: false }]],
+])('a key that is %s is nobody', async (why, rows) => {
+  await expect(credentialsOf('Bearer secret').caller(found(...rows))).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+    message: expect.stringContaining(why),
+  });
+});
+
+test('a key that has not expired yet is good', async () => {
+  const admin = { ...OWNER, admin: true, expired: false };
+  expect(await credentialsOf('Bearer secret').caller(found(admin))).toMatchObject({ admin: true });
+});
+
+test('only an admin is one', () => {
+  const caller = { id: 'usr_1', keyId: 'ak_1', secret: 'secret' };
+  expect(() => requireAdmin({ ...caller, admin: true })).not.toThrow();
+  expect(() => requireAdmin({ ...caller, admin: false })).toThrow(
+    expect.objectContaining({ code: 'PERMISSION_DENIED' }),
+  );
+});

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
+
+function build() {
+  const logged: unknown[] = [];
+  const add = (...line: unknown[]) => void logged.push(line);
+  const bytes = async () => Buffer.from('a 1\n');
+  const app = buildMetricsServer({ contentType: 'text/x-metrics', bytes }, { warn: add, error: add });
+  onTestFinished(async () => void (await app.close()));
+  return { app, logged };
+}
+
+async function listening() {
+  const { app, logged } = build();
+  const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+  const open = async (sent = '') => {
+    let received = '';
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.on('data', (part) => {
+      received += String(part);
+    });
+    onTestFinished(() => void socket.destroy());
+    await once(socket, 'connect');
+    socket.write(sent);
+    return { socket, received: () => received };
+  };
+  return { app, logged, open };
+}
+
+test('serves metrics, and nothing else', async () => {
+  const { app } = build();
+  const { body, headers } = await app.inject('/metrics');
+  expect([body, headers['content-type']]).toEqual(['a 1\n', 'text/x-metrics']);
+  expect((await app.inject('/other')).json()).toMatchObject({ error_code: 'NOT_FOUND' });
+  const posted = await app.inject({ method: 'POST', url: '/metrics' });
+  expect(posted.headers.allow).toBe('GET, HEAD');
+  expect(posted.json()).toMatchObject({ error_code: 'METHOD_NOT_ALLOWED' });
+});
+
+test('answers what is not HTTP as the API does, and says so in the log', async () => {
+  const { open, logged } = await listening();
+  const { socket, received } = await open('hello\r\n\r\n');
+  await once(socket, 'close');
+  expect(received()).toMatch(/^HTTP\/1\.1 400 INVALID_REQUEST\r\n/);
+  expect(logged).toEqual([[{ reason: expect.stringContaining('is not valid HTTP') }, expect.any(String)]]);
+});
+
+test('has sixteen connections at most, and says so in the log', async () => {
+  const { open, logged } = await listening();
+  const kept = [];
+  for (let n = 0; n < 16; n++) kept.push(await open());
+  const refused = await open();
+  await once(refused.socket, 'close');
+  expect(kept.filter(({ socket }) => socket.destroyed)).toEqual([]);
+  expect(logged).toEqual([[{ connections: 16 }, expect.stringContaining('refusing connections for metrics')]]);
+});
+
+test('closes without waiting for connections', async () => {
+  const { app, open } = await listening();
+  const { socket, received } = await open('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
+  await waitFor('the metrics', () => received().includes('a 1\n'));
+  await app.close();
+  if (!socket.destroyed) await once(socket, 'close');
+});
+
+test('goes on when a connection cannot be accepted', async () => {
+  const { app, logged } = await listening();
+  app.server.emit('error', new Error('EMFILE'));
+  expect(logged).toEqual([[{ err: expect.any(Error) }, 'could not accept a connection']]);
+});

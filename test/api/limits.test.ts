@@ -23,6 +23,10 @@ test.each([
   ['Requests of all API keys of one user or bot', `${RATE_LIMITS.perOwner} per second`],
   ['Requests of one address (IPv6: one /64) without a valid key', `${RATE_LIMITS.perAddress} per second`],
   ['Connections', `${number(CONNECTION_LIMITS.most)}, `],
+  [
+    'Connections of one address (IPv6: one /64)',
+    CONNECTION_LIMITS.perAddress === CONNECTION_LIMITS.most / 2 ? 'half of all' : number(CONNECTION_LIMITS.perAddress),
+  ],
   ['Time until a new connection sends something', `${CONNECTION_LIMITS.firstByteMs / 1000} s, `],
   ['Time to receive a request', `${TIMEOUTS.request / 1000} s, `],
   ['Time from its headers to the response', `${TIMEOUTS.handler / 1000} s, `],

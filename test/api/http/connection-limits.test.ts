@@ -174,6 +174,11 @@ describe('a connection is closed', () => {
   });
 });
 
+test('a connection that cannot be accepted does not end the process', () => {
+  const { server } = start({});
+  expect(() => server.emit('error', new Error('EMFILE'))).not.toThrow();
+});
+
 test('a connection that cannot be accepted is logged, and an address that cannot be had is not', async () => {
   const server = createServer();
   const logged: unknown[] = [];

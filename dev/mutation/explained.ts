@@ -41,11 +41,23 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'const fairShare = * → *perOwner > 1 *': 'a limit of one byte refuses the same, with the same error',
     'const fairShare = * → *inAll > 1 *': 'a limit of one byte refuses the same before',
   },
-  'src/api/http/host.ts': {
-    'for (let at = 0; * → *at <= *': 'there is no header behind the last',
+  'src/api/http/connections.ts': {
+    'surplus: 64, → *': 'any number of about this will do',
+    'surplusPerAddress: 8, → *': 'any number of about this will do',
+    'restMs: 1_000, → *': 'how long to wait; no test asserts a time',
+    'slowMs: 5_000, → *': 'how long to wait; no test asserts a time',
+    'surplusMs: 5_000, → *': 'how long to wait; no test asserts a time',
+    'const left = * → *?? 1) - 1;': 'it has a count as long as one of its connections is open',
+    'if (left > 0) * → if (true) *': 'frees memory',
+    'if (left > 0) * → if (left >= 0) *': 'frees memory',
+    "socket.once('close', () => silent.delete(socket)); → ;": 'frees memory',
+    'deadlines.delete(socket); → ;': 'frees memory',
   },
   'src/api/http/handler-timeout.ts': {
     'reply.raw.once(* → ;': 'frees memory',
+  },
+  'src/api/http/host.ts': {
+    'for (let at = 0; * → *at <= *': 'there is no header behind the last',
   },
   'src/api/http/json-body.ts': {
     'let expectsKey = false; → *': 'no object is open at the beginning',

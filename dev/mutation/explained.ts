@@ -248,6 +248,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/operator/plan/desired-cluster.ts': {
     'if (error instanceof Blocked) return existing; → if (true) *': 'nothing else is thrown there so far',
   },
+  'src/operator/plan/planner.ts': {
+    'if (kind.unserved) * → if (true) *': 'of a kind without such members, nothing is held back',
+  },
   'src/operator/plan/render.ts': {
     'return `* → *notes }, null, 3)}*': 'any indentation will do',
   },

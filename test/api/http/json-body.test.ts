@@ -87,7 +87,7 @@ describe('parseJson', () => {
 
   test('refuses what is no text, and what is no JSON in words that may be logged', () => {
     expect(parseJson(Buffer.from([0x22, 0xff, 0x22]))).toEqual({ reason: 'is not valid UTF-8' });
-    for (const text of ['{', '"a', '{"a":1,}', '"\\', '{"\\x":1}']) {
+    for (const text of ['{', '"a', '{"a":1,}', '"\\', '"\\"', '{"\\x":1}']) {
       expect(parse(text)).toEqual({
         reason: expect.stringMatching(/^is not valid JSON: (?!SyntaxError)/),
         fixed: 'is not valid JSON',

@@ -106,11 +106,13 @@ export function missingSource({ kind, name }: Source, namespace: string, path: s
 }
 
 const texts = z.record(z.string(), z.string());
+/** A map: any plain object also has members that nobody gave it, such as `constructor`. */
+const textsIn = (members: unknown) => new Map(Object.entries(texts.safeParse(members).data ?? {}));
 
 export function textIn({ data, binaryData, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {
-  const value = texts.safeParse(data ?? {}).data?.[key];
+  const value = textsIn(data).get(key);
   const where = `${kind} ${metadata.namespace}/${name}`;
-  if (value === undefined && key in (texts.safeParse(binaryData ?? {}).data ?? {})) {
+  if (value === undefined && textsIn(binaryData).has(key)) {
     const message = `${where} has the key ${JSON.stringify(key)} in its binaryData, which is for bytes: put the text into its data`;
     throw unresolved(REASON.sourceInvalid, path, message);
   }

@@ -119,7 +119,7 @@ function leftBehind(existing: KubeObject, wanted: { labels: object; annotations:
   const marker = annotation(existing, ANNOTATION.template) ?? NO_TEMPLATE;
   const keys = templateKeys.catch({ labels: [], annotations: [] }).parse(parseJson(marker));
   const gone = (names: string[], kept: object) =>
-    Object.fromEntries(names.filter((name) => !(name in kept)).map((name) => [name, null]));
+    Object.fromEntries(names.filter((name) => !Object.hasOwn(kept, name)).map((name) => [name, null]));
   return {
     labels: gone(keys.labels, wanted.labels),
     annotations: gone([...keys.annotations, ANNOTATION.template], wanted.annotations),

@@ -43,7 +43,7 @@ function alteredFields({ type, metadata, data }: SecretBody, stored: KubeObject)
     ...alteredMembers('metadata.annotations', metadata.annotations, annotations),
     ...(isOwned ? [] : ['metadata.ownerReferences']),
     ...alteredMembers('data', data, kept),
-    ...Object.keys(kept).flatMap((key) => (key in data ? [] : [`data[${key}]`])),
+    ...Object.keys(kept).flatMap((key) => (Object.hasOwn(data, key) ? [] : [`data[${key}]`])),
   ];
 }
 

@@ -20,6 +20,7 @@ const token = handout(
 const handed = { id: 'cr_1', value: 't0ken' };
 const credential = object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential' });
 const spec: SecretSpec = { secret: { key: 'token' } };
+const inherited: SecretSpec = { secret: { key: 'constructor' } };
 const templated: SecretSpec = {
   secret: { key: 'token', template: { labels: { team: 'a' }, annotations: { note: 'n' } } },
 };
@@ -148,6 +149,7 @@ describe('the body', () => {
 
   test.each<[string, KubeObject, SecretSpec, object]>([
     ['data under other keys', written(), { secret: { key: 'authtoken' } }, { data: { token: null } }],
+    ['data under keys that any object has', written(inherited), spec, { data: { constructor: null } }],
     [
       'labels and annotations that left the template, and its marker',
       written(templated),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import { type SecretBody, secretBody } from '../../../../src/operator/managed/secrets/content.ts';
 import {
   mustBeOfType,
@@ -58,6 +59,17 @@ test('a Secret that is stored as written is fine, whatever else is in its metada
   expect(() => mustBeUnaltered(sent, stored({ ...sent, metadata: more }))).not.toThrow();
 });
 
+test('a Secret that has lost what was to go is as written', () => {
+  const marker = JSON.stringify({ labels: ['old'], annotations: [] });
+  const before = object({ metadata: { labels: { old: 'x' }, annotations: { [ANNOTATION.template]: marker } } });
+  const patch = secretBody(handout, object(), spec, { id: 'cr_1', value: 't' }, before);
+  expect(patch.metadata.labels).toMatchObject({ old: null });
+  expect(() => mustBeUnaltered(patch, stored(sent))).not.toThrow();
+  const { metadata } = patch;
+  const unchanged = { ...patch, metadata: { ...metadata, labels: { ...metadata.labels, old: 'x' } } };
+  expect(() => mustBeUnaltered(patch, stored(unchanged))).toThrow('metadata.labels[old] of Secret a');
+});
+
 test.each<[string, Partial<SecretBody>]>([
   ['type', { type: 'Opaque' }],
   [
@@ -76,6 +88,7 @@ test.each<[string, Partial<SecretBody>]>([
   ['metadata.ownerReferences', { metadata: { ...sent.metadata, ownerReferences: [] } }],
   ['data[token]', { data: { ...sent.data, token: 'b3RoZXI=' } }],
   ['data[credential-id]', { data: { token: String(sent.data.token) } }],
+  ['data[constructor]', { data: { ...sent.data, constructor: 'eA==' } }],
   ['data[more]', { data: { ...sent.data, more: 'eA==' } }],
 ])('a Secret whose %s is altered when it is stored is of no use', (field, altered) => {
   const message = `${field} of Secret a would not be stored as written: exempt Secrets of the type ${sent.type} from`;

@@ -44,13 +44,12 @@ export function mayRetire(managed: ManagedObject, id: string, scope: CreateScope
   const { object, kind, claims } = managed;
   if (isCreatedIn(scope, id)) return true;
   // Where nothing may be adopted, the status alone can tell.
-  if (!managed.mayAdopt && !knows(shownIdentity(object) ?? NOTHING, id)) return false;
+  const shown = shownIdentity(object);
+  if (!managed.mayAdopt && !(shown && knows(shown, id))) return false;
   if (!kind.external.isId(id) || !wasManaged(managed, id)) return false;
   // Modules stay on the list until they are handed over: else the status alone would claim them.
   return kind.isAttached || !claims.rivalFor(id, object);
 }
-
-const NOTHING = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };
 
 export function isCreatedIn({ resources }: CreateScope, id: string | undefined): boolean {
   return resources.some((resource) => resource.id === id);

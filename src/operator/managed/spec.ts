@@ -65,7 +65,7 @@ export function readPolicies(object: KubeObject): ManagedSpec {
   return readSpec(policies, object);
 }
 
-const owned = z.looseObject({ ownerId: z.string().optional(), ownerRef: z.unknown().optional() });
+const owned = z.object({ ownerId: z.string().optional(), ownerRef: z.unknown().optional() });
 
 /**
  * The owner that the spec names, for kinds whose resources have one; undefined if it names none.
@@ -75,14 +75,14 @@ export function readOwner(
   spec: unknown,
   refersTo: (ownerRef: unknown) => unknown,
 ): { id: string | undefined } | undefined {
-  const { ownerId, ownerRef } = owned.safeParse(spec ?? {}).data ?? {};
+  const { ownerId, ownerRef } = owned.safeParse(spec).data ?? {};
   if (ownerId !== undefined) return { id: ownerId };
   return ownerRef === undefined ? undefined : { id: z.string().safeParse(refersTo(ownerRef)).data };
 }
 
 /** The object's status; an invalid one counts as empty. */
 export function readStatus(object: KubeObject): ManagedStatus {
-  return managedStatus.safeParse(object.status ?? {}).data ?? {};
+  return managedStatus.safeParse(object.status).data ?? {};
 }
 
 /** The identity as the last reconcile that succeeded has shown it in the status; undefined if there was none. */
@@ -101,8 +101,7 @@ export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
   const shown = shownIdentity(object);
   // Of a first create the API knows whether it is the first.
   if (!isBegun(recorded)) return shown ? 'lost' : 'none';
-  // Also what is only begun: the generation may be one that somebody has written, in the place of all that was there.
-  if (!shown) return 'differs';
+  // Without a status also what is only begun: somebody may have written the generation, in the place of all that was there.
   return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
 }
 

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
 import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import { digester } from '../../../../src/operator/managed/inputs/digest.ts';
-import { permits } from '../../../../src/operator/managed/inputs/grants.ts';
+import { notPermitted, permits } from '../../../../src/operator/managed/inputs/grants.ts';
 import { inputsOf, Reference, replaceInputs, Source } from '../../../../src/operator/managed/inputs/input.ts';
 import { Inputs } from '../../../../src/operator/managed/inputs/inputs.ts';
-import { objectKey, ReferenceIndex } from '../../../../src/operator/managed/inputs/reference-index.ts';
+import { objectKey, ReferenceIndex, targetOf } from '../../../../src/operator/managed/inputs/reference-index.ts';
 import { refTo, sourceOf } from '../../../../src/operator/managed/inputs/schemas.ts';
 import { object as anObject } from '../../objects.ts';
 
@@ -15,14 +15,15 @@ const policy = new Reference({ kind: 'IPPolicy', name: 'office' });
 const secret = new Source({ kind: 'Secret', name: 'app', key: 'token' }, z.string().max(5, 'is too long'));
 
 test('the inputs of a spec are found at any depth, with the path that a user writes', () => {
-  const spec = { a: [{ ref: policy }], b: { c: secret, d: 'text' }, e: null };
+  const spec = { a: [{ ref: policy }], b: { c: secret, d: 'text', 'x-y': secret }, e: null };
   expect(inputsOf(spec)).toEqual([
     { path: 'spec.a[0].ref', input: policy },
     { path: 'spec.b.c', input: secret },
+    { path: 'spec.b["x-y"]', input: secret },
   ]);
   expect(replaceInputs(spec, (_, path) => path)).toEqual({
     a: [{ ref: 'spec.a[0].ref' }],
-    b: { c: 'spec.b.c', d: 'text' },
+    b: { c: 'spec.b.c', d: 'text', 'x-y': 'spec.b["x-y"]' },
     e: null,
   });
 });
@@ -91,6 +92,27 @@ test('the index knows who refers to what, and forgets it', () => {
   expect([...index.referrersOf(edge), ...index.targetsOf(route)]).toEqual([]);
 });
 
+test('the index keeps who else refers to the same, and finds all by the kind of what they refer to', () => {
+  const index = new ReferenceIndex();
+  const [route, other] = [objectKey('HTTPSEdgeRoute', 'a', 'r'), objectKey('HTTPSEdgeRoute', 'a', 'other')];
+  const [edge, office] = [objectKey('HTTPSEdge', 'a', 'e'), objectKey('IPPolicy', 'a', 'office')];
+  index.set(route, new Set([edge, office]));
+  index.set(other, new Set([edge]));
+  expect(index.referrersOfKind('HTTPSEdge')).toEqual([route, other]);
+  expect(index.referrersOfKind('IPPolicy')).toEqual([route]);
+  index.set(route, new Set([office]));
+  expect([...index.referrersOf(edge)]).toEqual([other]);
+  expect([...index.targetsOf(route)]).toEqual([office]);
+});
+
+test.each([
+  ['an object in its namespace', policy, 'IPPolicy/here/office'],
+  ['an object in another', new Reference({ kind: 'IPPolicy', name: 'a', namespace: 'there' }), 'IPPolicy/there/a'],
+  ['a Secret', secret, 'Secret/here/app'],
+])('what takes something from %s is indexed by that', (_, input, expected) => {
+  expect(targetOf({ input }, 'here')).toBe(expected);
+});
+
 const grant = (from: object, to: object, namespace = 'there') => ({
   metadata: { name: 'g', namespace, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
   spec: {
@@ -104,6 +126,18 @@ describe('a ReferenceGrant', () => {
     from: { kind: 'TLSEdge', namespace: 'here' },
     to: { kind: 'IPPolicy', namespace: 'there', name: 'office' },
   };
+  const { spec, ...rest } = grant({}, {});
+  const severalKinds = { ...rest, spec: { ...spec, to: [{ group: '', kind: 'Secret' }, ...spec.to] } };
+
+  test('that is missing is told as it would stand in a manifest, unless it may be there', () => {
+    expect(notPermitted(crossing, undefined)).toBe(
+      'no ReferenceGrant in namespace there permits references from TLSEdge in namespace here to IPPolicy office: have one created there, with spec: {from: [{group: tunnel-operator.dev, kind: TLSEdge, namespace: here}], to: [{group: tunnel-operator.dev, kind: IPPolicy, name: office}]}',
+    );
+    expect(notPermitted(crossing, 'not listed yet')).toBe(
+      'no ReferenceGrant in namespace there is known to permit references from TLSEdge in namespace here to IPPolicy office: not listed yet',
+    );
+  });
+
   test.each([
     ['of the kinds', grant({}, {}), true],
     ['of the name', grant({}, { name: 'office' }), true],
@@ -114,6 +148,7 @@ describe('a ReferenceGrant', () => {
     ['from another kind', grant({ kind: 'HTTPSEdge' }, {}), false],
     ['from another group', grant({ group: 'example.com' }, {}), false],
     ['to another group', grant({}, { group: '' }), false],
+    ['to one of several kinds', severalKinds, true],
     ['without a spec', { ...grant({}, {}), spec: undefined }, false],
   ])('%s: %s', (_, given, wanted) => expect(permits(given, crossing)).toBe(wanted));
 });

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { namedById } from '../../../../src/operator/managed/inputs/named-by-id.ts';
+import { Blocked } from '../../../../src/operator/managed/external.ts';
+import { mustNameNoIds, namedById } from '../../../../src/operator/managed/inputs/named-by-id.ts';
+import { object } from '../../objects.ts';
 
 test.for<[string, unknown, Record<string, string>]>([
   ['nothing', undefined, {}],
@@ -16,4 +18,11 @@ test.for<[string, unknown, Record<string, string>]>([
   ['an id that is no reference', { labels: { id: 'x', ownerId: 'y' }, clientId: { value: 'z' } }, {}],
 ])('%s', ([, spec, expected]) => {
   expect(Object.fromEntries(namedById(spec).map(({ path, id }) => [path, id]))).toEqual(expected);
+});
+
+test('where nothing may be named by its id, the members that do are told', () => {
+  expect(() => mustNameNoIds(object({ spec: { edgeRef: { name: 'shop' } } }))).not.toThrow();
+  expect(() => mustNameNoIds(object({ spec: { edgeRef: { id: 'edghts_1' } } }))).toThrow(Blocked);
+  const both = object({ spec: { edgeRef: { id: 'edghts_1' }, ownerId: 'usr_1' } });
+  expect(() => mustNameNoIds(both)).toThrow('in place of spec.edgeRef.id, spec.ownerId, or have');
 });

@@ -60,6 +60,11 @@ describe('a Secret that exists', () => {
     ],
     ['an object of another kind owns it', secret([owner('u0', { kind: 'Other' })]), `belongs to Other cred: ${rename}`],
     [
+      'a stranger owns it that does not control it',
+      secret([owner('u0', { name: 'other', controller: false }), owner('u2', { name: 'third', controller: false })]),
+      `belongs to TunnelCredential other: ${rename}`,
+    ],
+    [
       'one of several owners is a stranger',
       secret([owner('u0', { controller: false }), owner('u9', { name: 'other' })]),
       `belongs to TunnelCredential other: ${rename}`,
@@ -96,6 +101,7 @@ test('an owner is recognised by its UID', () => {
   expect(isOwnedBy(secret([owner('u1')]), credential)).toBe(true);
   expect(isOwnedBy(secret([owner('u0')]), credential)).toBe(false);
   expect(isOwnedBy(secret([]), credential)).toBe(false);
+  expect(isOwnedBy(object(), credential)).toBe(false);
   expect([...ownerUids(secret([owner('u1'), owner('u2')]))]).toEqual(['u1', 'u2']);
   expect([...ownerUids(undefined)]).toEqual([]);
 });

@@ -1,0 +1,297 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { describe, expect, test } from 'vitest';
+import { SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
+import { type KubeObject, kubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { createKubeMetrics } from '../../../../src/operator/kube/metrics.ts';
+import { type SecretSpec, secretBody } from '../../../../src/operator/managed/secrets/content.ts';
+import { decode, encode, encodedData } from '../../../../src/operator/managed/secrets/data.ts';
+import { handout } from '../../../../src/operator/managed/secrets/handout.ts';
+import { SecretAccess } from '../../../../src/operator/managed/secrets/secret-access.ts';
+import { SecretCache } from '../../../../src/operator/managed/secrets/secret-cache.ts';
+import { intoSecret } from '../../../../src/operator/managed/secrets/secret-delivery.ts';
+import { refusal } from '../../kube/answering.ts';
+import { object } from '../../objects.ts';
+import { remembering } from '../remembering.ts';
+
+const about = { what: 'token', key: 'token', member: 'token', type: 'authtoken' as const };
+const oneTime = handout({ name: 'credential' }, { ...about, isOneTime: true });
+const everyTime = handout({ name: 'credential' }, { ...about, isOneTime: false });
+const spec: SecretSpec = { secret: { key: 'token' } };
+const credential = (fields: Parameters<typeof object>[0] = {}) =>
+  object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential', ...fields }, { externalId: 'cr_1' });
+const remote = { id: 'cr_1', uri: 'https://api.test/credentials/cr_1' };
+const fresh = { ...remote, token: 't0ken' };
+
+/** A Secret as the operator has written it, under this name, changed by hand. */
+function written(name = 'cred', more: Parameters<typeof object>[0] = {}): KubeObject {
+  const body = secretBody(oneTime, credential(), { secret: { ...spec.secret, name } }, { id: 'cr_1', value: 't0ken' });
+  const metadata = { ...object({ uid: `uid-of-${name}` }).metadata, ...body.metadata, ...more.metadata };
+  return kubeObject.parse({ ...body, ...more, metadata });
+}
+const released = { metadata: { ownerReferences: [] } };
+const strangers = { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'u9' }] } };
+
+interface Circumstances {
+  /** The Secrets in the cluster. */
+  secrets?: KubeObject[];
+  /** Those in the cache; the same, by default. */
+  cached?: KubeObject[];
+  policies?: Parameters<typeof remembering>[1];
+  of?: typeof oneTime;
+  mayAdopt?: boolean;
+  exists?: boolean;
+}
+
+async function delivering(circumstances: Circumstances = {}) {
+  const { secrets = [], cached = secrets, policies, of = oneTime, mayAdopt = true, exists = true } = circumstances;
+  const cluster = await remembering({ secrets }, policies);
+  const kube = cluster.connect();
+  const metrics = createKubeMetrics(new Registry(), 'tests');
+  const cache = new SecretCache(kube, { silenceMs: 60_000, log: pino({ enabled: false }), metrics });
+  for (const secret of cached) cache.watch.observe(secret);
+  const access = new SecretAccess(kube, cache, (namespace) => mayAdopt && namespace === 'ns');
+  const delivery = intoSecret(of, () => ({})).into(access, async () => exists);
+  const find = (name: string) => {
+    const found = cluster.find('secrets', `ns/${name}`);
+    return found === undefined ? undefined : kubeObject.parse(found);
+  };
+  return {
+    cluster,
+    delivery,
+    find,
+    tokenIn: (name: string) => decode(encodedData(find(name) ?? object()).token ?? ''),
+    deliver: (given: object, by = spec, to = credential()) =>
+      delivery.deliver({ object: to, mustBeNewest: async () => {} }, by, { ...remote, ...given }),
+  };
+}
+
+const webhook = { alter: (made: KubeObject) => ({ ...made, type: 'Opaque' }) };
+const terminating = {
+  refuse: refusal(403, 'Forbidden', { details: { causes: [{ reason: 'NamespaceTerminating' }] } }),
+};
+const quota = { refuse: refusal(403, 'Forbidden') };
+
+describe('before anything is created, a Secret', () => {
+  test.each<[string, Circumstances]>([
+    ['that is not there', {}],
+    ['that is the object’s', { secrets: [written()] }],
+    ['that is the object’s, where a quota is used up', { secrets: [written()], policies: quota }],
+  ])('%s is in nobody’s way, and stays as it is', async (_, circumstances) => {
+    const { delivery, find } = await delivering(circumstances);
+    await delivery.prepare(credential(), spec);
+    expect(find('cred')).toEqual(circumstances.secrets?.[0]);
+  });
+
+  test.each<[string, Circumstances, object]>([
+    ['that is a stranger’s', { secrets: [written('cred', strangers)] }, { reason: 'SecretConflict' }],
+    ['of another type', { secrets: [written('cred', { type: 'Opaque' })] }, { reason: 'SecretConflict' }],
+    ['that is immutable', { secrets: [written('cred', { immutable: true })] }, { reason: 'SecretConflict' }],
+    ['that would be altered when it is made', { policies: webhook }, { reason: 'KubernetesError' }],
+    [
+      'that would be altered when it is written',
+      { secrets: [written()], policies: webhook },
+      { reason: 'KubernetesError' },
+    ],
+    ['that a quota forbids', { policies: quota }, { code: 403 }],
+    ['of a namespace that is being deleted', { secrets: [written()], policies: terminating }, { code: 403 }],
+  ])('%s is in the way', async (_, circumstances, expected) => {
+    const { delivery } = await delivering(circumstances);
+    await expect(delivery.prepare(credential(), spec)).rejects.toMatchObject(expected);
+  });
+});
+
+describe('a token', () => {
+  test.each<[string, Circumstances]>([
+    ['where there is no Secret', {}],
+    ['where the cache has yet to hear that its Secret was deleted', { cached: [written()] }],
+    ['where the cache has yet to hear of its Secret', { secrets: [written('cred', { data: {} })], cached: [] }],
+    ['in the place of another', { secrets: [written('cred', { data: { token: encode('old') } })] }],
+  ])('that was just issued is stored %s', async (_, circumstances) => {
+    const { deliver, tokenIn, find } = await delivering(circumstances);
+    expect(await deliver(fresh)).toBe('held');
+    expect(tokenIn('cred')).toBe('t0ken');
+    expect(find('cred')?.type).toBe(SECRET_TYPE.authtoken);
+  });
+
+  test.each([
+    ['that no answer shows', oneTime, remote],
+    ['that every answer shows', everyTime, fresh],
+  ])('%s and that is stored costs no call', async (_, of, shown) => {
+    const { deliver, cluster } = await delivering({ secrets: [], cached: [written()], of });
+    expect(await deliver(shown)).toBe('held');
+    expect(cluster.asked()).toEqual([]);
+  });
+
+  test('that every answer shows is written when it has changed', async () => {
+    const { deliver, tokenIn } = await delivering({ secrets: [written()], of: everyTime });
+    expect(await deliver({ token: 'other' })).toBe('held');
+    expect(tokenIn('cred')).toBe('other');
+  });
+
+  test.each<[string, Circumstances]>([
+    ['with its Secret', { cached: [] }],
+    ['when its Secret has another one', { secrets: [written('cred', { data: { token: encode('old') } })] }],
+  ])('that no answer shows is lost %s', async (_, circumstances) => {
+    const { deliver, cluster } = await delivering(circumstances);
+    expect(await deliver(remote)).toBe('lost');
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  test('that no answer shows stays when the rest of its Secret was edited', async () => {
+    const edited = written('cred', { metadata: { labels: {} } });
+    const { deliver, find } = await delivering({ secrets: [edited] });
+    expect(await deliver(remote)).toBe('held');
+    expect(find('cred')?.metadata.labels).toEqual(written().metadata.labels);
+    expect(find('cred')?.data).toEqual(written().data);
+  });
+
+  test.each([
+    ['that no answer shows', oneTime, remote],
+    ['that was just issued', oneTime, fresh],
+    ['that every answer shows', everyTime, fresh],
+  ])('%s moves along when its Secret is to have another name', async (_, of, shown) => {
+    const { deliver, tokenIn, find } = await delivering({ secrets: [written(), written('old')], of });
+    expect(await deliver(shown)).toBe('held');
+    expect([tokenIn('cred'), find('old')]).toEqual(['t0ken', undefined]);
+  });
+
+  test.each([
+    ['has the id', written('old', { type: 'Opaque' }), undefined],
+    ['has the type', written('old', { data: {} }), undefined],
+    ['has nothing of it', written('old', { type: 'Opaque', data: {} }), 'old'],
+    ['is not the object’s any more', written('old', released), 'old'],
+  ])('leaves behind no Secret that is the object’s and %s', async (_, former, expected) => {
+    const { deliver, find } = await delivering({ secrets: [former], cached: [written('old')] });
+    await deliver(fresh);
+    expect(find('old')?.metadata.name).toBe(expected);
+  });
+
+  test('is stored for nobody who has changed meanwhile', async () => {
+    const { delivery, cluster } = await delivering();
+    const stale = { object: credential(), mustBeNewest: () => Promise.reject(new Error('stale')) };
+    await expect(delivery.deliver(stale, spec, fresh)).rejects.toThrow('stale');
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  const other = written('cred', { ...released, data: { 'credential-id': encode('cr_9') } });
+  test.each<[string, Circumstances, object]>([
+    [
+      'a stranger has',
+      { secrets: [written('cred', strangers)] },
+      { message: expect.stringContaining('belongs to Other') },
+    ],
+    ['a stranger has made since', { secrets: [written('cred', strangers)], cached: [] }, { reason: 'SecretConflict' }],
+    [
+      'holds the token of another',
+      { secrets: [other] },
+      { message: expect.stringContaining('holds the token of cr_9: ') },
+    ],
+    [
+      'holds the token of one that is gone',
+      { secrets: [other], exists: false },
+      { message: expect.stringContaining('cr_9, which no longer exists') },
+    ],
+    [
+      'holds the token of another, which may not be adopted',
+      { secrets: [other], mayAdopt: false },
+      { message: expect.stringContaining('cr_9, which may not be adopted') },
+    ],
+    ['has another type', { secrets: [written('cred', { type: 'Opaque' })] }, { reason: 'SecretConflict' }],
+    [
+      'is immutable and has another token',
+      { secrets: [written('cred', { immutable: true, data: { token: encode('old') } })] },
+      { reason: 'SecretConflict' },
+    ],
+    ['is altered when it is made', { policies: webhook }, { reason: 'KubernetesError' }],
+    ['is altered when it is written', { secrets: [written()], policies: webhook }, { reason: 'KubernetesError' }],
+    ['cannot be made', { policies: quota }, { code: 403 }],
+  ])('is not stored in a Secret that %s', async (_, circumstances, expected) => {
+    const { deliver } = await delivering(circumstances);
+    await expect(deliver(fresh)).rejects.toMatchObject(expected);
+  });
+});
+
+test.each<[string, boolean, Circumstances, SecretSpec?, KubeObject?]>([
+  ['in its Secret', true, { cached: [written()] }],
+  ['nowhere without one', false, {}],
+  ['nowhere when it was edited', false, { cached: [written('cred', { data: { token: encode('x') } })] }],
+  ['of nothing before there is a resource', false, { cached: [written()] }, spec, object({ name: 'cred', uid: 'u1' })],
+  ['in too many', false, { cached: [written(), written('old')] }],
+  ['where it is not wanted any more', false, { cached: [written()] }, { secret: { key: 'token', name: 'new' } }],
+])(
+  'according to the cache alone, the token is held %s',
+  async (_, expected, circumstances, by = spec, of = credential()) => {
+    const { delivery, cluster } = await delivering({ secrets: [], ...circumstances });
+    expect(delivery.looksHeld(of, by)).toBe(expected);
+    expect(cluster.asked()).toEqual([]);
+  },
+);
+
+test('the resources whose tokens are stored are known by the Secrets of the object, whatever its spec says', async () => {
+  const secrets = [
+    written('one', { data: { token: encode('t0ken'), 'credential-id': encode('cr_7') } }),
+    written('two'),
+    written('edited', { data: { token: encode('x'), 'credential-id': encode('cr_8') } }),
+    written('empty', { data: {} }),
+    written('other', strangers),
+  ];
+  const { delivery } = await delivering({ secrets });
+  expect(await delivery.stored(credential())).toEqual(['cr_7', 'cr_1']);
+});
+
+describe('when its object goes and the resource stays, a Secret', () => {
+  const owners = (name: string, found: KubeObject | undefined) => [name, found?.metadata.ownerReferences];
+
+  test('of the object stays without it, though with its other owners', async () => {
+    const [own] = written().metadata.ownerReferences ?? [];
+    const [other] = strangers.metadata.ownerReferences;
+    const shared = { metadata: { ownerReferences: [own, other].filter((owner) => owner !== undefined) } };
+    const { delivery, find } = await delivering({ secrets: [written(), written('shared', shared)] });
+    expect(await delivery.release(credential(), ['cr_1'])).toEqual(['cr_1', 'cr_1']);
+    expect(owners('cred', find('cred'))).toEqual(['cred', []]);
+    expect(owners('shared', find('shared'))).toEqual(['shared', [other]]);
+  });
+
+  test.each<[string, string[], KubeObject, Parameters<typeof object>[0], string[]]>([
+    ['of a stranger stays as it is', [], written('cred', strangers), {}, ['cr_1']],
+    [
+      'that was released already counts, where it holds the token of its resource',
+      ['cr_1'],
+      written('cred', released),
+      {},
+      ['cr_1'],
+    ],
+    ['that was released already does not count, where it holds another', [], written('cred', released), {}, ['cr_9']],
+    [
+      'is found by the name that the spec sets',
+      ['cr_1'],
+      written('set', released),
+      { spec: { secret: { name: 'set' } } },
+      ['cr_1'],
+    ],
+    ['is found by a short name, too', ['cr_1'], written('s', released), { spec: { secret: { name: 's' } } }, ['cr_1']],
+    [
+      'is found by the name of the object where the spec makes no sense',
+      ['cr_1'],
+      written('cred', released),
+      { spec: { secret: { name: '' } } },
+      ['cr_1'],
+    ],
+  ])('%s', async (_, expected, secret, fields, ids) => {
+    const { delivery, cluster } = await delivering({ secrets: [secret] });
+    expect(await delivery.release(credential(fields), ids)).toEqual(expected);
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  test('that has lost the id counts as one that holds nothing', async () => {
+    const { delivery, find } = await delivering({ secrets: [written('cred', { data: {} })] });
+    expect(await delivery.release(credential(), ['cr_1'])).toEqual(['']);
+    expect(owners('cred', find('cred'))).toEqual(['cred', []]);
+  });
+
+  test('that is not there does not count', async () => {
+    const { delivery } = await delivering({ secrets: [] });
+    expect(await delivery.release(credential(), ['cr_1'])).toEqual([]);
+  });
+});

@@ -269,6 +269,35 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     'return sources.length > 0 * → return sources.length > 1 *':
       'a secret with one source is that source in every kind so far',
   },
+  'src/operator/managed/inputs/inputs.ts': {
+    '* → const reason = parsed.error.issues[0]?.message;': 'zod names at least one issue',
+  },
+  'src/operator/managed/inputs/reference-index.ts': {
+    'if (targets.has(target)) * → if (false) *': 'it is put back at once',
+    'if (others?.size === 0) * → if (false) *': 'frees memory',
+    'if (others?.size === 0) * → if (others?.size === 0) {}': 'frees memory',
+    'if (targets.size > 0) * → if (true) *': 'frees memory',
+    'if (targets.size > 0) * → if (targets.size >= 0) *': 'frees memory',
+  },
+  'src/operator/managed/inputs/schemas.ts': {
+    'context.addIssue(* → *, });': 'zod shows no input, given or not',
+  },
+  'src/operator/managed/schedule.ts': {
+    'return a < b * → return a <= b *': 'both are the same time',
+  },
+  'src/operator/managed/secrets/ownership.ts': {
+    '* → *held === undefined ? true *': 'of a Secret that holds nothing of ours, it is not read',
+  },
+  'src/operator/managed/secrets/secret-cache.ts': {
+    'if (others.length > 0) * → if (true) *': 'frees memory',
+    'if (others.length > 0) * → if (others.length >= 0) *': 'frees memory',
+  },
+  'src/operator/managed/secrets/unwritable-secret.ts': {
+    'const isOwned = metadata.ownerReferences.every* → *': 'what is sent has one owner',
+  },
+  'src/operator/managed/spec-terms.ts': {
+    "const known = * → *[part, '', *": 'no spec has the same field by two names; rules and schemas refuse that',
+  },
 };
 
 export interface Explanations {

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
-import { conflictWith, isCreatedIn, wasManaged } from '../../../src/operator/managed/rivals.ts';
+import {
+  conflictWith,
+  isCreatedIn,
+  mayRetire,
+  mustHaveNoRival,
+  wasManaged,
+} from '../../../src/operator/managed/rivals.ts';
 import { object } from '../objects.ts';
+import { type Circumstances, managing, scopeOf } from './managing.ts';
 
 test.each([
   ['the first', 'ipp_1', true],
@@ -24,9 +31,8 @@ test.each([
   expect(conflictWith(rival, 'IPPolicy', 'ipp_1').message).toContain(`ipp_1 is ${told} the IPPolicy ns/other`);
 });
 
-const failing = [
-  { type: 'Ready', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-11-21T10:00:00Z' },
-];
+const T = '2026-11-21T10:00:00Z';
+const failing = [{ type: 'Ready', status: 'False', reason: 'R', message: 'm', lastTransitionTime: T }];
 
 test.each([
   ['without a status', {}, true, true],
@@ -37,4 +43,47 @@ test.each([
   const recorded = object({ status }, { externalId: 'x' });
   expect(wasManaged({ object: recorded, kind: { isAttached: false } }, 'x')).toBe(ofOwn);
   expect(wasManaged({ object: recorded, kind: { isAttached: true } }, 'x')).toBe(ofModules);
+});
+
+const manager = object({ name: 'other', status: { id: 'ipp_1', createGeneration: 0 } }, { externalId: 'ipp_1' });
+const claimant = object({}, { adopt: 'ipp_1' });
+
+test('an object is kept from what another one manages, unless it was created for it', async () => {
+  const { managed } = await managing(claimant, { others: [manager] });
+  await expect(mustHaveNoRival(managed)).rejects.toMatchObject({ reason: 'ManagementConflict' });
+  const own = await managing(claimant, { others: [manager], external: { scope: async () => scopeOf('ipp_1') } });
+  await expect(mustHaveNoRival(own.managed)).resolves.toBeUndefined();
+});
+
+test('of an object whose claim nobody disputes, the API is not asked', async () => {
+  const scope = () => Promise.reject(new Error('asked'));
+  const { managed } = await managing(claimant, { external: { scope } });
+  await expect(mustHaveNoRival(managed)).resolves.toBeUndefined();
+});
+
+const knowing = { id: 'ipp_2', createGeneration: 2, retiring: [{ id: 'ipp_1', generation: 1, after: T }] };
+const notAdopting = { access: { mayAdopt: () => false } };
+test.each<[string, boolean, object, Circumstances, id?: string]>([
+  ['without a status, where it may be adopted', true, {}, {}],
+  ['without a status, where it may not', false, {}, notAdopting],
+  ['when the status knows it', true, knowing, notAdopting],
+  ['when the status knows another', false, { id: 'ipp_2', createGeneration: 2 }, {}],
+  [
+    'when the status knows another, and it may not be adopted',
+    false,
+    { id: 'ipp_2', createGeneration: 2 },
+    notAdopting,
+  ],
+  ['when it is of another family', false, {}, {}, 'usr_1'],
+  ['when another object claims it', false, {}, { others: [manager] }],
+  [
+    'when they are modules that another object claims, too',
+    true,
+    {},
+    { others: [manager], kind: { ownerOf: () => '' } },
+  ],
+])('what an object lists as superseded may be deleted or not %s', async (_, expected, status, about, id = 'ipp_1') => {
+  const { managed } = await managing(object({ status }, { externalId: 'ipp_2' }), about);
+  expect(mayRetire(managed, id, scopeOf())).toBe(expected);
+  expect(mayRetire(managed, id, scopeOf(id))).toBe(true);
 });

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
-import { decideRotation, overlapOf, rotationRestored, rotationTime } from '../../../src/operator/managed/rotation.ts';
+import {
+  decideRotation,
+  isRotationBegun,
+  overlapOf,
+  rotationRestored,
+  rotationTime,
+} from '../../../src/operator/managed/rotation.ts';
 import { object } from '../objects.ts';
 
 const ISSUED = '2026-11-21T10:00:00.000Z';
@@ -64,6 +70,13 @@ describe('a rotation', () => {
   });
 
   test.each([
+    ['by request', { rotateRequestedAt: 'x' }, later(0)],
+    ['by age', {}, later(HOUR)],
+  ])('%s tells how long the old token keeps working', (_, annotations, now) => {
+    expect(asked(annotations, hourly, now).due?.message).toContain('keeps working for another 300 s');
+  });
+
+  test.each([
     ['ahead', 24 * HOUR],
     ['right', 0],
     ['behind', -24 * HOUR],
@@ -85,4 +98,13 @@ test.each([
 ])('of the request that was handled, a recovery restores %s', (_, status, annotations, expected) => {
   const restored = rotationRestored(object({ status }, annotations));
   expect(restored).toEqual(expected === undefined ? {} : { [ANNOTATION.rotateHandledAt]: expected });
+});
+
+test.each([
+  ['begun when the status has another request', { rotateHandledAt: 'y' }, { lastHandledRotateAt: 'x' }, true],
+  ['begun when it is the first', { rotateHandledAt: 'x' }, {}, true],
+  ['done when the status has it, too', { rotateHandledAt: 'x' }, { lastHandledRotateAt: 'x' }, false],
+  ['neither when none was ever requested', {}, {}, false],
+])('a requested rotation is %s', (_, annotations, status, expected) => {
+  expect(isRotationBegun(object({ status }, annotations))).toBe(expected);
 });

@@ -7,9 +7,11 @@ import {
   hasFinalizer,
   idNotAdopted,
   isDeleting,
+  isFinalized,
   isPaused,
   isUnfinished,
   looksSettled,
+  readOwner,
   readSpec,
   readStatus,
   shownIdentity,
@@ -72,6 +74,12 @@ const adopted = { id: 'b', adopted: 'x' };
 test.each([
   ['one that it does not have', { externalId: 'b', createGeneration: '1', adopt: 'x' }, {}, 'x'],
   ['one that it had once created', { externalId: 'b', adopt: 'a', retiring: JSON.stringify(retiring) }, {}, 'a'],
+  [
+    'none when it has replaced that',
+    { externalId: 'b', adopt: 'x', retiring: JSON.stringify([{ ...retiring[0], id: 'x', generation: 0 }]) },
+    {},
+    undefined,
+  ],
   ['none without the annotation', { externalId: 'b' }, {}, undefined],
   ['none when it has that', { externalId: 'b', adopt: 'b' }, {}, undefined],
   ['none when it has nothing yet', { adopt: 'x', createGeneration: '1' }, {}, undefined],
@@ -109,6 +117,37 @@ test.each([
 });
 
 test.each([
+  'id',
+  'adopted',
+  'ownerId',
+  'createGeneration',
+  'retiring',
+  'handedOver',
+  'observedGeneration',
+  'sources',
+  'references',
+  'lastHandledRotateAt',
+  'lastHandledReconcileAt',
+  'conditions',
+])('of a status, nothing is believed when its %s makes no sense', (name) => {
+  expect(readStatus(object({ status: { uri: 'x', [name]: { any: 'thing' } } }))).toEqual({});
+});
+
+const ids = new Map([['a', 'usr_1']]);
+test.each<[string, unknown, ReturnType<typeof readOwner>]>([
+  ['by id', { ownerId: 'usr_2' }, { id: 'usr_2' }],
+  ['by reference', { ownerRef: 'a' }, { id: 'usr_1' }],
+  ['by a reference of which nothing is known', { ownerRef: 'b' }, { id: undefined }],
+  ['not at all', {}, undefined],
+  ['in no way that makes sense', { ownerId: 1 }, undefined],
+  ['in no spec', undefined, undefined],
+])('a spec names the owner %s', (_, spec, expected) => {
+  expect(readOwner(spec, (ownerRef) => ids.get(String(ownerRef)))).toEqual(expected);
+});
+
+const deletionTimestamp = '2026-11-21T10:00:00Z';
+
+test.each([
   ['paused by the annotation', isPaused, object({}, { paused: 'true' }), true],
   ['paused by any other value', isPaused, object({}, { paused: 'yes' }), true],
   ['paused by an empty value', isPaused, object({}, { paused: '' }), true],
@@ -116,6 +155,19 @@ test.each([
   ['not paused by False', isPaused, object({}, { paused: 'False' }), false],
   ['deleting once that was asked for', isDeleting, object({ metadata: { deletionTimestamp: 'x' } }), true],
   ['not deleting else', isDeleting, object(), false],
+  [
+    'finalized when only others hold it',
+    isFinalized,
+    object({ metadata: { deletionTimestamp, finalizers: ['a'] } }),
+    true,
+  ],
+  [
+    'not finalized while we do',
+    isFinalized,
+    object({ metadata: { deletionTimestamp, finalizers: [FINALIZER] } }),
+    false,
+  ],
+  ['not finalized before it is deleted', isFinalized, object(), false],
   ['held by our finalizer', hasFinalizer, object({ metadata: { finalizers: ['a', FINALIZER] } }), true],
   ['not held by that of others', hasFinalizer, object({ metadata: { finalizers: ['a'] } }), false],
 ] as const)('an object is %s', (_, is, of, expected) => {
@@ -123,6 +175,7 @@ test.each([
 });
 
 const good = { id: 'x', observedGeneration: 1, conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
+const resolved = { ...condition('Ready', 'True'), type: 'ReferencesResolved' };
 const shownGood = { ...good, createGeneration: 1 };
 const annotations = { externalId: 'x', createGeneration: '1' };
 const metadata = { finalizers: [FINALIZER] };
@@ -130,6 +183,12 @@ const metadata = { finalizers: [FINALIZER] };
 test.each([
   ['when both conditions are true', good, true],
   ['not when one is not', { ...good, conditions: [condition('Ready', 'False'), condition('Synced', 'True')] }, false],
+  [
+    'not when it is others that are',
+    { ...good, conditions: [...good.conditions.slice(0, 1), condition('Synced', 'False'), resolved] },
+    false,
+  ],
+  ['not when there are none', { ...good, conditions: undefined }, false],
   ['not when one is missing', { ...good, conditions: [condition('Ready', 'True')] }, false],
   [
     'not when one is about another generation',

@@ -29,6 +29,24 @@ test.for<[string, Record<string, [string[], string[]]>, string[], string[][]]>([
     [],
     [],
   ],
+  [
+    'two that have and want more than that',
+    {
+      a: [
+        ['0', '1'],
+        ['2', '8'],
+      ],
+      b: [
+        ['2', '7'],
+        ['9', '1'],
+      ],
+    },
+    [],
+    [
+      ['0', '1'],
+      ['2', '7'],
+    ],
+  ],
   ['what lives inside another resource', { a: [['x/1'], ['2']], b: [['y/2'], ['1']] }, [], [['x/1'], ['y/2']]],
 ])('the circle of %s', ([, waits, gone, expected]) => {
   expect(

@@ -1,0 +1,202 @@
+/** The reconcile of objects that have settings of what they refer to; the edges they refer to by id are in memory. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ANNOTATION, FINALIZER } from '../../../src/operator/contract/names.ts';
+import { type KubeObject, kubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { AttachedReconciler } from '../../../src/operator/managed/attached.ts';
+import type { Remote, Sight } from '../../../src/operator/managed/external.ts';
+import { managedSpec, readStatus } from '../../../src/operator/managed/spec.ts';
+import { object } from '../objects.ts';
+import { type Circumstances, managing } from './managing.ts';
+
+const spec = z.object({ ...managedSpec, ownerId: z.string() });
+const kind = {
+  spec,
+  readMembers: (given: unknown) => spec.parse(given),
+  ownerOf: ({ ownerId }: { ownerId: string }) => ownerId,
+  owner: { kind: 'Edge', givenIn: ({ ownerId }: { ownerId: string }) => ownerId },
+  modulesOf: () => ['tls'],
+};
+
+interface Setting extends Circumstances {
+  /** The edges there are, and whether they have the modules. */
+  edges?: Record<string, boolean>;
+  sight?: Sight;
+}
+
+async function reconciling(of: KubeObject, { edges = { one: false, two: false }, sight, ...more }: Setting = {}) {
+  const remotes = new Map(Object.entries(edges));
+  const done: string[] = [];
+  const remote = (id: string): Remote => ({ id, uri: `https://api.test/${id}` });
+  const external = {
+    isId: (id: string) => ['one', 'two'].includes(id),
+    observe: async (id: string) => (remotes.has(id) ? remote(id) : undefined),
+    changes: (_: unknown, { id }: Remote) => (remotes.get(id) ? [] : ['modules']),
+    async update(known: Remote) {
+      // What is shown by then is what is deleted later on.
+      done.push(`set at ${known.id}, shown: ${readStatus(world.stored()).id}`);
+      remotes.set(known.id, true);
+      return known;
+    },
+    async delete(id: string) {
+      done.push(`deleted at ${id}`);
+      return remotes.has(id) ? ('deleted' as const) : ('not found' as const);
+    },
+    sight: async () => sight ?? ('everything' as const),
+  };
+  const world = await managing(of, { kind, external, ...more });
+  const reconciler = new AttachedReconciler(world.access);
+  const condition = (type: string) => readStatus(world.stored()).conditions?.find((each) => each.type === type);
+  return { ...world, done, condition, reconciler, reconcile: () => reconciler.reconcile(of) };
+}
+
+const finalizers = [FINALIZER];
+const declaring = (ownerId: string, more: Parameters<typeof object>[0] = {}, annotations = {}) =>
+  object({ ...more, spec: { ownerId, ...Object(more.spec) }, metadata: { finalizers, ...more.metadata } }, annotations);
+const settled = { externalId: 'one' };
+const shown = { id: 'one', createGeneration: 0 };
+
+describe('modules', () => {
+  test('are set where the spec says, once the object is known to have them', async () => {
+    const { reconcile, done, stored, condition } = await reconciling(object({ spec: { ownerId: 'one' } }));
+    expect(await reconcile()).toEqual({ object: stored() });
+    expect(done).toEqual(['set at one, shown: one']);
+    expect(stored().metadata).toMatchObject({ finalizers, annotations: { [ANNOTATION.externalId]: 'one' } });
+    expect(readStatus(stored())).toMatchObject(shown);
+    expect([condition('Ready')?.status, condition('Synced')?.status]).toEqual(['True', 'True']);
+  });
+
+  test('that are there already stay as they are', async () => {
+    const { reconcile, done, condition } = await reconciling(declaring('one'), { edges: { one: true } });
+    await reconcile();
+    expect([done, condition('Ready')?.status]).toEqual([[], 'True']);
+  });
+
+  test('move: where they were they are deleted when they are set at the new owner', async () => {
+    const { reconcile, done, stored } = await reconciling(declaring('two', { status: shown }, settled));
+    await reconcile();
+    expect(done).toEqual(['set at two, shown: two', 'deleted at one']);
+    expect(stored().metadata.annotations).not.toHaveProperty([ANNOTATION.retiring]);
+    expect(readStatus(stored())).toMatchObject({ id: 'two', createGeneration: 0 });
+  });
+
+  test('move also when the annotations were lost', async () => {
+    const { reconcile, done } = await reconciling(declaring('two', { status: shown }));
+    await reconcile();
+    expect(done).toEqual(['set at two, shown: two', 'deleted at one']);
+  });
+
+  test('that cannot go yet are tried again', async () => {
+    const retiring = [{ id: 'two', generation: 0, after: new Date(Date.now() + 3_600_000).toISOString() }];
+    const of = declaring('one', { status: { ...shown, retiring } }, { ...settled, retiring: JSON.stringify(retiring) });
+    const { reconcile } = await reconciling(of);
+    expect((await reconcile()).requeueAfterMs).toBeGreaterThan(0);
+  });
+
+  test('are set nowhere that another object has them', async () => {
+    const rival = declaring('one', { name: 'other', status: shown }, settled);
+    const { reconcile, done } = await reconciling(declaring('one'), { others: [rival] });
+    await expect(reconcile()).rejects.toMatchObject({ reason: 'ManagementConflict' });
+    expect(done).toEqual([]);
+  });
+
+  test('are set nowhere that does not exist, or cannot be seen', async () => {
+    const gone = await reconciling(declaring('one'), { edges: {} });
+    await expect(gone.reconcile()).rejects.toMatchObject({
+      reason: 'ExternalNotFound',
+      message: 'one does not exist: there is nothing to set the modules of; correct the reference',
+    });
+    const sight = { ownerId: 'usr_1', mayBeAdmin: true };
+    const hidden = await reconciling(declaring('one', { status: { ...shown, ownerId: 'usr_2' } }), {
+      edges: {},
+      sight,
+    });
+    await expect(hidden.reconcile()).rejects.toMatchObject({ reason: 'AccessDenied' });
+    const unknown = await reconciling(declaring('one'), { edges: {}, sight });
+    await expect(unknown.reconcile()).rejects.toMatchObject({ message: expect.stringContaining('one') });
+  });
+
+  test('of an object with a finalizer that somebody has removed are held again, whatever else is wrong', async () => {
+    const of = declaring('one', { status: shown, spec: { ownerId: 1 }, metadata: { finalizers: [] } }, settled);
+    const { reconcile, stored } = await reconciling(of, { kind: { ...kind, readMembers: () => ({}) } });
+    await expect(reconcile()).rejects.toMatchObject({ message: expect.stringContaining('spec.ownerId') });
+    expect(stored().metadata.finalizers).toEqual(finalizers);
+  });
+});
+
+describe('an object', () => {
+  test('that is paused does nothing but say so, and show what it has', async () => {
+    const { reconcile, done, condition, stored } = await reconciling(declaring('two', {}, { ...settled, paused: '' }));
+    expect(await reconcile()).toEqual({ object: stored() });
+    expect([done, condition('Synced')?.reason, condition('Ready')]).toEqual([[], 'Paused', undefined]);
+    expect(readStatus(stored()).id).toBe('one');
+  });
+
+  test('that is deleted deletes its modules, and is let go', async () => {
+    const of = declaring('one', { status: shown, metadata: { finalizers, deletionTimestamp: 't' } }, settled);
+    const { reconcile, done, stored } = await reconciling(of);
+    await reconcile();
+    expect(done).toEqual(['deleted at one']);
+    expect(stored().metadata.finalizers ?? []).toEqual([]);
+  });
+
+  test('that is deleted shows nothing that it did not', async () => {
+    const of = declaring('one', { metadata: { finalizers: ['other'], deletionTimestamp: 't' } }, settled);
+    const { reconcile, cluster } = await reconciling(of);
+    await reconcile();
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  test('shows why its reconcile failed', async () => {
+    const of = declaring('one');
+    const { reconciler, condition, stored } = await reconciling(of);
+    const failed = await reconciler.recordFailure(of, { reason: 'Rejected', message: 'm', keepReady: false });
+    expect(kubeObject.parse(failed)).toEqual(stored());
+    expect(condition('Ready')).toMatchObject({ status: 'False', reason: 'Rejected', message: 'm' });
+  });
+});
+
+describe('an object that only observes', () => {
+  const observe = { managementPolicy: 'Observe' };
+  const observing = (ownerId: string, more: Parameters<typeof object>[0] = {}, annotations = {}) =>
+    declaring(ownerId, { ...more, spec: observe }, annotations);
+
+  test('shows what is there, and how it differs, and sets nothing', async () => {
+    const { reconcile, done, condition, stored } = await reconciling(observing('one'));
+    expect(await reconcile()).toEqual({ object: stored() });
+    expect(done).toEqual([]);
+    expect(condition('Ready')).toMatchObject({ status: 'True', message: 'one exists' });
+    expect(condition('Synced')).toMatchObject({ message: 'Only observed; differs in spec.modules' });
+    expect(readStatus(stored()).id).toBe('one');
+  });
+
+  test.each<[string, KubeObject, Setting]>([
+    ['has modules of that', observing('one', { status: shown }, settled), {}],
+    ['had modules of another that is gone', observing('two', { status: shown }, settled), { edges: { two: false } }],
+    ['has never had those that its annotations name', observing('two', { status: { conditions: [] } }, settled), {}],
+    [
+      'had modules that another object has by now',
+      observing('two', { status: shown }, settled),
+      { others: [declaring('one', { name: 'other', status: shown }, settled)] },
+    ],
+  ])('may observe when it %s', async (_, of, setting) => {
+    const { reconcile, condition } = await reconciling(of, setting);
+    await reconcile();
+    expect(condition('Ready')?.status).toBe('True');
+  });
+
+  const sight = { ownerId: 'usr_1', mayBeAdmin: true };
+  test.each<[string, Setting, string]>([
+    ['it has modules of another', {}, 'Rejected'],
+    ['others only name the one that it has modules of', { others: [declaring('one', { name: 'b' })] }, 'Rejected'],
+    ['it may have modules of one that it cannot see', { edges: { two: false }, sight }, 'AccessDenied'],
+  ])('is refused when %s', async (_, setting, reason) => {
+    const { reconcile } = await reconciling(observing('two', { status: shown }, settled), setting);
+    await expect(reconcile()).rejects.toMatchObject({ reason });
+  });
+
+  test('says that what it is to observe is not there', async () => {
+    const { reconcile } = await reconciling(observing('one'), { edges: {} });
+    await expect(reconcile()).rejects.toMatchObject({ reason: 'ExternalNotFound' });
+  });
+});

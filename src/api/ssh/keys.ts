@@ -6,6 +6,7 @@ import { CURVES, type EllipticCurve, ellipticCurve, type SshKeyType } from '../.
 import { mpint, string } from '../../resources/formats/ssh-wire.ts';
 import { RSA_BITS } from '../../resources/ssh-certificate-authority.ts';
 import { overloaded } from '../errors/errors.ts';
+import { fewAtOnce } from './few-at-once.ts';
 
 const generate = promisify(generateKeyPair);
 
@@ -13,30 +14,18 @@ const generate = promisify(generateKeyPair);
  * An RSA key takes seconds of one of the few threads that everything else in this process shares, so few are made at
  * once, and few requests wait for it.
  */
-const MAX_RUNNING = 2;
-const MAX_WAITING = 8;
-let running = 0;
-const waiting: (() => void)[] = [];
+const generateRsa = fewAtOnce(() => generate('rsa', { modulusLength: RSA_BITS }), {
+  running: 2,
+  waiting: 8,
+  refusal: () => overloaded('Too many keys are being generated; try again.'),
+});
 
 /** A new private key. Throws UNAVAILABLE while too many are being made. */
 export async function generatePrivateKey(type: SshKeyType, curve: EllipticCurve | null): Promise<KeyObject> {
   if (type === 'ed25519') return (await generate('ed25519')).privateKey;
-  if (type === 'ecdsa') {
-    const { openssl } = CURVES[curve ?? 'nistp256'];
-    return (await generate('ec', { namedCurve: openssl })).privateKey;
-  }
-  if (running >= MAX_RUNNING) {
-    if (waiting.length >= MAX_WAITING) throw overloaded('Too many keys are being generated; try again.');
-    await new Promise<void>((turn) => void waiting.push(turn));
-  } else running++;
-  try {
-    return (await generate('rsa', { modulusLength: RSA_BITS })).privateKey;
-  } finally {
-    // Whoever waits takes the place over; only a place that nobody takes is free.
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
+  if (type === 'rsa') return (await generateRsa()).privateKey;
+  const { openssl } = CURVES[curve ?? 'nistp256'];
+  return (await generate('ec', { namedCurve: openssl })).privateKey;
 }
 
 const jwk = z.discriminatedUnion('kty', [

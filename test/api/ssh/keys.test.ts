@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest';
-import { generatePrivateKey } from '../../../src/api/ssh/keys.ts';
+import { generatePrivateKey, sshPublicOf } from '../../../src/api/ssh/keys.ts';
+
+test.each([
+  ['ecdsa', 'nistp256', 'ecdsa-sha2-nistp256'],
+  ['ecdsa', 'nistp384', 'ecdsa-sha2-nistp384'],
+  ['ecdsa', 'nistp521', 'ecdsa-sha2-nistp521'],
+  ['ecdsa', null, 'ecdsa-sha2-nistp256'],
+  ['ed25519', null, 'ssh-ed25519'],
+] as const)('a key of type %s on the curve %s is one for %s', async (type, curve, algorithm) => {
+  const key = await generatePrivateKey(type, curve);
+  expect(key.type).toBe('private');
+  expect(sshPublicOf(key).algorithm).toBe(algorithm);
+});
 
 test('more RSA keys than may be made and wait at once are refused', async () => {
   const results = await Promise.allSettled(Array.from({ length: 11 }, () => generatePrivateKey('rsa', null)));

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { fewAtOnce } from '../../../src/api/ssh/few-at-once.ts';
+
+/** Work that ends when it is told to. */
+function stage(running: number, waiting: number) {
+  const begun: PromiseWithResolvers<string>[] = [];
+  const work = () => {
+    const one = Promise.withResolvers<string>();
+    begun.push(one);
+    return one.promise;
+  };
+  const run = fewAtOnce(work, { running, waiting, refusal: () => new Error('too many') });
+  return { begun, run };
+}
+
+test('so much is under way at once, and what waits begins in its order when something ends', async () => {
+  const { begun, run } = stage(2, 2);
+  const all = Array.from({ length: 4 }, run);
+  expect(begun).toHaveLength(2);
+  begun[1]?.resolve('second');
+  expect(await all[1]).toBe('second');
+  expect(begun).toHaveLength(3);
+  begun[2]?.resolve('third');
+  expect(await all[2]).toBe('third');
+  expect(begun).toHaveLength(4);
+});
+
+test('who would be one too many to wait is refused, and nobody else', async () => {
+  const { begun, run } = stage(1, 1);
+  const [first, second] = [run(), run()];
+  await expect(run()).rejects.toThrow('too many');
+  begun[0]?.resolve('first');
+  expect(await first).toBe('first');
+  begun[1]?.resolve('second');
+  expect(await second).toBe('second');
+});
+
+test('what fails makes room, too, and a place that nobody takes stays free for later', async () => {
+  const { begun, run } = stage(1, 0);
+  for (let round = 0; round < 3; round++) {
+    const one = run();
+    begun[round]?.reject(new Error('failed'));
+    await expect(one).rejects.toThrow('failed');
+  }
+});

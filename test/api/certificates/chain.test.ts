@@ -1,8 +1,9 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, webcrypto } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { makeCertificate } from '../../../dev/fixtures/x509.ts';
+import { type AlgorithmName, makeCertificate, type Wanted } from '../../../dev/fixtures/x509.ts';
 import { readAuthority } from '../../../src/api/certificates/authority.ts';
-import { readChain, readPrivateKey } from '../../../src/api/certificates/chain.ts';
+import { fits, readChain, readPrivateKey } from '../../../src/api/certificates/chain.ts';
+import type { Read } from '../../../src/api/certificates/pem.ts';
 import { MAX_CHAIN_LENGTH } from '../../../src/resources/tls-certificate.ts';
 
 const root = await makeCertificate({ subject: 'CN=Root' });
@@ -100,5 +101,40 @@ describe('a private key', () => {
     const n = Buffer.from([1, ...Buffer.alloc(1023), 1]).toString('base64url');
     const huge = createPrivateKey({ key: { ...jwk, n }, format: 'jwk' });
     expect(readPrivateKey(pem(huge))).toEqual({ reason: 'is an RSA key of 8193 bits; it may have at most 8192' });
+  });
+});
+
+describe('a certificate and a private key', () => {
+  const taken = <T>(read: Read<T>): T => {
+    if ('reason' in read) throw new Error(read.reason);
+    return read.value;
+  };
+  const of = async (algorithm: AlgorithmName, wanted: Wanted = {}) => {
+    const { pem, keyPem } = await makeCertificate({ subject: 'CN=Leaf', issuer: root, algorithm, ...wanted });
+    return { certificate: taken(readChain(pem)), key: taken(readPrivateKey(keyPem)) };
+  };
+
+  test.each<AlgorithmName>(['rsa', 'ecdsa', 'p521', 'ed25519'])(
+    'fit each other, and no others: %s',
+    async (algorithm) => {
+      const [one, other] = [await of(algorithm), await of(algorithm)];
+      expect(await fits(one.certificate, one.key)).toBe(true);
+      expect(await fits(one.certificate, other.key)).toBe(false);
+    },
+  );
+
+  test('do not fit if nothing can be signed with the key', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const jwk = privateKey.export({ format: 'jwk' });
+    const even = Buffer.from(jwk.n ?? '', 'base64url')
+      .fill(0, 255)
+      .toString('base64url');
+    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+    const publicJwk = { kty: 'RSA', n: even, e: 'AQAB' };
+    const publicKey = await webcrypto.subtle.importKey('jwk', publicJwk, algorithm, true, ['verify']);
+    const { certificate } = await of('rsa', { publicKey });
+    const key = createPrivateKey({ key: { ...jwk, n: even }, format: 'jwk' });
+    expect(certificate.x509.checkPrivateKey(key)).toBe(true);
+    expect(await fits(certificate, { key, type: 'rsa' })).toBe(false);
   });
 });

@@ -159,6 +159,10 @@ describe('what is no certificate is refused with the reason', async () => {
     });
   });
 
+  test('a reason that repeats nothing of it is also what the log says', () => {
+    expect(readCertificates(pemOf(Buffer.from('other')))).toEqual({ reason: 'contains no readable X.509 certificate' });
+  });
+
   test('a key of an unknown type', () => {
     const identifier = Buffer.from('06072a8648ce3d0201', 'hex');
     const changed = derOf(other.pem);

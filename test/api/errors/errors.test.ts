@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest';
-import { invalidRequest, rateLimited, unauthenticated } from '../../../src/api/errors/errors.ts';
+import {
+  ApiError,
+  errorBody,
+  invalidByRule,
+  invalidRequest,
+  lateRequest,
+  overloaded,
+  rateLimited,
+  refused,
+  unauthenticated,
+  unavailable,
+} from '../../../src/api/errors/errors.ts';
 
 test.each([
   ['one', { '/cidr': 'must be a CIDR block' }, '/cidr: must be a CIDR block'],
@@ -12,4 +23,30 @@ test.each([
 test('an error may bring headers along', () => {
   expect(rateLimited(7)).toMatchObject({ code: 'RATE_LIMITED', headers: { 'retry-after': '7' } });
   expect(unauthenticated('no')).toMatchObject({ headers: { 'www-authenticate': 'Bearer' } });
+});
+
+test.each([
+  ['unavailable', unavailable('no database')],
+  ['overloaded', overloaded('too much')],
+  ['late', lateRequest()],
+])('what may succeed soon says when to ask again: %s', (_, error) => {
+  expect(error).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+});
+
+test('a refusal that repeats the request is told to the client, and another wording kept for the log', () => {
+  const error = refused({ '/a': { reason: 'is x, not y', fixed: 'is not y' }, '/b': { reason: 'is required' } });
+  expect(error.details).toEqual({ '/a': 'is x, not y', '/b': 'is required' });
+  expect(error.fixed).toEqual({ '/a': 'is not y', '/b': 'is required' });
+  expect(invalidByRule({ '/c': 'is required' }).fixed).toEqual({ '/c': 'is required' });
+  expect(invalidRequest({ '/c': 'is x' }).fixed).toEqual({});
+});
+
+test('the body of an error has its details with the id of the request, as text that every parser reads', () => {
+  const error = new ApiError('NOT_FOUND', 'there is no \ud800', { 'a\udc00': 'b\ud800' });
+  expect(errorBody(error, 'r1')).toEqual({
+    error_code: 'NOT_FOUND',
+    status_code: 404,
+    msg: 'there is no \ufffd',
+    details: { 'a\ufffd': 'b\ufffd', request_id: 'r1' },
+  });
 });

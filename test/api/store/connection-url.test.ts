@@ -96,6 +96,7 @@ test.each([
   'postgres://u:7?hidden@one/db',
   'postgres://u:7?hid=den@one/db',
   'postgres://u:h@x?hidden@one/db',
+  'postgres://u:7?hidden&more@one/db',
   'postgres://u:7#hidden@one/db',
 ])('%s is refused, and its password not repeated', (text) => {
   expect(() => readConnectionUrl(text)).toThrow(/^(?!.*hidden).*must be/);
@@ -105,6 +106,7 @@ test.each([
   ['postgres://u:hidden@one:5432,two/db?password=hidden', 'one:5432,two/db'],
   ['postgres://u:h%2Fidden@[::1]:5432/db?sslmode=disable', '[::1]:5432/db'],
   ['postgres:///db', '/db'],
+  ['u:hidden@one', ''],
 ])('%s is shown as %s', (text, shown) => {
   expect(withoutSecrets(text)).toBe(shown);
 });

@@ -1,0 +1,65 @@
+/** What a failed statement means, from the error alone; database-errors.test.ts has what PostgreSQL says. */
+import { describe, expect, test } from 'vitest';
+import { mustRetry, transientCondition, violation } from '../../../src/api/store/database-errors.ts';
+
+const failure = (members: object, message = 'failed') => Object.assign(new Error(message), members);
+const refused = failure({ code: 'ECONNREFUSED' });
+
+describe('is worth another try at once', () => {
+  test.each([
+    ['a transaction that could not be serialised', failure({ code: '40001' }), true],
+    ['the victim of a deadlock', failure({ code: '40P01' }), true],
+    ['a broken rule', failure({ code: '23505' }), false],
+    ['an error without a code', failure({}), false],
+    ['what is no error', { code: '40001' }, false],
+  ])('%s: %s', (_, error, expected) => {
+    expect(mustRetry(error)).toBe(expected);
+  });
+});
+
+describe('passes by itself', () => {
+  test.each([
+    ['a connection that broke', failure({}, 'Connection terminated unexpectedly'), 'connection_lost'],
+    ['a pool that is in use', failure({}, 'timeout exceeded when trying to connect'), 'pool_exhausted'],
+    ['one of several reasons', new AggregateError([failure({ code: '23505' }), refused]), 'ECONNREFUSED'],
+    ['no reason of several', new AggregateError([failure({ code: '23505' })]), undefined],
+    [
+      'an error with a code that does not pass, whatever its text',
+      failure({ code: '23505' }, 'timeout expired'),
+      undefined,
+    ],
+    ['a code that is none of the database', failure({ code: 7 }, 'timeout expired'), undefined],
+    ['another text', failure({}, 'division by zero'), undefined],
+    ['what is no error', 'timeout expired', undefined],
+  ])('%s: %s', (_, error, expected) => {
+    expect(transientCondition(error)).toBe(expected);
+  });
+});
+
+describe('breaks a rule of the schema', () => {
+  const foreign = { code: '23503', constraint: 'things_owner_id_fkey', table: 'things' };
+  test.each([
+    [
+      'a value that is taken',
+      { code: '23505', constraint: 'things_name_key' },
+      { kind: 'unique', constraint: 'things_name_key' },
+    ],
+    [
+      'what is referred to is missing',
+      { ...foreign, detail: 'Key (owner_id)=(x) is not present in table "owners".' },
+      { kind: 'missing', constraint: 'things_owner_id_fkey' },
+    ],
+    [
+      'what others refer to',
+      { ...foreign, detail: 'Key (id)=(x) is still referenced from table "things".' },
+      { kind: 'referenced', constraint: 'things_owner_id_fkey', table: 'things' },
+    ],
+    ['any other', { code: '40001', constraint: 'x' }, undefined],
+  ])('%s', (_, members, expected) => {
+    expect(violation(failure(members))).toEqual(expected);
+  });
+
+  test('but not what is no error', () => {
+    expect(violation({ code: '23505', constraint: 'x' })).toBeUndefined();
+  });
+});

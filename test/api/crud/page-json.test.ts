@@ -1,0 +1,52 @@
+/** Pages without a database; paging.test.ts walks through real ones. */
+import { describe, expect, test } from 'vitest';
+import { pageJson, pageQuery } from '../../../src/api/crud/paging.ts';
+import { MAX_PAGE_BYTES } from '../../../src/api/http/bytes-in-flight.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+
+const uri = 'http://api.example/things';
+const row = (id: string, more: object = {}) => ({ id, created_at: '', revision: 1, ...more });
+type Rows = ReturnType<typeof row>[];
+
+/** What such rows look like to a client, each as its id and whatever fills it. */
+function pageOf(rows: Rows, more: boolean, fill = '') {
+  const json = pageJson({ rows, more }, ({ id }) => ({ id, fill }), { name: 'things', limit: 7, uri });
+  const { things, ...rest } = JSON.parse(json);
+  return { ids: things.map(({ id }: { id: string }) => id), ...rest };
+}
+
+describe('a page', () => {
+  const rows = [row('t_3'), row('t_2'), row('t_1')];
+  const next = (id: string) => `${uri}?before_id=${id}&limit=7`;
+
+  test('has all rows, and the address of the next only if there are more', () => {
+    expect(pageOf(rows, false)).toEqual({ ids: ['t_3', 't_2', 't_1'], uri, next_page_uri: null });
+    expect(pageOf(rows, true)).toEqual({ ids: ['t_3', 't_2', 't_1'], uri, next_page_uri: next('t_1') });
+    expect(pageOf([], false)).toEqual({ ids: [], uri, next_page_uri: null });
+  });
+
+  test('ends before it is too large, and goes on behind its last item', () => {
+    // Two items with the commas behind them are exactly as large as a page may be.
+    const half = MAX_PAGE_BYTES / 2 - '{"id":"t_3","fill":""},'.length;
+    expect(pageOf(rows, false, 'x'.repeat(half))).toEqual({ ids: ['t_3', 't_2'], uri, next_page_uri: next('t_2') });
+    expect(pageOf(rows, false, 'x'.repeat(half + 1))).toEqual({ ids: ['t_3'], uri, next_page_uri: next('t_3') });
+  });
+
+  test('has one item, however large', () => {
+    const large = 'x'.repeat(MAX_PAGE_BYTES);
+    expect(pageOf(rows, false, large)).toMatchObject({ ids: ['t_3'], next_page_uri: next('t_3') });
+    expect(pageOf([row('t_1')], false, large)).toMatchObject({ ids: ['t_1'], next_page_uri: null });
+  });
+});
+
+test.each([
+  [{}, {}],
+  [{ limit: '1' }, { limit: 1 }],
+  [{ limit: '100' }, { limit: 100 }],
+  [{ limit: '' }, {}],
+  [{ limit: '0' }, undefined],
+  [{ limit: '101' }, undefined],
+  [{ more: '1' }, undefined],
+])('of the query %j, a list takes %j', (query, expected) => {
+  expect(pageQuery(ipPolicy).safeParse(query).data).toEqual(expected);
+});

@@ -1,0 +1,87 @@
+/** What is shown of a stored row; test/api/life has what each family shows. */
+import { describe, expect, test } from 'vitest';
+import { fillPath, linker, NO_BASE, viewer } from '../../../src/api/crud/view.ts';
+import { apiKey } from '../../../src/resources/api-key.ts';
+import { eventSubscription } from '../../../src/resources/event-subscription.ts';
+import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
+
+const BASE = 'https://api.example.com';
+const common = { created_at: '2026-01-02T03:04:05.000Z', revision: 7, description: 'x', metadata: null };
+
+test('the parameters of a path are filled in, whatever is in them', () => {
+  expect(fillPath('/a/{one}/b/{other_one}', { one: 'x/y', other_one: 7, more: 1 })).toBe('/a/x%2Fy/b/7');
+});
+
+describe('a row', () => {
+  test('is shown with its address, without its revision and without columns that are no fields', () => {
+    const { created_at, description, metadata } = common;
+    expect(viewer(ipPolicy)({ ...common, id: 'ipp_1', token_hash: 'hidden' }, BASE)).toEqual({
+      id: 'ipp_1',
+      uri: `${BASE}/ip_policies/ipp_1`,
+      created_at,
+      description,
+      metadata,
+    });
+  });
+
+  test('has its address below what it lives in, and shows that as a reference', () => {
+    const row = {
+      ...common,
+      id: 'edghtsrt_1',
+      edge_id: 'edghts_1',
+      match: '/',
+      match_type: 'exact_path',
+      backend_id: null,
+    };
+    const shown = viewer(httpsEdgeRoute)(row, BASE);
+    expect(shown).toMatchObject({
+      uri: `${BASE}/edges/https/edghts_1/routes/edghtsrt_1`,
+      edge: { id: 'edghts_1', uri: `${BASE}/edges/https/edghts_1` },
+      backend: null,
+    });
+    expect(shown).not.toHaveProperty('edge_id');
+  });
+
+  test('has no token: that is not stored', () => {
+    expect(
+      viewer(apiKey)({ ...common, id: 'ak_1', owner_id: 'usr_1', expires_at: null, token: 'hidden' }, BASE),
+    ).toMatchObject({
+      token: null,
+      owner_id: 'usr_1',
+    });
+  });
+});
+
+describe('a stored view gets the base of its links back', () => {
+  test('its own and those of what it refers to, but nothing else that looks like a path', () => {
+    const row = {
+      ...common,
+      id: 'rd_1',
+      domain: 'a.example',
+      certificate_id: 'cert_1',
+      description: '/x',
+      metadata: '/y',
+    };
+    const show = viewer(reservedDomain);
+    const stored = show(row, NO_BASE);
+    expect(stored.uri).toBe('/reserved_domains/rd_1');
+    const linked = linker(reservedDomain)(stored, BASE);
+    expect(linked).toEqual(show(row, BASE));
+    expect(linked).toMatchObject({ certificate: { id: 'cert_1', uri: `${BASE}/tls_certificates/cert_1` } });
+  });
+
+  test('also in lists', () => {
+    const row = { ...common, id: 'esb_1', destination_ids: ['ed_1', 'ed_2'], sources: ['user_created.v0'] };
+    const show = viewer(eventSubscription);
+    const linked = linker(eventSubscription)(show(row, NO_BASE), BASE);
+    expect(linked).toEqual(show(row, BASE));
+    expect(JSON.stringify(linked)).toContain(`"${BASE}/event_destinations/ed_2"`);
+  });
+
+  test('unless it was stored with one', () => {
+    const stored = { id: 'ipp_1', uri: 'http://old.example/ip_policies/ipp_1' };
+    expect(linker(ipPolicy)(stored, BASE)).toEqual(stored);
+  });
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { explainUniqueness, uniqueIndex } from '../../../src/api/crud/uniqueness.ts';
+import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import { startTestApi } from '../harness.ts';
 
@@ -19,4 +20,29 @@ test('a value that is taken is a conflict with who has it', async () => {
 
 test('a value that has become free since is worth another try, as a temporary error', async () => {
   expect(await explain('free.example.com')).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+});
+
+test('a value that is taken among its siblings is free among others', async () => {
+  const create = async (path: string, body: object): Promise<string> =>
+    JSON.parse((await admin.post(path, body)).text).id;
+  const [policy, other] = [await create('/ip_policies', {}), await create('/ip_policies', {})];
+  const rule = { cidr: '10.0.0.0/8', action: 'allow' };
+  const id = await create('/ip_policy_rules', { ...rule, ip_policy_id: policy });
+  const taken = { kind: 'unique', constraint: uniqueIndex(ipPolicyRule, 'cidr') } as const;
+  const within = (ip_policy_id: string) =>
+    explainUniqueness(ipPolicyRule, taken, { id: 'ipr_new', created_at: '', revision: 1, ...rule, ip_policy_id }, db);
+  expect(await within(policy)).toMatchObject({
+    code: 'CONFLICT',
+    details: { '/cidr': `is already used by ${id}`, id },
+  });
+  expect(await within(other)).toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+test.each([
+  ['another index', { kind: 'unique', constraint: 'reserved_domains_pkey' }],
+  ['that of a field which need not be unique', { kind: 'unique', constraint: uniqueIndex(reservedDomain, 'region') }],
+  ['a reference of that name', { kind: 'missing', constraint: uniqueIndex(reservedDomain, 'domain') }],
+] as const)('another rule that a write broke is explained elsewhere: %s', async (_, violation) => {
+  const row = { id: 'rd_new', created_at: '', revision: 1, domain: 'free.example.com' };
+  expect(await explainUniqueness(reservedDomain, violation, row, db)).toBeUndefined();
 });

@@ -66,6 +66,33 @@ async function setReadOnly(url: string, on: boolean): Promise<void> {
   await client.end();
 }
 
+const ON_ONE = 'postgres://user@one/database';
+
+test.each([
+  ['any', { read_only: true, standby: true }, undefined],
+  ['read-write', { read_only: false, standby: false }, undefined],
+  ['read-write', { read_only: true, standby: false }, 'it is read-only'],
+  ['read-write', { read_only: true, standby: true }, 'it is a standby'],
+  ['primary', { read_only: true, standby: false }, undefined],
+  ['primary', { read_only: true, standby: true }, 'it is a standby'],
+])('where %s is wanted, there is an objection to a server that is %j: %s', (wanted, row, message) => {
+  const servers = new Servers(`${ON_ONE}?target_session_attrs=${wanted}`, { connectTimeoutMs: 1 });
+  const objection = servers.objection(row);
+  expect(objection?.message).toBe(message);
+  if (objection) expect(transientCondition(objection)).toBe('read_only_sql_transaction');
+});
+
+test.each([
+  [ON_ONE, false],
+  [`${ON_ONE}?target_session_attrs=primary`, true],
+  ['postgres://user@one,two/database?target_session_attrs=any', true],
+])('only where there is a choice does a server have to be found, and can it be doubted: %s', (url, hasChoice) => {
+  const servers = new Servers(url, { connectTimeoutMs: 1 });
+  expect(servers).toMatchObject({ hasChoice, isTrusted: !hasChoice, current: { name: 'one' } });
+  servers.doubt();
+  expect(servers.isTrusted).toBe(!hasChoice);
+});
+
 describe('of several servers', () => {
   test('one that refuses gives way to the next', async () => {
     const url = await emptyDatabase();

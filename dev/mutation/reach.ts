@@ -29,7 +29,11 @@ const NEAR: Readonly<Record<string, readonly string[]>> = {
   'src/api/store': ['test/api/crud', 'test/api/secrets'],
   'src/api/secrets': ['test/api/store'],
   'src/api/errors': ['test/api/http'],
-  'src/api/crud': ['test/api/http/entity-tags.test.ts', 'test/conformance/conformance.test.ts'],
+  'src/api/crud': [
+    'test/api/http/entity-tags.test.ts',
+    'test/conformance/conformance.test.ts',
+    'test/api/openapi/checked-in.test.ts',
+  ],
   // What drives both APIs is tested where both are there.
   'src/operator/managed': E2E,
   'src/operator/controller': E2E,

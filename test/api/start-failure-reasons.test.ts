@@ -58,7 +58,8 @@ describe('a database that is not there yet', () => {
     const { attempt, onWait } = failing([first, refused()]);
     expect(await onceReachable(attempt, { waitMs: 60_000, onWait })).toBe('there');
     expect(attempt).toHaveBeenCalledTimes(3);
-    expect(onWait.mock.calls).toEqual([[first]]);
+    expect(onWait).toHaveBeenCalledTimes(1);
+    expect(onWait.mock.calls[0]?.[0]).toBe(first);
   });
 
   test('is not waited for when there is no time for it', async () => {

@@ -19,7 +19,7 @@ export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
       const token = newToken(prefix);
       return { fields: { owner_id }, columns: { token_hash: tokenHash(token) }, token };
     },
-    async isSecret({ tx }: WriteContext, id: string, sent: string) {
+    async isSecret({ tx }: Pick<WriteContext, 'tx'>, id: string, sent: string) {
       const text = `select 1 from ${table} where id = $1 and token_hash = $2`;
       return (await tx.query({ name: `${table}.is_token`, text, values: [id, tokenHash(sent)] })).length > 0;
     },

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { fillPath, linker, NO_BASE, viewer } from '../../../src/api/crud/view.ts';
 import { apiKey } from '../../../src/resources/api-key.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
+import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
@@ -78,6 +79,12 @@ describe('a stored view gets the base of its links back', () => {
     const linked = linker(eventSubscription)(show(row, NO_BASE), BASE);
     expect(linked).toEqual(show(row, BASE));
     expect(JSON.stringify(linked)).toContain(`"${BASE}/event_destinations/ed_2"`);
+  });
+
+  test('but values of users do not, whatever they are called', () => {
+    const row = { ...common, id: 'bkdhr_1', body: '', status_code: 200, headers: { uri: '/x' } };
+    const show = viewer(httpResponseBackend);
+    expect(linker(httpResponseBackend)(show(row, NO_BASE), BASE)).toEqual(show(row, BASE));
   });
 
   test('unless it was stored with one', () => {

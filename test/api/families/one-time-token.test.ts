@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { tokenHooks } from '../../../src/api/families/one-time-token.ts';
 import { tokenHash } from '../../../src/api/secrets/tokens.ts';
+import type { Statement } from '../../../src/api/store/statement.ts';
 
-const { draft, explain } = tokenHooks({ table: 'api_keys' }, 'tnl_x_');
+const { draft, explain, isSecret } = tokenHooks({ table: 'api_keys' }, 'tnl_x_');
 const caller = (admin: boolean) => ({ id: 'usr_1', admin, keyId: 'ak_1', secret: 'x' });
 
 describe('the owner of a new token', () => {
@@ -33,4 +34,12 @@ describe('the owner of a new token', () => {
     });
     expect(explain({ kind: 'unique', constraint: 'api_keys_pkey' }, row)).toBeUndefined();
   });
+});
+
+test('the secret of a resource is the token whose hash is stored with it', async () => {
+  const stored = new Map([['ak_1', tokenHash('tnl_x_1')]]);
+  const query = async ({ values: [id, hash] }: Statement) => (stored.get(String(id)) === hash ? [{}] : []);
+  expect(await isSecret({ tx: { query } }, 'ak_1', 'tnl_x_1')).toBe(true);
+  expect(await isSecret({ tx: { query } }, 'ak_1', 'tnl_x_2')).toBe(false);
+  expect(await isSecret({ tx: { query } }, 'ak_2', 'tnl_x_1')).toBe(false);
 });

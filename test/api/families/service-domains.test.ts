@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { cnameTargets, isReservable, reservedByService } from '../../../src/api/families/service-domains.ts';
 import type { Platform } from '../../../src/api/http/platform.ts';
 
-const SERVICES: Platform['serviceDomains'] = ['tunnels.example', 'second.example'];
+const SERVICES: Platform['serviceDomains'] = ['tunnels.example', 'second.test'];
 
 describe('nobody may reserve', () => {
   test.each([
     ['tunnels.example', /^belongs to the service; reserve a name below it, such as app\.tunnels\.example$/],
-    ['*.second.example', /^belongs to the service; reserve a name below it, such as app\.second\.example$/],
+    ['*.second.test', /^belongs to the service; reserve a name below it, such as app\.second\.test$/],
     ['*.example', /^contains a domain of the service$/],
     ['cname.tunnels.example', /^belongs to the service$/],
     ['*.cname.tunnels.example', /^belongs to the service$/],
@@ -22,7 +22,7 @@ describe('anybody may reserve', () => {
   test.each([
     'app.tunnels.example',
     '*.app.tunnels.example',
-    'cname.second.example',
+    'cname.second.test',
     'xcname.tunnels.example',
     'example',
     'other.example',
@@ -42,7 +42,8 @@ test.each([
 test.each([
   ['other.example', 'abc.cname.tunnels.example', null],
   ['*.other.example', 'abc.cname.tunnels.example', 'abc.acme.tunnels.example'],
-  ['app.second.example', null, null],
+  ['app.second.test', null, null],
+  ['a.second.test', null, null],
   ['*.app.tunnels.example', null, null],
   ['*.nottunnels.example', 'abc.cname.tunnels.example', 'abc.acme.tunnels.example'],
 ])('%s points to %s, and its DNS challenge to %s', (domain, cname_target, acme_challenge_cname_target) => {

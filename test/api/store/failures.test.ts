@@ -18,6 +18,24 @@ describe('is worth another try at once', () => {
 });
 
 describe('passes by itself', () => {
+  // What one would have to break a machine for.
+  test.each([
+    ['53000', 'insufficient_resources'],
+    ['53100', 'disk_full'],
+    ['57000', 'operator_intervention'],
+    ['57P02', 'crash_shutdown'],
+    ['57P04', 'database_dropped'],
+    ['57P05', 'idle_session_timeout'],
+    ['08006', 'connection_exception'],
+    ['25006', 'read_only_sql_transaction'],
+    ['53999', 'insufficient_resources'],
+    ['57999', 'operator_intervention'],
+    ['EADDRNOTAVAIL', 'EADDRNOTAVAIL'],
+    ['EAI_FAIL', 'EAI_FAIL'],
+  ])('%s: %s', (code, name) => {
+    expect(transientCondition(failure({ code }))).toBe(name);
+  });
+
   test.each([
     ['a connection that broke', failure({}, 'Connection terminated unexpectedly'), 'connection_lost'],
     ['a pool that is in use', failure({}, 'timeout exceeded when trying to connect'), 'pool_exhausted'],
@@ -35,6 +53,13 @@ describe('passes by itself', () => {
     expect(transientCondition(error)).toBe(expected);
   });
 });
+
+test.each(['23505', '42P01', '22P02', 'XX000', '54000', '58030', 'ERR_ASSERTION'])(
+  '%s does not pass by itself',
+  (code) => {
+    expect(transientCondition(failure({ code }))).toBeUndefined();
+  },
+);
 
 describe('breaks a rule of the schema', () => {
   const foreign = { code: '23503', constraint: 'things_owner_id_fkey', table: 'things' };

@@ -135,6 +135,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/store/database.ts': {
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
   },
+  'src/api/store/deadlines.ts': {
+    'const timer = * → *limitMs / 5)).unref();': 'how often to look; more often will do, too',
+  },
   'src/api/store/servers.ts': {
     'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
   },

@@ -35,6 +35,12 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
   'src/api/crud/mount-module.ts': {
     'if (referring.length > 0) * → if (*': 'a statement more, which deletes nothing',
   },
+  'src/api/crud/references.ts': {
+    '* → await tx.query({ text*': 'prepared or not, a statement answers the same',
+    'if (!statement) { → if (true) {': 'the same statement, written once more',
+    'statements.set(name, statement); → ;': 'the same statement, written once more',
+    '* → where rank <= ${NAMED + 2} *': 'one more than is named tells that there are more, as two do',
+  },
   'src/api/families/one-time-token.ts': {
     '* → return (await tx.query({ text, values*': 'prepared or not, a statement answers the same',
   },

@@ -1,7 +1,15 @@
 /** What is said of references that cannot be; what keeps them is tested through the API. */
 import { describe, expect, test } from 'vitest';
-import { pointersOf, referringFields, refuseWhileReferenced, setReferences } from '../../../src/api/crud/references.ts';
+import {
+  dropReferences,
+  moveReferences,
+  pointersOf,
+  referringFields,
+  refuseWhileReferenced,
+  setReferences,
+} from '../../../src/api/crud/references.ts';
 import type { ApiError } from '../../../src/api/errors/errors.ts';
+import type { Executor } from '../../../src/api/store/database.ts';
 import type { Statement } from '../../../src/api/store/statement.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
@@ -54,6 +62,13 @@ describe('what is referred to', () => {
     expect(asked[0]?.text).not.toContain('tunnel_group_backends');
   });
 
+  test('is asked for in each table that the ids are of', async () => {
+    const { tx, asked } = holding('bkdhr_1', 'bkdtg_1');
+    await setReferences(tx, from, pointers('bkdhr_1', 'bkdtg_1'));
+    expect(asked[0]?.text).toContain('from http_response_backends');
+    expect(asked[0]?.text).toContain('from tunnel_group_backends');
+  });
+
   test('is forgotten when nothing is any more', async () => {
     const { tx, asked } = holding();
     await setReferences(tx, from, []);
@@ -95,5 +110,28 @@ describe('what others refer to', () => {
 
   test('may go when nobody does any more', async () => {
     expect(await refuseWhileReferenced(referredToBy(), 'x_1')).toBeUndefined();
+  });
+});
+
+describe('a statement that fails, fails the write:', () => {
+  /** Fails at the statement of that number, from 1. */
+  const failingAt = (number: number) => {
+    let count = 0;
+    const query = async () => {
+      if (++count === number) throw new Error('lost');
+      return [];
+    };
+    return { query };
+  };
+  const from = { referrer: httpsEdgeRoute, referrerId: 'edghtsrt_1', field: 'backend_id' };
+  const moved = [{ ...from, targetId: 'bkdhr_1' }];
+
+  test.each([
+    ['to forget references', 1, (tx: Executor) => setReferences(tx, from, [])],
+    ['to leave', 1, (tx: Executor) => moveReferences(tx, 'backend_id', moved)],
+    ['to arrive', 2, (tx: Executor) => moveReferences(tx, 'backend_id', moved)],
+    ['to drop them', 1, (tx: Executor) => dropReferences(tx, ['edghtsrt_1'])],
+  ])('%s', async (_, number, write) => {
+    await expect(write(failingAt(number))).rejects.toThrow('lost');
   });
 });

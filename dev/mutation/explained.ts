@@ -152,6 +152,9 @@ export const EXPLAINED: Readonly<Record<string, Readonly<Record<string, string>>
     '* → *Date.now() + pauseMs >= deadline) *': 'a millisecond; no test asserts a time',
     'await delay(pauseMs); → delay(pauseMs);': 'how long to wait; no test asserts a time',
   },
+  'src/api/store/statement-summary.ts': {
+    '* → *how.split(/\\s/, 2)[0]*': 'only the first word is taken',
+  },
   'src/api/store/statement.ts': {
     'for (let index = 0; * → *index <= *': 'there is no column behind the last',
     'if (text.length < 22 * → if (true) *': 'a Date reads it the same way, only slower',

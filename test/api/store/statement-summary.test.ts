@@ -31,6 +31,11 @@ test.each([
     'SELECT',
     'SELECT hostports DELETE leases',
   ],
+  [
+    'with gone as (delete from leases where id = any((select $1)) returning id) insert into hostports select id from gone',
+    'INSERT',
+    'DELETE leases INSERT hostports',
+  ],
   ['begin', 'OTHER', 'OTHER'],
 ])('%s', (text, operation, summary) => {
   expect(summaryOf(text)).toEqual({ operation, summary });

@@ -138,13 +138,14 @@ test('a companion outlives an object whose resource is to stay', async () => {
   expect((await kube.get(type, 'a')).metadata.ownerReferences).toEqual([]);
 });
 
-test.each<[string, typeof of, Identity, string[]]>([
-  ['what was never finished', unfinished, found, ['thg_b', 'thg_c']],
-  ['what was superseded', of, readIdentity(of), ['thg_c']],
-])('of an object whose resource is another one, there goes %s', async (_, from, identity, stays) => {
-  const { managed, things } = manage(from, { things: all() });
+test.each<[string, typeof of, Identity, string[], string[]]>([
+  ['what was never finished', unfinished, found, ['thg_b', 'thg_c'], ['Deleted: Deleted thg_a']],
+  ['what was superseded', of, readIdentity(of), ['thg_c'], []],
+])('of an object whose resource is another one, there goes %s', async (_, from, identity, stays, said) => {
+  const { managed, things, events } = manage(from, { things: all() });
   await leaveRemote(managed, identity);
   expect(things.ids).toEqual(stays);
+  expect(events()).toEqual(said);
 });
 
 test.each<[string, Partial<ThingKind>, string[], string]>([

@@ -89,8 +89,10 @@ test('with an object that waited for what another has goes what was created for 
     { adopt: 'thg_1', createGeneration: '1' },
   );
   const things = taken();
-  await finalize(manage(of, { things, others: [rival] }).managed);
+  const { managed, events } = manage(of, { things, others: [rival] });
+  await finalize(managed);
   expect(things.ids).toEqual(['thg_1']);
+  expect(events()).toEqual(['Deleted: Deleted thg_2']);
 });
 
 test('with settings go those of no owner that another object has taken over', async () => {

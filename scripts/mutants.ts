@@ -11,7 +11,7 @@
  * `--list` only prints the mutations.
  *
  * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
- * mutation that no test can notice belongs into `dev/mutation/explained.ts`, with the reason. A file of which nothing is
+ * mutation that no test can notice belongs into `dev/mutation/explained`, with the reason. A file of which nothing is
  * left enters `dev/mutation/noticed.json`, to be checked in; it is passed over until it changes, unless `--again` is given.
  */
 import { randomInt } from 'node:crypto';

@@ -1,0 +1,155 @@
+import type { Explained } from './entries.ts';
+
+/** Of the management API. */
+export const API: Explained = {
+  'src/api/certificates/chain.ts': {
+    'if (!x509.checkPrivateKey(key)) * → if (false) *': 'spares a signature, which would not verify',
+    'const sample = * → *': 'any number of random bytes will do',
+    '* → return verifying(*': 'what the key has signed can be verified with its own public half, or is not valid',
+  },
+  'src/api/certificates/rsa.ts': {
+    'const { modulusLength = 0* → *': 'an RSA key always has a length',
+    'if (!isRsa(key)) return undefined; → if (false) *': 'no other key that gets here has a length or an exponent',
+  },
+  'src/api/certificates/x509.ts': {
+    'const shown = * → *(false ? *': 'both parsers read every date that OpenSSL does not call bad',
+  },
+  'src/api/crud/batches.ts': {
+    'export const BATCH = 1000; → export const BATCH = 1000000;': 'any number of about this will do',
+  },
+  'src/api/crud/family.ts': {
+    'if (refers) * → if (true) *': 'a statement more, which deletes nothing',
+  },
+  'src/api/crud/mount-module.ts': {
+    'if (referring.length > 0) * → if (*': 'a statement more, which deletes nothing',
+  },
+  'src/api/crud/references.ts': {
+    '* → await tx.query({ text*': 'prepared or not, a statement answers the same',
+    'if (!statement) { → if (true) {': 'the same statement, written once more',
+    'statements.set(name, statement); → ;': 'the same statement, written once more',
+    '* → where rank <= ${NAMED + 2} *': 'one more than is named tells that there are more, as two do',
+  },
+  'src/api/families/one-time-token.ts': {
+    '* → return (await tx.query({ text, values*': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/service-domains.ts': {
+    '* → const name = false ? *': 'a wildcard right below a domain of the service is never reserved',
+    '* → const name = *.slice(3) : domain;': 'nothing shorter than a label is cut off',
+  },
+  'src/api/http/access-log.ts': {
+    "app.decorateRequest('reasons', null); → ;": 'a request has no reasons without it, either',
+  },
+  'src/api/http/answers.ts': {
+    'const LARGE = * → *': 'how much memory an answer takes while it is sent; npm run test:deep measures it',
+  },
+  'src/api/http/body-size.ts': {
+    'Object.hasOwn(value, name) * → true *': 'nothing that an object inherits is a list or map',
+  },
+  'src/api/http/bytes-in-flight.ts': {
+    'export const SHARED* → *isOver: true*': 'asked only while a body is read, and what has it takes none',
+    'const fairShare = * → *Math.max(0, *': 'where all is held, the limit of all refuses before',
+    'const fairShare = * → *Math.max(2, *': 'where all is held, the limit of all refuses before',
+    'if (used === 0) * → if (false) *': 'frees memory',
+    'if (used === 0) * → if (used === 0) {}': 'frees memory',
+    'const fairShare = * → *perOwner > 1 *': 'a limit of one byte refuses the same, with the same error',
+    'const fairShare = * → *inAll > 1 *': 'a limit of one byte refuses the same before',
+  },
+  'src/api/http/connections.ts': {
+    'surplus: 64, → *': 'any number of about this will do',
+    'surplusPerAddress: 8, → *': 'any number of about this will do',
+    'restMs: 1_000, → *': 'how long to wait; no test asserts a time',
+    'slowMs: 5_000, → *': 'how long to wait; no test asserts a time',
+    'surplusMs: 5_000, → *': 'how long to wait; no test asserts a time',
+    'const left = * → *?? 1) - 1;': 'it has a count as long as one of its connections is open',
+    'if (left > 0) * → if (true) *': 'frees memory',
+    'if (left > 0) * → if (left >= 0) *': 'frees memory',
+    "socket.once('close', () => silent.delete(socket)); → ;": 'frees memory',
+    'deadlines.delete(socket); → ;': 'frees memory',
+  },
+  'src/api/http/handler-timeout.ts': {
+    'reply.raw.once(* → ;': 'frees memory',
+  },
+  'src/api/http/host.ts': {
+    'for (let at = 0; * → *at <= *': 'there is no header behind the last',
+  },
+  'src/api/http/json-body.ts': {
+    'let expectsKey = false; → *': 'no object is open at the beginning',
+    'for (let at = 0; at < text.length; * → *at <= *': 'there is nothing behind the last character',
+    'let backslash = -1; → *': 'before the text in any case',
+    'if (backslash <= at) * → if (true) *': 'finds the same again',
+    'if (backslash <= at) * → if (backslash < at) *': 'a quote is no backslash',
+    'if (quote < backslash) * → if (quote <= *': 'a quote is no backslash',
+    'for (let end = backslash; * → *end <= *': 'there is nothing behind the last character',
+    "if (!token.includes('\\\\')) * → if (false) *": 'without escapes, what is parsed is what is written',
+  },
+  'src/api/http/lingering.ts': {
+    'if (socket.writableEnded) return; → if (false) return;': 'what is done twice has the same effect',
+  },
+  'src/api/http/load-shedding.ts': {
+    'const RESOLUTION_MS = 10; → *': 'how often to measure; no test asserts a time',
+    'delay: Delay = * → *({ }),': 'the default is the same',
+    'if (eventLoopDelayMs === 0 * → if (false) return;': 'measures what has no limit',
+    'if (eventLoopDelayMs === 0 * → if (eventLoopDelayMs === 1 *': 'measures what has no limit',
+    'if (eventLoopDelayMs === 0 * → *rssBytes === 1) return;': 'measures what has no limit',
+    'return 0; → return 1;': 'neither is above any limit',
+  },
+  'src/api/http/sent-back.ts': {
+    'return inner.length > 0 * → return inner.length > 1 *': 'a path inside an element has three parts',
+    'const inside = * → *': 'what is found of other members is not asked for',
+    'const stored = * → const stored = byName(*': 'a list is read once for each of its elements',
+    'lists.set(list, stored); → ;': 'a list is read once for each of its elements',
+  },
+  'src/api/http/turns.ts': {
+    'if (line.running === 0) * → if (false) *': 'frees memory',
+  },
+  'src/api/http/validation.ts': {
+    'const read = rest === own * → const read = false *': 'the same is read once more, with the same result',
+    'if (repeated.length === 0) * → if (false) *': 'a copy with the same members',
+    'return { own: standIns.size === 0 * → return { own: false *': 'a copy with the same members',
+  },
+  'src/api/openapi/page.ts': {
+    'const digest = * → *': 'any length of a digest will do',
+    'await *register(* → *': 'the framework awaits what is registered before it is ready',
+  },
+  'src/api/openapi/schemas.ts': {
+    'const all = * → *.parse(shared?.$defs) };': 'zod puts some aside in every version so far',
+  },
+  'src/api/secrets/rotation.ts': {
+    'const fresh = * → *': 'any number of random bytes will do',
+    'await writeFile(* → *{ mode: 0o600, flush: true });': 'the name is random: no other process has made that file',
+    'await writeFile(* → *{ flag: *': 'the chmod that follows does it',
+    'await writeFile(* → writeFile(*': 'a race with the two calls behind it, which no test can force',
+  },
+  'src/api/ssh/keys.ts': {
+    'running: 2, → *': 'how many at once; any small number will do',
+  },
+  'src/api/start-failure.ts': {
+    'const pauseMs = * → *': 'how long to wait; no test asserts a time',
+    '* → *Date.now() + pauseMs >= deadline) *': 'a millisecond; no test asserts a time',
+    'await delay(pauseMs); → delay(pauseMs);': 'how long to wait; no test asserts a time',
+  },
+  'src/api/store/connections.ts': {
+    'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
+  },
+  'src/api/store/database.ts': {
+    'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
+  },
+  'src/api/store/deadlines.ts': {
+    'const timer = * → *limitMs / 5)).unref();': 'how often to look; more often will do, too',
+  },
+  'src/api/store/servers.ts': {
+    'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
+  },
+  'src/api/store/statement-summary.ts': {
+    '* → *how.split(/\\s/, 2)[0]*': 'only the first word is taken',
+  },
+  'src/api/store/statement.ts': {
+    'for (let index = 0; * → *index <= *': 'there is no column behind the last',
+    'if (text.length < 22 * → if (true) *': 'a Date reads it the same way, only slower',
+    "if (text.length < 22 * → if (text.length * || !text.endsWith('+00')) *":
+      'a Date reads it the same way, only slower',
+    'const milliseconds = * → const milliseconds = false ? *': 'nothing stands there, which is padded to the same',
+    'const milliseconds = * → *=== 23 ? *': 'nothing stands there, which is padded to the same',
+    "const milliseconds = * → *padEnd(4, '0').slice(0, 3);": 'what is too much is cut off',
+  },
+};

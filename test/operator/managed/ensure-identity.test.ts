@@ -5,6 +5,7 @@ import type { CreateScope } from '../../../src/operator/managed/external.ts';
 import { ensureIdentity, recoverIdentity } from '../../../src/operator/managed/recovery.ts';
 import { object } from '../objects.ts';
 import { type Circumstances, managing, scopeOf } from './managing.ts';
+import { NAMESPACE } from './placing.ts';
 
 const shown = (id: string, createGeneration: number) => ({ status: { id, createGeneration } });
 const AFTER = '2026-11-21T10:00:00.000Z';
@@ -82,7 +83,7 @@ describe('a recorded identity', () => {
       value,
     ]);
     expect(recorded()).toMatchObject(Object.fromEntries(annotations));
-    expect(stored().metadata.annotations).toEqual(recorded());
+    expect((await stored()).metadata.annotations).toEqual(recorded());
     expect((await events()).map(({ message }) => message)).toEqual(messages);
   });
 });
@@ -92,17 +93,16 @@ test('a request for a reconcile is handled once what the API knows was compared,
   const failing = await managing(of, { external: { scope: () => Promise.reject(new Error('no answer')) } });
   await expect(ensureIdentity(failing.managed)).rejects.toThrow('no answer');
   await failing.managed.patchStatus({});
-  expect(failing.stored().status).not.toHaveProperty('lastHandledReconcileAt');
+  expect((await failing.stored()).status).not.toHaveProperty('lastHandledReconcileAt');
   const { managed, stored } = await managing(of, { external: { scope: async () => scopeOf('ipp_1') } });
   await ensureIdentity(managed);
   await managed.patchStatus({});
-  expect(stored().status).toMatchObject({ lastHandledReconcileAt: 't' });
+  expect((await stored()).status).toMatchObject({ lastHandledReconcileAt: 't' });
 });
 
 test('nothing is restored to an object that has changed since it was read', async () => {
-  const newest = object({ version: 2 });
-  const { ensure, asked } = await ensured([shown('ipp_1', 1)], scopeOf('ipp_1'), { newest });
-  await expect(ensure()).rejects.toThrow('ns/a was out of date');
+  const { ensure, asked } = await ensured([shown('ipp_1', 1)], scopeOf('ipp_1'), { isOutdated: true });
+  await expect(ensure()).rejects.toThrow(`${NAMESPACE}/a was out of date`);
   expect(asked).toEqual([]);
 });
 

@@ -1,13 +1,12 @@
 /** What is written beside a resource, and how an object keeps it. */
 import { describe, expect, test } from 'vitest';
-import { type KubeObject, kubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { refusal } from '../kube/answering.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { condition, object } from '../objects.ts';
 import { type Circumstances, managing } from './managing.ts';
+import { COMPANION } from './placing.ts';
 
 const companion = {
-  type: { group: 'dns.test', version: 'v1', plural: 'endpoints' },
-  kind: 'Endpoint',
+  ...COMPANION,
   condition: 'Published',
   specFor: ({ description }: { description?: string }) => (description ? { description } : undefined),
 };
@@ -16,15 +15,15 @@ const policies = { deletionPolicy: 'Delete', managementPolicy: 'Manage' } as con
 const wanting = { ...policies, description: 'any' };
 const shows = (reason: string) =>
   object({ status: { conditions: [{ ...condition('Ready', 'True'), type: 'Published', reason }] } });
-const ownerReferences = [{ apiVersion: 'v1', kind: 'IPPolicy', name: 'a', uid: 'uid-of-a' }];
-const existing = object({ kind: 'Endpoint', uid: 'endpoint', metadata: { ownerReferences } });
+const owner = { apiVersion: 'v1', kind: 'IPPolicy', name: 'a', uid: 'uid-of-a' };
+const existing = object({ uid: 'companion', metadata: { ownerReferences: [owner] } });
 
 async function keeping(of: KubeObject, { isKnown = false, ...more }: Circumstances & { isKnown?: boolean } = {}) {
   const observed: KubeObject[] = [];
   const companions = { has: () => isKnown, observe: (each: KubeObject) => void observed.push(each) };
-  const beside = { endpoints: [existing] };
+  const beside = { companions: [existing] };
   const { managed, cluster } = await managing(of, { kind: { companion }, beside, access: { companions }, ...more });
-  const find = () => kubeObject.safeParse(cluster.find('endpoints', 'ns/a')).data;
+  const find = () => cluster.find('companions', 'a');
   return { managed, cluster, observed, find };
 }
 
@@ -32,16 +31,17 @@ const notWanted = { Published: { status: 'False', reason: 'NotPublished', messag
 
 describe('a companion', () => {
   test('is written where it is wanted, and said to be', async () => {
-    const { managed, find, observed } = await keeping(object(), { beside: {} });
-    const finding = { status: 'True', reason: 'Published', message: 'Written to Endpoint a' };
+    const { managed, find, observed } = await keeping(object(), { beside: { companions: [] } });
+    const finding = { status: 'True', reason: 'Published', message: 'Written to Companion a' };
     expect(await managed.ensureCompanion(wanting, remote)).toEqual({ Published: finding });
-    expect(find()?.spec).toEqual({ description: 'any' });
-    expect(observed).toEqual([find()]);
+    const found = await find();
+    expect(found?.spec).toEqual({ description: 'any' });
+    expect(observed).toEqual([found]);
     expect(managed.retryAt).toBeUndefined();
   });
 
   test('that is refused is tried again, though nothing tells when', async () => {
-    const { managed } = await keeping(object(), { beside: {}, policies: { refuse: refusal(403, 'Forbidden') } });
+    const { managed } = await keeping(object(), { beside: { companions: [] }, policy: 'refuses creates' });
     expect(await managed.ensureCompanion(wanting, remote)).toMatchObject({ Published: { reason: 'PublishRefused' } });
     expect(managed.retryAt).toBeInstanceOf(Date);
   });
@@ -52,7 +52,7 @@ describe('a companion', () => {
   ])('that %s is removed where it is not wanted', async (_, of, isKnown) => {
     const { managed, find } = await keeping(of, { isKnown });
     expect(await managed.ensureCompanion(policies, remote)).toEqual(notWanted);
-    expect(find()).toBeUndefined();
+    expect(await find()).toBeUndefined();
   });
 
   test.each<[string, KubeObject, object]>([
@@ -80,13 +80,16 @@ describe('a companion', () => {
     expect([finding, cluster.asked()]).toEqual([{ Published: undefined }, []]);
   });
 
-  test.each<[string, KubeObject, boolean, unknown]>([
-    ['that the status shows stays', shows('Published'), false, []],
-    ['that the cache has stays', object(), true, []],
-    ['of which nothing is known is not looked for', object(), false, ownerReferences],
-  ])('%s when its object goes', async (_, of, isKnown, expected) => {
+  test.each<[string, KubeObject, boolean, boolean]>([
+    ['that the status shows stays', shows('Published'), false, false],
+    ['that the cache has stays', object(), true, false],
+    ['of which nothing is known is not looked for', object(), false, true],
+  ])('%s when its object goes', async (_, of, isKnown, isOwned) => {
     const { managed, find } = await keeping(of, { isKnown });
     await managed.releaseCompanion();
-    expect(find()?.metadata.ownerReferences).toEqual(expected);
+    const found = await find();
+    const { uid } = managed.object.metadata;
+    expect(found?.metadata).toMatchObject({ name: 'a' });
+    expect(found?.metadata.ownerReferences ?? []).toEqual(isOwned ? [{ ...owner, uid }] : []);
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../../../src/operator/contract/names.ts';
+import { slim } from '../../../src/operator/kube/watch-cache.ts';
 import { type Finding, StaleObject } from '../../../src/operator/managed/external.ts';
 import { refTo } from '../../../src/operator/managed/inputs/schemas.ts';
 import { ManagedObject } from '../../../src/operator/managed/managed-object.ts';
@@ -9,11 +10,12 @@ import { managedSpec } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
 import { cluster, deletionTimestamp, policy } from './inputs/cluster.ts';
 import { managing } from './managing.ts';
+import { NAMESPACE, SAMPLE } from './placing.ts';
 
-const PATH = '/apis/tunnel-operator.dev/v1alpha1/namespaces/ns/ippolicies/a';
+const PATH = `/apis/tests.tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/samples/a`;
+const KEY = `${NAMESPACE}/a`;
 const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [] };
 const found: Finding = { status: 'True', reason: 'Available', message: 'm' };
-const newer = object({ version: 2 });
 
 describe('the identity of an object', () => {
   test.each([
@@ -28,7 +30,8 @@ describe('the identity of an object', () => {
       cluster: api,
     } = await managing(object({ metadata: { ...(finalizers && { finalizers }) } }));
     await managed.persist(identity, { [ANNOTATION.rotateHandledAt]: 't' });
-    expect(stored().metadata).toMatchObject({
+    const now = await stored();
+    expect(now.metadata).toMatchObject({
       finalizers: expected,
       annotations: {
         [ANNOTATION.externalId]: 'ipp_1',
@@ -37,23 +40,24 @@ describe('the identity of an object', () => {
         [ANNOTATION.rotateHandledAt]: 't',
       },
     });
-    expect(managed.object).toEqual(stored());
-    expect(access.cache.store.get('ns/a')).toEqual(stored());
+    expect(managed.object).toEqual(now);
+    expect(access.cache.store.get(KEY)).toEqual(slim(now));
     expect(api.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
   test('is not recorded where the object has changed since it was read', async () => {
-    const { managed, stored } = await managing(object(), { newest: newer });
+    const { managed, stored } = await managing(object(), { isOutdated: true });
+    const newer = await stored();
     await expect(managed.persist(identity)).rejects.toMatchObject({ code: 409 });
-    expect(stored()).toEqual(newer);
+    expect(await stored()).toEqual(newer);
   });
 });
 
 test('an object that is let go keeps the finalizers of others', async () => {
   const { managed, stored } = await managing(object({ metadata: { finalizers: [FINALIZER, 'other'] } }));
   await managed.removeFinalizer();
-  expect(stored().metadata.finalizers).toEqual(['other']);
-  expect(managed.object).toEqual(stored());
+  expect((await stored()).metadata.finalizers).toEqual(['other']);
+  expect(managed.object).toEqual(await stored());
 });
 
 describe('a status', () => {
@@ -62,13 +66,13 @@ describe('a status', () => {
   test('is written where it says something new, and keeps the rest', async () => {
     const { managed, stored, cluster: api } = await managing(object({ metadata: { generation: 3 }, status: before }));
     await managed.patchStatus({ Ready: found, Synced: undefined }, { uri: undefined, hostname: 'h' });
-    expect(stored().status).toEqual({
+    expect((await stored()).status).toEqual({
       id: 'ipp_1',
       hostname: 'h',
       conditions: [{ type: 'Ready', ...found, observedGeneration: 3, lastTransitionTime: expect.any(String) }],
     });
     expect(api.writes()).toEqual([`PATCH ${PATH}/status`]);
-    expect(managed.object).toEqual(stored());
+    expect(managed.object).toEqual(await stored());
   });
 
   test('that would say the same is not written', async () => {
@@ -81,13 +85,13 @@ describe('a status', () => {
     const of = object({ status: { lastHandledReconcileAt: 's' } }, { reconcileRequestedAt: 't' });
     const { managed, stored, access } = await managing(of);
     await managed.patchStatus({}, { uri: 'u' });
-    expect(stored().status).toMatchObject({ lastHandledReconcileAt: 's' });
+    expect((await stored()).status).toMatchObject({ lastHandledReconcileAt: 's' });
     const again = await managing(of);
     again.managed.noteCompared();
-    const next = new ManagedObject(of, again.access);
+    const next = new ManagedObject(again.managed.object, again.access);
     await next.patchStatus({});
-    expect(again.stored().status).toMatchObject({ lastHandledReconcileAt: 't' });
-    expect(access.cache.store.get('ns/a')?.status).toMatchObject({ lastHandledReconcileAt: 's' });
+    expect((await again.stored()).status).toMatchObject({ lastHandledReconcileAt: 't' });
+    expect(access.cache.store.get(KEY)?.status).toMatchObject({ lastHandledReconcileAt: 's' });
   });
 });
 
@@ -96,14 +100,14 @@ describe('a spec', () => {
   const kind = { spec: z.object({ ...managedSpec, ref }) };
 
   test('is resolved, and what it took from elsewhere is known then', async () => {
-    const inputs = cluster({ IPPolicy: [policy('office', 'ipp_9', { deletionTimestamp })] });
+    const inputs = cluster({ IPPolicy: [policy('office', 'ipp_9', { namespace: NAMESPACE, deletionTimestamp })] });
     const references = [{ field: 'spec.ref', id: 'ipp_9' }];
     const of = object({ spec: { ref: { name: 'office' } }, status: { references } });
     const { managed } = await managing(of, { kind, inputs });
     expect(managed.tookInputs).toBeUndefined();
     expect(await managed.readSpec()).toMatchObject({ managementPolicy: 'Manage', ref: 'ipp_9' });
     expect(managed.inputs).toEqual({ sources: [], references });
-    expect(managed.remark).toContain('IPPolicy ns/office is being deleted');
+    expect(managed.remark).toContain(`IPPolicy ${NAMESPACE}/office is being deleted`);
     expect(managed.tookInputs).toBe(true);
   });
 
@@ -115,7 +119,7 @@ describe('a spec', () => {
 
   test('may name something by its id only where that may be adopted', async () => {
     const of = object({ spec: { ownerId: 'usr_1' } });
-    const may = await managing(of, { access: { mayAdopt: (namespace) => namespace === 'ns' } });
+    const may = await managing(of, { access: { mayAdopt: (namespace) => namespace === NAMESPACE } });
     await expect(may.managed.readSpec()).resolves.toMatchObject({ managementPolicy: 'Manage' });
     const mayNot = await managing(of, { access: { mayAdopt: () => false } });
     await expect(mayNot.managed.readSpec()).rejects.toMatchObject({ reason: 'AccessDenied' });
@@ -140,26 +144,37 @@ describe('an object from a cache', () => {
   });
 
   test('that is out of date is refused, and the cache has the newest then, with what lists lack', async () => {
-    const { kind: _, apiVersion: __, ...listed } = newer;
-    const { managed, access } = await managing(object(), { newest: listed });
+    const { kind: _, apiVersion: __, ...listed } = object();
+    const { managed, access, stored } = await managing(listed, { isOutdated: true });
     await expect(managed.mustBeNewest()).rejects.toBeInstanceOf(StaleObject);
-    expect(managed.object).toEqual(newer);
-    expect(access.cache.store.get('ns/a')).toEqual(newer);
+    expect(managed.object).toEqual(await stored());
+    expect(managed.object.kind).toBe(SAMPLE.kind);
+    expect(access.cache.store.get(KEY)).toEqual(slim(managed.object));
   });
 
-  test.each([
-    ['as it is now', object({ name: 'b', version: 2 }), 2],
-    ['not when it is gone', undefined, undefined],
-    ['not when another has its name', object({ name: 'b', uid: 'other', version: 2 }), undefined],
-  ])('another one is had %s', async (_, now, version) => {
-    const known = object({ name: 'b' });
-    const { managed, access, cluster: api } = await managing(object(), { beside: { ippolicies: now ? [now] : [] } });
-    access.cache.observe(known);
+  type Cluster = Awaited<ReturnType<typeof managing>>['cluster'];
+  test.each<[string, (cluster: Cluster) => Promise<unknown>, boolean]>([
+    ['as it is now', (api) => api.touch('samples', 'b'), true],
+    ['not when it is gone', (api) => api.remove('samples', 'b'), false],
+    [
+      'not when another has its name',
+      async (api) => {
+        await api.remove('samples', 'b');
+        await api.place('samples', object({ name: 'b' }));
+      },
+      false,
+    ],
+  ])('another one is had %s', async (_, change, isHad) => {
+    const other = object({ name: 'b' });
+    const { managed, access, cluster: api } = await managing(object(), { others: [other] });
+    const known = api.known(other);
+    await change(api);
+    const now = isHad ? await api.get('samples', 'b') : undefined;
     const newest = await managed.newestOf(known);
-    expect(newest?.object.metadata.resourceVersion).toBe(version && String(version));
+    expect(newest?.object).toEqual(now);
     await newest?.mustBeNewest();
     expect(api.asked()).toEqual([`GET ${PATH.replace(/a$/, 'b')}`]);
-    expect(access.cache.store.get('ns/b')).toEqual(version ? now : known);
+    expect(access.cache.store.get(`${NAMESPACE}/b`)).toEqual(slim(now ?? known));
   });
 });
 
@@ -169,10 +184,10 @@ describe('the work on an object', () => {
 
   test('is done again when its kind is told so', async () => {
     const told: string[] = [];
-    const inputs = cluster({}, { peers: { IPPolicy: { enqueue: (key) => void told.push(key) } } });
+    const inputs = cluster({}, { peers: { [SAMPLE.kind]: { enqueue: (key) => void told.push(key) } } });
     const { managed } = await managing(object(), { inputs });
     managed.enqueue();
-    expect(told).toEqual(['ns/a']);
+    expect(told).toEqual([KEY]);
   });
 
   test('is planned for the first of all times', async () => {

@@ -1,13 +1,13 @@
 /**
- * One object as a reconcile has it: between a cluster that remembers what is written, and a management API that answers
- * as a test says. Only for test files; what is made here ends with the test.
+ * One object as a reconcile has it: between the real API server, and a management API that answers as a test says. Only
+ * for test files.
  */
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../../../src/client/client.ts';
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
-import { type KubeObject, kubeObject } from '../../../src/operator/kube/kube-object.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
@@ -21,7 +21,7 @@ import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { noInputs } from '../inputs.ts';
-import { remembering } from './remembering.ts';
+import { type Plural, type Policy, placing, SAMPLE } from './placing.ts';
 
 /** A management API that has nothing, and lets nothing be made. */
 const nothing: External<{ managementPolicy: 'Manage' | 'Observe'; deletionPolicy: 'Delete' | 'Retain' }, Remote> = {
@@ -54,27 +54,38 @@ export interface Circumstances {
   others?: readonly KubeObject[];
   secrets?: readonly KubeObject[];
   /** Of other kinds, by their plural. */
-  beside?: Readonly<Record<string, readonly KubeObject[]>>;
-  policies?: Parameters<typeof remembering>[1];
-  /** As the cluster has the object, if that is not what the reconcile was given. */
-  newest?: KubeObject;
+  beside?: Partial<Record<Plural, readonly KubeObject[]>>;
+  policy?: Policy;
+  /** Whether somebody has written the object since it was read. */
+  isOutdated?: boolean;
   access?: Partial<ObjectAccess>;
 }
 
-export async function managing(object: KubeObject, circumstances: Circumstances = {}) {
-  const { external, inputs = noInputs(), others = [], secrets = [], beside, newest = object } = circumstances;
-  const { access, policies } = circumstances;
+/** The test kind in its own API group, in which no operator of another test file looks for objects. */
+class SampleKind extends ConnectedKind {
+  override readonly type = SAMPLE.type;
+}
+
+export async function managing(given: KubeObject, circumstances: Circumstances = {}) {
+  const { external, inputs = noInputs(), others = [], secrets = [], beside, isOutdated } = circumstances;
+  const { access, policy } = circumstances;
   const metrics = createMetrics();
   const log = pino({ enabled: false });
-  const cluster = await remembering({ ippolicies: [newest, ...others], secrets, ...beside }, policies);
-  const kube = cluster.connect();
+  const cluster = await placing(
+    { samples: [given, ...others], ...(secrets.length > 0 && { secrets }), ...beside },
+    policy,
+  );
+  const object = cluster.known(given);
+  const { name } = object.metadata;
+  if (isOutdated) await cluster.touch('samples', name);
+  const { kube } = cluster;
   const common = { silenceMs: 60_000, log, metrics: metrics.kube };
   const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
   onTestFinished(() => client.close());
   const declared = kind({
-    kind: 'IPPolicy',
-    plural: 'ippolicies',
-    singular: 'ippolicy',
+    kind: SAMPLE.kind,
+    plural: SAMPLE.type.plural,
+    singular: 'sample',
     shortNames: [],
     description: 'Any.',
     spec: { description: z.string().optional() },
@@ -85,13 +96,13 @@ export async function managing(object: KubeObject, circumstances: Circumstances 
     describe: () => ({}),
   });
   const secretCache = new SecretCache(kube, common);
-  for (const secret of secrets) secretCache.watch.observe(secret);
+  for (const secret of secrets) secretCache.watch.observe(cluster.known(secret));
   const secretAccess = new SecretAccess(kube, secretCache);
-  const connected = new ConnectedKind({ ...declared, ...circumstances.kind }, client, secretAccess, inputs);
+  const connected = new SampleKind({ ...declared, ...circumstances.kind }, client, secretAccess, inputs);
   const cache = new WatchCache(kube, { ...common, type: connected.type });
   const claims = new Claims(connected, cache.store, access?.mayAdopt);
   cache.addHandler(claims);
-  for (const each of [object, ...others]) cache.observe(each);
+  for (const each of [given, ...others]) cache.observe(cluster.known(each));
   const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
   const full: ObjectAccess = {
     kind: connected,
@@ -106,17 +117,16 @@ export async function managing(object: KubeObject, circumstances: Circumstances 
     losses: new Losses(),
     ...access,
   };
-  const { name, namespace = '' } = object.metadata;
   return {
     managed: new ManagedObject(object, full),
     access: full,
     cluster,
     /** The object as the cluster has it now. */
-    stored: () => kubeObject.parse(cluster.find('ippolicies', `${namespace}/${name}`)),
+    stored: () => cluster.get('samples', name),
     /** The Kubernetes Events so far. */
     async events() {
       await eventRecorder.flush();
-      return cluster.events().map(({ type, reason, message }) => ({ type, reason, message }));
+      return (await cluster.events()).map(({ type, reason, message }) => ({ type, reason, message }));
     },
   };
 }

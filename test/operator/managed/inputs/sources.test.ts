@@ -11,10 +11,10 @@ import { SourceCache, textIn } from '../../../../src/operator/managed/inputs/sou
 import { encode } from '../../../../src/operator/managed/secrets/data.ts';
 import { answering, json } from '../../kube/answering.ts';
 import { object } from '../../objects.ts';
-import { remembering } from '../remembering.ts';
+import { NAMESPACE, placing } from '../placing.ts';
 
 const source = (kind: Source['kind'], key = 'k') => new Source({ kind, name: 'app', key }, z.string());
-const app = (fields: Parameters<typeof object>[0], version = 1) => object({ name: 'app', version, ...fields });
+const app = (fields: Parameters<typeof object>[0]) => object({ name: 'app', ...fields });
 const by = 'APIKey/ns/a' as const;
 
 describe('the text of a source', () => {
@@ -66,43 +66,43 @@ function cacheOf(kube: KubeApi, isUsed: (key: string) => boolean = () => true) {
 
 describe('a reader of sources', () => {
   async function reading() {
-    const cluster = await remembering({
-      secrets: [app({ data: { k: encode('one'), l: encode('two') } }, 7)],
-      configmaps: [app({ data: { k: 'three' } }, 8)],
-    });
-    return { cluster, cache: cacheOf(cluster.connect()) };
+    const secret = app({ data: { k: encode('one'), l: encode('two') } });
+    const configMap = app({ data: { k: 'three' } });
+    const cluster = await placing({ secrets: [secret], configmaps: [configMap] });
+    const [ofSecret, ofConfigMap] = [secret, configMap].map((each) => cluster.known(each).metadata.resourceVersion);
+    return { cluster, cache: cacheOf(cluster.kube), ofSecret, ofConfigMap };
   }
 
   test('reads each object once, however many of its keys are asked for', async () => {
-    const { cluster, cache } = await reading();
-    const read = cache.reader('ns', by);
-    expect(await read(source('Secret'), 'spec.a')).toEqual({ text: 'one', resourceVersion: '7' });
-    expect(await read(source('Secret', 'l'), 'spec.b')).toEqual({ text: 'two', resourceVersion: '7' });
-    expect(await read(source('ConfigMap'), 'spec.c')).toEqual({ text: 'three', resourceVersion: '8' });
-    const path = '/api/v1/namespaces/ns';
+    const { cluster, cache, ofSecret, ofConfigMap } = await reading();
+    const read = cache.reader(NAMESPACE, by);
+    expect(await read(source('Secret'), 'spec.a')).toEqual({ text: 'one', resourceVersion: ofSecret });
+    expect(await read(source('Secret', 'l'), 'spec.b')).toEqual({ text: 'two', resourceVersion: ofSecret });
+    expect(await read(source('ConfigMap'), 'spec.c')).toEqual({ text: 'three', resourceVersion: ofConfigMap });
+    const path = `/api/v1/namespaces/${NAMESPACE}`;
     expect(cluster.asked()).toEqual([`GET ${path}/secrets/app`, `GET ${path}/configmaps/app`]);
-    await cache.reader('ns', by)(source('Secret'), 'spec.a');
+    await cache.reader(NAMESPACE, by)(source('Secret'), 'spec.a');
     expect(cluster.asked()).toHaveLength(3);
   });
 
   test('says which object is missing', async () => {
     const { cache } = await reading();
     const none = new Source({ kind: 'Secret', name: 'none', key: 'k' }, z.string());
-    await expect(cache.reader('ns', by)(none, 'spec.a')).rejects.toMatchObject({
+    await expect(cache.reader(NAMESPACE, by)(none, 'spec.a')).rejects.toMatchObject({
       reason: 'SourceNotFound',
-      message: 'spec.a: Secret ns/none does not exist: create it, or name another',
+      message: `spec.a: Secret ${NAMESPACE}/none does not exist: create it, or name another`,
     });
   });
 
   test('lets changes of what it has read be noticed, but for those that it tells of itself', async () => {
-    const { cache } = await reading();
+    const { cache, ofSecret } = await reading();
     const told: unknown[] = [];
     for (const [kind, watch] of cache.watches) watch.addHandler({ onChange: () => told.push([kind, cache.readBy]) });
-    expect(cache.versionOf(source('Secret'), 'ns')).toBeUndefined();
-    await cache.reader('ns', by)(source('Secret'), 'spec.a');
+    expect(cache.versionOf(source('Secret'), NAMESPACE)).toBeUndefined();
+    await cache.reader(NAMESPACE, by)(source('Secret'), 'spec.a');
     expect([told, cache.readBy]).toEqual([[['Secret', by]], undefined]);
-    expect(cache.versionOf(source('Secret'), 'ns')).toBe('7');
-    expect(cache.versionOf(source('ConfigMap'), 'ns')).toBeUndefined();
+    expect(cache.versionOf(source('Secret'), NAMESPACE)).toBe(ofSecret);
+    expect(cache.versionOf(source('ConfigMap'), NAMESPACE)).toBeUndefined();
   });
 });
 

@@ -10,16 +10,16 @@ import { handout } from '../../../../src/operator/managed/secrets/handout.ts';
 import { SecretAccess } from '../../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../../src/operator/managed/secrets/secret-cache.ts';
 import { intoSecret } from '../../../../src/operator/managed/secrets/secret-delivery.ts';
-import { refusal } from '../../kube/answering.ts';
 import { object } from '../../objects.ts';
-import { remembering } from '../remembering.ts';
+import { type Policy, placing } from '../placing.ts';
 
 const about = { what: 'token', key: 'token', member: 'token', type: 'authtoken' as const };
 const oneTime = handout({ name: 'credential' }, { ...about, isOneTime: true });
 const everyTime = handout({ name: 'credential' }, { ...about, isOneTime: false });
 const spec: SecretSpec = { secret: { key: 'token' } };
+/** Of a kind that no cluster has: what collects garbage there does not miss the owner of its Secrets. */
 const credential = (fields: Parameters<typeof object>[0] = {}) =>
-  object({ name: 'cred', uid: 'u1', kind: 'TunnelCredential', ...fields }, { externalId: 'cr_1' });
+  object({ name: 'cred', uid: 'u1', kind: 'Credential', ...fields }, { externalId: 'cr_1' });
 const remote = { id: 'cr_1', uri: 'https://api.test/credentials/cr_1' };
 const fresh = { ...remote, token: 't0ken' };
 
@@ -37,67 +37,64 @@ interface Circumstances {
   secrets?: KubeObject[];
   /** Those in the cache; the same, by default. */
   cached?: KubeObject[];
-  policies?: Parameters<typeof remembering>[1];
+  policy?: Policy;
   of?: typeof oneTime;
   mayAdopt?: boolean;
   exists?: boolean;
 }
 
 async function delivering(circumstances: Circumstances = {}) {
-  const { secrets = [], cached = secrets, policies, of = oneTime, mayAdopt = true, exists = true } = circumstances;
-  const cluster = await remembering({ secrets }, policies);
-  const kube = cluster.connect();
+  const { secrets = [], cached = secrets, policy, of = oneTime, mayAdopt = true, exists = true } = circumstances;
+  const cluster = await placing({ secrets }, policy);
+  const { kube, namespace } = cluster;
   const metrics = createKubeMetrics(new Registry(), 'tests');
   const cache = new SecretCache(kube, { silenceMs: 60_000, log: pino({ enabled: false }), metrics });
-  for (const secret of cached) cache.watch.observe(secret);
-  const access = new SecretAccess(kube, cache, (namespace) => mayAdopt && namespace === 'ns');
+  const there = ({ metadata, ...rest }: KubeObject) => ({ ...rest, metadata: { ...metadata, namespace } });
+  for (const secret of cached) cache.watch.observe(there(cluster.known(secret)));
+  const access = new SecretAccess(kube, cache, (where) => mayAdopt && where === namespace);
   const delivery = intoSecret(of, () => ({})).into(access, async () => exists);
-  const find = (name: string) => {
-    const found = cluster.find('secrets', `ns/${name}`);
-    return found === undefined ? undefined : kubeObject.parse(found);
-  };
+  const find = (name: string) => cluster.find('secrets', name);
   return {
     cluster,
     delivery,
     find,
-    tokenIn: (name: string) => decode(encodedData(find(name) ?? object()).token ?? ''),
-    deliver: (given: object, by = spec, to = credential()) =>
+    to: (fields: Parameters<typeof object>[0] = {}) => there(credential(fields)),
+    tokenIn: async (name: string) => decode(encodedData((await find(name)) ?? object()).token ?? ''),
+    deliver: (given: object, by = spec, to = there(credential())) =>
       delivery.deliver({ object: to, mustBeNewest: async () => {} }, by, { ...remote, ...given }),
   };
 }
 
-const webhook = { alter: (made: KubeObject) => ({ ...made, type: 'Opaque' }) };
-const terminating = {
-  refuse: refusal(403, 'Forbidden', { details: { causes: [{ reason: 'NamespaceTerminating' }] } }),
-};
-const quota = { refuse: refusal(403, 'Forbidden') };
+const webhook = { policy: 'alters Secrets' } as const;
+/** The Secret stays, although its namespace is being deleted. */
+const held = { metadata: { finalizers: ['tests.tunnel-operator.dev/hold'] } };
+const terminating = { policy: 'terminates' } as const;
+const quota = { policy: 'refuses creates' } as const;
 
 describe('before anything is created, a Secret', () => {
   test.each<[string, Circumstances]>([
     ['that is not there', {}],
     ['that is the object’s', { secrets: [written()] }],
-    ['that is the object’s, where a quota is used up', { secrets: [written()], policies: quota }],
+    ['that is the object’s, where a quota is used up', { secrets: [written()], ...quota }],
   ])('%s is in nobody’s way, and stays as it is', async (_, circumstances) => {
-    const { delivery, find } = await delivering(circumstances);
-    await delivery.prepare(credential(), spec);
-    expect(find('cred')).toEqual(circumstances.secrets?.[0]);
+    const { delivery, find, to } = await delivering(circumstances);
+    const before = await find('cred');
+    expect(before !== undefined).toBe(circumstances.secrets !== undefined);
+    await delivery.prepare(to(), spec);
+    expect(await find('cred')).toEqual(before);
   });
 
   test.each<[string, Circumstances, object]>([
     ['that is a stranger’s', { secrets: [written('cred', strangers)] }, { reason: 'SecretConflict' }],
     ['of another type', { secrets: [written('cred', { type: 'Opaque' })] }, { reason: 'SecretConflict' }],
     ['that is immutable', { secrets: [written('cred', { immutable: true })] }, { reason: 'SecretConflict' }],
-    ['that would be altered when it is made', { policies: webhook }, { reason: 'KubernetesError' }],
-    [
-      'that would be altered when it is written',
-      { secrets: [written()], policies: webhook },
-      { reason: 'KubernetesError' },
-    ],
-    ['that a quota forbids', { policies: quota }, { code: 403 }],
-    ['of a namespace that is being deleted', { secrets: [written()], policies: terminating }, { code: 403 }],
+    ['that would be altered when it is made', webhook, { reason: 'KubernetesError' }],
+    ['that would be altered when it is written', { secrets: [written()], ...webhook }, { reason: 'KubernetesError' }],
+    ['that a quota forbids', quota, { code: 403 }],
+    ['of a namespace that is being deleted', { secrets: [written('cred', held)], ...terminating }, { code: 403 }],
   ])('%s is in the way', async (_, circumstances, expected) => {
-    const { delivery } = await delivering(circumstances);
-    await expect(delivery.prepare(credential(), spec)).rejects.toMatchObject(expected);
+    const { delivery, to } = await delivering(circumstances);
+    await expect(delivery.prepare(to(), spec)).rejects.toMatchObject(expected);
   });
 });
 
@@ -110,8 +107,8 @@ describe('a token', () => {
   ])('that was just issued is stored %s', async (_, circumstances) => {
     const { deliver, tokenIn, find } = await delivering(circumstances);
     expect(await deliver(fresh)).toBe('held');
-    expect(tokenIn('cred')).toBe('t0ken');
-    expect(find('cred')?.type).toBe(SECRET_TYPE.authtoken);
+    expect(await tokenIn('cred')).toBe('t0ken');
+    expect((await find('cred'))?.type).toBe(SECRET_TYPE.authtoken);
   });
 
   test.each([
@@ -126,7 +123,7 @@ describe('a token', () => {
   test('that every answer shows is written when it has changed', async () => {
     const { deliver, tokenIn } = await delivering({ secrets: [written()], of: everyTime });
     expect(await deliver({ token: 'other' })).toBe('held');
-    expect(tokenIn('cred')).toBe('other');
+    expect(await tokenIn('cred')).toBe('other');
   });
 
   test.each<[string, Circumstances]>([
@@ -142,8 +139,9 @@ describe('a token', () => {
     const edited = written('cred', { metadata: { labels: {} } });
     const { deliver, find } = await delivering({ secrets: [edited] });
     expect(await deliver(remote)).toBe('held');
-    expect(find('cred')?.metadata.labels).toEqual(written().metadata.labels);
-    expect(find('cred')?.data).toEqual(written().data);
+    const found = await find('cred');
+    expect(found?.metadata.labels).toEqual(written().metadata.labels);
+    expect(found?.data).toEqual(written().data);
   });
 
   test.each([
@@ -153,7 +151,7 @@ describe('a token', () => {
   ])('%s moves along when its Secret is to have another name', async (_, of, shown) => {
     const { deliver, tokenIn, find } = await delivering({ secrets: [written(), written('old')], of });
     expect(await deliver(shown)).toBe('held');
-    expect([tokenIn('cred'), find('old')]).toEqual(['t0ken', undefined]);
+    expect([await tokenIn('cred'), await find('old')]).toEqual(['t0ken', undefined]);
   });
 
   test.each([
@@ -164,12 +162,12 @@ describe('a token', () => {
   ])('leaves behind no Secret that is the object’s and %s', async (_, former, expected) => {
     const { deliver, find } = await delivering({ secrets: [former], cached: [written('old')] });
     await deliver(fresh);
-    expect(find('old')?.metadata.name).toBe(expected);
+    expect((await find('old'))?.metadata.name).toBe(expected);
   });
 
   test('is stored for nobody who has changed meanwhile', async () => {
-    const { delivery, cluster } = await delivering();
-    const stale = { object: credential(), mustBeNewest: () => Promise.reject(new Error('stale')) };
+    const { delivery, cluster, to } = await delivering();
+    const stale = { object: to(), mustBeNewest: () => Promise.reject(new Error('stale')) };
     await expect(delivery.deliver(stale, spec, fresh)).rejects.toThrow('stale');
     expect(cluster.writes()).toEqual([]);
   });
@@ -203,9 +201,9 @@ describe('a token', () => {
       { secrets: [written('cred', { immutable: true, data: { token: encode('old') } })] },
       { reason: 'SecretConflict' },
     ],
-    ['is altered when it is made', { policies: webhook }, { reason: 'KubernetesError' }],
-    ['is altered when it is written', { secrets: [written()], policies: webhook }, { reason: 'KubernetesError' }],
-    ['cannot be made', { policies: quota }, { code: 403 }],
+    ['is altered when it is made', webhook, { reason: 'KubernetesError' }],
+    ['is altered when it is written', { secrets: [written()], ...webhook }, { reason: 'KubernetesError' }],
+    ['cannot be made', quota, { code: 403 }],
   ])('is not stored in a Secret that %s', async (_, circumstances, expected) => {
     const { deliver } = await delivering(circumstances);
     await expect(deliver(fresh)).rejects.toMatchObject(expected);
@@ -223,7 +221,8 @@ test.each<[string, boolean, Circumstances, SecretSpec?, KubeObject?]>([
   'according to the cache alone, the token is held %s',
   async (_, expected, circumstances, by = spec, of = credential()) => {
     const { delivery, cluster } = await delivering({ secrets: [], ...circumstances });
-    expect(delivery.looksHeld(of, by)).toBe(expected);
+    const { namespace } = cluster;
+    expect(delivery.looksHeld({ ...of, metadata: { ...of.metadata, namespace } }, by)).toBe(expected);
     expect(cluster.asked()).toEqual([]);
   },
 );
@@ -236,21 +235,21 @@ test('the resources whose tokens are stored are known by the Secrets of the obje
     written('empty', { data: {} }),
     written('other', strangers),
   ];
-  const { delivery } = await delivering({ secrets });
-  expect(await delivery.stored(credential())).toEqual(['cr_7', 'cr_1']);
+  const { delivery, to } = await delivering({ secrets });
+  expect(await delivery.stored(to())).toEqual(['cr_7', 'cr_1']);
 });
 
 describe('when its object goes and the resource stays, a Secret', () => {
-  const owners = (name: string, found: KubeObject | undefined) => [name, found?.metadata.ownerReferences];
+  const owners = (found: KubeObject | undefined) => [found?.metadata.name, found?.metadata.ownerReferences ?? []];
 
   test('of the object stays without it, though with its other owners', async () => {
     const [own] = written().metadata.ownerReferences ?? [];
     const [other] = strangers.metadata.ownerReferences;
     const shared = { metadata: { ownerReferences: [own, other].filter((owner) => owner !== undefined) } };
-    const { delivery, find } = await delivering({ secrets: [written(), written('shared', shared)] });
-    expect(await delivery.release(credential(), ['cr_1'])).toEqual(['cr_1', 'cr_1']);
-    expect(owners('cred', find('cred'))).toEqual(['cred', []]);
-    expect(owners('shared', find('shared'))).toEqual(['shared', [other]]);
+    const { delivery, find, to } = await delivering({ secrets: [written(), written('shared', shared)] });
+    expect(await delivery.release(to(), ['cr_1'])).toEqual(['cr_1', 'cr_1']);
+    expect(owners(await find('cred'))).toEqual(['cred', []]);
+    expect(owners(await find('shared'))).toEqual(['shared', [other]]);
   });
 
   test.each<[string, string[], KubeObject, Parameters<typeof object>[0], string[]]>([
@@ -279,19 +278,19 @@ describe('when its object goes and the resource stays, a Secret', () => {
       ['cr_1'],
     ],
   ])('%s', async (_, expected, secret, fields, ids) => {
-    const { delivery, cluster } = await delivering({ secrets: [secret] });
-    expect(await delivery.release(credential(fields), ids)).toEqual(expected);
+    const { delivery, cluster, to } = await delivering({ secrets: [secret] });
+    expect(await delivery.release(to(fields), ids)).toEqual(expected);
     expect(cluster.writes()).toEqual([]);
   });
 
   test('that has lost the id counts as one that holds nothing', async () => {
-    const { delivery, find } = await delivering({ secrets: [written('cred', { data: {} })] });
-    expect(await delivery.release(credential(), ['cr_1'])).toEqual(['']);
-    expect(owners('cred', find('cred'))).toEqual(['cred', []]);
+    const { delivery, find, to } = await delivering({ secrets: [written('cred', { data: {} })] });
+    expect(await delivery.release(to(), ['cr_1'])).toEqual(['']);
+    expect(owners(await find('cred'))).toEqual(['cred', []]);
   });
 
   test('that is not there does not count', async () => {
-    const { delivery } = await delivering({ secrets: [] });
-    expect(await delivery.release(credential(), ['cr_1'])).toEqual([]);
+    const { delivery, to } = await delivering({ secrets: [] });
+    expect(await delivery.release(to(), ['cr_1'])).toEqual([]);
   });
 });

@@ -164,7 +164,7 @@ test.each([
 
 describe('what another object claims', () => {
   const ADOPTED = entry('thg_x', 0);
-  const other = object({ name: 'old', created: '2026-11-20T10:00:00Z', status: { id: 'thg_x', createGeneration: 1 } });
+  const other = object({ name: 'old', created: '2020-11-20T10:00:00Z', status: { id: 'thg_x', createGeneration: 1 } });
   const LEFT = { ids: ['thg_x', 'thg_c'], listed: [], said: [], next: undefined };
   const DELETED = { ids: ['thg_c'], listed: [], said: ['OldResourceDeleted: Deleted thg_x'], next: undefined };
   const shown = { status: { id: 'thg_c', createGeneration: 3, retiring: [ADOPTED] } };

@@ -48,7 +48,7 @@ function deleted(spec: object = {}, { generation = 1, finalizers = [FINALIZER] }
 }
 
 /** Older, and has thg_1. */
-const rival = object({ name: 'rival', created: '2026-11-20T10:00:00Z', status: { id: 'thg_1', createGeneration: 1 } });
+const rival = object({ name: 'rival', created: '2020-11-20T10:00:00Z', status: { id: 'thg_1', createGeneration: 1 } });
 
 const both = () => new Things().makeFor('thg_2', 'thg_1');
 const taken = () => new Things('thg_1').makeFor('thg_2');

@@ -72,7 +72,7 @@ test.each<[string, Things, KubeObject, number, string | undefined | object]>([
     { reason: 'AccessDenied', message: `thg_1 exists, but ${HIDDEN}` },
   ],
 ])('a resource is %s', async (_, things, of, generation, expected) => {
-  const { managed } = manage(of, { things });
+  const { managed } = await manage(of, { things });
   const observed = observeSurely(managed, { id: 'thg_1', generation }).then((remote) => remote?.id);
   if (typeof expected === 'object') await expect(observed).rejects.toThrow(expect.objectContaining(expected));
   else expect(await observed).toBe(expected);
@@ -81,14 +81,13 @@ test.each<[string, Things, KubeObject, number, string | undefined | object]>([
 test('a resource neither exists nor is gone, if an API that shows everything says both', async () => {
   const things = new Things().makeFor('thg_1');
   things.hidden.add('thg_1');
-  await expect(observeSurely(manage(object(), { things }).managed, { id: 'thg_1', generation: 1 })).rejects.toThrow(
-    Contradiction,
-  );
+  const { managed } = await manage(object(), { things });
+  await expect(observeSurely(managed, { id: 'thg_1', generation: 1 })).rejects.toThrow(Contradiction);
 });
 
 test('a resource that is shown can be deleted, and one that may be hidden is not taken for deleted', async () => {
   const things = hiding(new Things('thg_1'));
-  const { managed } = manage(object(), { things });
+  const { managed } = await manage(object(), { things });
   await deleteSurely(managed, { id: 'thg_1', generation: 0 });
   expect(things.ids).toEqual([]);
   await expect(deleteSurely(managed, { id: 'thg_1', generation: 0 })).rejects.toThrow(Blocked);

@@ -44,10 +44,10 @@ test.each([
 
 test('an object adopts what exists, and from then on no create for it takes effect', async () => {
   const of = object({}, { adopt: 'thg_1', rotateRequestedAt: 'before' });
-  const { managed, spec, things, events, identity } = manage(of, { things: new Things('thg_1') });
+  const { managed, spec, things, events, identity } = await manage(of, { things: new Things('thg_1') });
   const { nextSequence } = things.created;
   await ensureAdopted(managed, spec);
-  expect(identity()).toMatchObject({ externalId: 'thg_1', generation: 0 });
+  expect(await identity()).toMatchObject({ externalId: 'thg_1', generation: 0 });
   expect(managed.object.metadata.annotations?.[ANNOTATION.rotateHandledAt]).toBe('before');
   expect(things.created.nextSequence).toBeGreaterThan(nextSequence);
   expect(events()).toEqual(['Adopted: Adopted thg_1']);
@@ -58,22 +58,26 @@ test.each([
   ['what does not exist', 'thg_2', {}, 'ExternalNotFound', 'does not exist'],
   ['what differs in what cannot be changed', 'thg_1', { shape: 'flat' }, 'Rejected', 'spec.shape'],
 ])('an object cannot adopt %s', async (_, adopt, members, reason, message) => {
-  const { managed, spec, identity } = manage(object({ spec: members }, { adopt }), { things: new Things('thg_1') });
+  const { managed, spec, identity } = await manage(object({ spec: members }, { adopt }), {
+    things: new Things('thg_1'),
+  });
   const says = expect.objectContaining({ reason, message: expect.stringContaining(message) });
   await expect(ensureAdopted(managed, spec)).rejects.toThrow(says);
-  expect(identity().externalId).toBeUndefined();
+  expect((await identity()).externalId).toBeUndefined();
 });
 
 test('what an object is to adopt, and its API key is perhaps not shown, is not called missing', async () => {
   const things = new Things();
   things.seen = { ownerId: 'usr_key', mayBeAdmin: true };
-  const { managed, spec } = manage(object({}, { adopt: 'thg_1' }), { things });
+  const { managed, spec } = await manage(object({}, { adopt: 'thg_1' }), { things });
   await expect(ensureAdopted(managed, spec)).rejects.toThrow(expect.objectContaining({ reason: 'AccessDenied' }));
 });
 
 test('nothing is adopted for an object that somebody has changed meanwhile', async () => {
-  const { managed, spec, things, outdate } = manage(object({}, { adopt: 'thg_1' }), { things: new Things('thg_1') });
-  outdate();
+  const { managed, spec, things, outdate } = await manage(object({}, { adopt: 'thg_1' }), {
+    things: new Things('thg_1'),
+  });
+  await outdate();
   const before = things.created;
   await expect(ensureAdopted(managed, spec)).rejects.toThrow(StaleObject);
   expect(things.created).toBe(before);

@@ -9,7 +9,7 @@ import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { object } from '../objects.ts';
-import { manage } from './managed-under-test.ts';
+import { manage, NAMESPACE } from './managed-under-test.ts';
 import { apiError, SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
@@ -32,9 +32,9 @@ const [A, B] = [entry('thg_a', 1), entry('thg_b', 2)];
 
 /** What is still there, on the list, and said, and when it is looked at again. */
 async function retire(of: KubeObject, things: Things, setting: Omit<Parameters<typeof manage>[1], 'things'> = {}) {
-  const { managed, identity, events } = manage(of, { ...setting, things });
+  const { managed, identity, events } = await manage(of, { ...setting, things });
   const next = await retireSuperseded(managed, NOW);
-  return { ids: things.ids, listed: identity().retiring.map(({ id }) => id), said: events(), next };
+  return { ids: things.ids, listed: (await identity()).retiring.map(({ id }) => id), said: events(), next };
 }
 
 test.each<[string, Entry[], object]>([
@@ -59,16 +59,16 @@ test.each<[string, Entry[], object]>([
 
 test('nothing is written while nothing is due, and nothing asked', async () => {
   const of = replacing([entry('thg_a', 1, 5)]);
-  const { managed, events, object: written, outdate } = manage(of, { things: all() });
-  outdate();
-  const before = written();
+  const { managed, events, object: written, outdate } = await manage(of, { things: all() });
+  await outdate();
+  const before = await written();
   expect(await retireSuperseded(managed, NOW)).toEqual(at(5));
-  expect([written(), events()]).toEqual([before, []]);
+  expect([await written(), events()]).toEqual([before, []]);
 });
 
 test('nothing is deleted by the list in a stale cache', async () => {
-  const { managed, things, outdate } = manage(replacing([A]), { things: all() });
-  outdate();
+  const { managed, things, outdate } = await manage(replacing([A]), { things: all() });
+  await outdate();
   await expect(retireSuperseded(managed, NOW)).rejects.toThrow(StaleObject);
   expect(things.ids).toContain('thg_a');
 });
@@ -94,7 +94,7 @@ test('an API that cannot delete anything is no refusal', async () => {
 });
 
 test('those that wait for what has gone are told', async () => {
-  const { managed } = manage(replacing([A]), { things: all() });
+  const { managed } = await manage(replacing([A]), { things: all() });
   const woken: string[] = [];
   const wake = () => woken.push('waiting');
   managed.waiting.set('other', { has: [], wants: ['thg_a'], isCurrent: () => true, wake });
@@ -109,8 +109,9 @@ describe('what was superseded is kept for a while yet', () => {
   function used(): Inputs {
     const inputs = noInputs();
     const store = new ObjectStore();
-    store.put(object({ name: 'b', status: { references: [{ field: 'spec.thing', id: 'thg_a' }] } }));
-    inputs.index.set(objectKey('Other', 'ns', 'b'), new Set([objectKey('Thing', 'ns', 'a')]));
+    const references = [{ field: 'spec.thing', id: 'thg_a' }];
+    store.put(object({ name: 'b', metadata: { namespace: NAMESPACE }, status: { references } }));
+    inputs.index.set(objectKey('Other', NAMESPACE, 'b'), new Set([objectKey('Thing', NAMESPACE, 'a')]));
     inputs.addPeer('Other', { store, enqueue: () => {} });
     return inputs;
   }
@@ -149,9 +150,9 @@ describe('what was superseded is kept for a while yet', () => {
     const successor = seen === undefined ? undefined : things.make('thg_c', { open: seen });
     things.make('thg_c', { open: serves });
     const of = replacing([A], { spec: { open: true } });
-    const { managed, identity } = manage(of, { things, kind: SERVING });
+    const { managed, identity } = await manage(of, { things, kind: SERVING });
     await retireSuperseded(managed, NOW, successor);
-    expect(identity().retiring).toEqual([]);
+    expect((await identity()).retiring).toEqual([]);
   });
 });
 
@@ -213,9 +214,9 @@ describe('settings of a superseded owner', () => {
   test('go along with that, if it is about to go', async () => {
     const inputs = noInputs();
     const store = new ObjectStore();
-    const metadata = { deletionTimestamp: NOW.toISOString(), finalizers: [FINALIZER] };
+    const metadata = { namespace: NAMESPACE, deletionTimestamp: NOW.toISOString(), finalizers: [FINALIZER] };
     store.put(object({ name: 'owner', metadata, status: { id: 'thg_a' } }));
-    inputs.index.set(objectKey('Thing', 'ns', 'a'), new Set([objectKey('Owner', 'ns', 'owner')]));
+    inputs.index.set(objectKey('Thing', NAMESPACE, 'a'), new Set([objectKey('Owner', NAMESPACE, 'owner')]));
     inputs.addPeer('Owner', { store, enqueue: () => {} });
     expect(await retire(of, all(), { kind: SETTINGS, inputs })).toMatchObject({
       ids: ['thg_a', 'thg_c'],

@@ -13,7 +13,7 @@ import { type Identity, readIdentity } from '../../../src/operator/managed/ident
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
-import { manage } from './managed-under-test.ts';
+import { kube, manage, NAMESPACE, serve, TEST_GROUP } from './managed-under-test.ts';
 import { SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
@@ -81,7 +81,7 @@ test.each<[string, Identity, string[]]>([
   ['one', { ...nothing, externalId: 'thg_a', generation: 1 }, ['Deleted: Deleted thg_a']],
   ['nothing', nothing, []],
 ])('it is told when %s is deleted', async (_, identity, expected) => {
-  const { managed, things, events } = manage(of, { things: all() });
+  const { managed, things, events } = await manage(of, { things: all() });
   await deleteRemote(managed, identity);
   expect(things.ids).toHaveLength(3 - everythingOf(identity).length);
   expect(events()).toEqual(expected);
@@ -91,18 +91,22 @@ test('settings of what is about to be deleted go along with it', async () => {
   const inputs = noInputs();
   const store = new ObjectStore();
   store.put(
-    object({ name: 'owner', metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' }, status: { id: 'thg_a' } }),
+    object({
+      name: 'owner',
+      metadata: { namespace: NAMESPACE, deletionTimestamp: '2026-11-21T10:00:00Z' },
+      status: { id: 'thg_a' },
+    }),
   );
-  inputs.index.set(objectKey('Thing', 'ns', 'a'), new Set([objectKey('Owner', 'ns', 'owner')]));
+  inputs.index.set(objectKey('Thing', NAMESPACE, 'a'), new Set([objectKey('Owner', NAMESPACE, 'owner')]));
   inputs.addPeer('Owner', { store, enqueue: () => {} });
-  const { managed, things, events } = manage(object(), { things: all(), inputs, kind: SETTINGS });
+  const { managed, things, events } = await manage(object(), { things: all(), inputs, kind: SETTINGS });
   await deleteRemote(managed, { ...nothing, externalId: 'thg_b', retiring: [entry('thg_a', 0)] });
   expect(things.ids).toEqual(['thg_a', 'thg_c']);
   expect(events()).toEqual(['Deleted: Deleted the modules of thg_b']);
 });
 
 test('those that wait for what an object had are told when it is deleted', async () => {
-  const { managed } = manage(of, { things: all() });
+  const { managed } = await manage(of, { things: all() });
   const woken: string[] = [];
   const wake = () => woken.push('waiting');
   managed.waiting.set('other', { has: [], wants: ['thg_c'], isCurrent: () => true, wake });
@@ -122,27 +126,29 @@ test.each<[string, typeof of, Identity, string[], string[], string[]]>([
     ['Retained: Retained thg_a'],
   ],
 ])('of an object whose resource is to stay, there stays %s', async (_, from, identity, held, stays, said) => {
-  const { managed, things, events } = manage(from, { things: all(), kind: tokens(held) });
+  const { managed, things, events } = await manage(from, { things: all(), kind: tokens(held) });
   await retainRemote(managed, identity);
   expect(things.ids).toEqual(stays);
   expect(events()).toEqual(said);
 });
 
 test('a companion outlives an object whose resource is to stay', async () => {
-  const type = { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' };
-  const companion = { type, kind: 'DNSEndpoint', condition: 'Any', specFor: () => ({}) };
-  const owner = { apiVersion: 'v1', kind: 'Thing', name: 'a', uid: of.metadata.uid };
-  const { managed, kube } = manage(of, { things: all(), kind: { companion } });
-  kube.put('dnsendpoints', object({ metadata: { ownerReferences: [owner] } }));
+  const [type, kind] = [{ ...TEST_GROUP, plural: 'companions' }, 'Companion'];
+  await serve(kind, type.plural);
+  const companion = { type, kind, condition: 'Any', specFor: () => ({}) };
+  const { managed } = await manage(of, { things: all(), kind: { companion } });
+  const { apiVersion, metadata } = managed.object;
+  const owner = { apiVersion, kind: 'Thing', name: 'a', uid: metadata.uid };
+  await kube.create(type, { apiVersion, kind, metadata: { name: 'a', ownerReferences: [owner] } }, NAMESPACE);
   await retainRemote(managed, { ...nothing, externalId: 'thg_c' });
-  expect((await kube.get(type, 'a')).metadata.ownerReferences).toEqual([]);
+  expect((await kube.get(type, 'a', NAMESPACE)).metadata.ownerReferences ?? []).toEqual([]);
 });
 
 test.each<[string, typeof of, Identity, string[], string[]]>([
   ['what was never finished', unfinished, found, ['thg_b', 'thg_c'], ['Deleted: Deleted thg_a']],
   ['what was superseded', of, readIdentity(of), ['thg_c'], []],
 ])('of an object whose resource is another one, there goes %s', async (_, from, identity, stays, said) => {
-  const { managed, things, events } = manage(from, { things: all() });
+  const { managed, things, events } = await manage(from, { things: all() });
   await leaveRemote(managed, identity);
   expect(things.ids).toEqual(stays);
   expect(events()).toEqual(said);
@@ -155,7 +161,7 @@ test.each<[string, Partial<ThingKind>, string[], string]>([
 ])('of several resources there stays %s', async (_, kind, serving, expected) => {
   const things = all();
   for (const id of serving) things.make(id, { open: true });
-  const { managed } = manage(of, { things, kind });
+  const { managed } = await manage(of, { things, kind });
   const { stays, others } = await remainsOf(managed, readIdentity(of), []);
   expect(stays?.id).toBe(expected);
   expect(others.map(({ id }) => id)).toEqual(['thg_a', 'thg_b', 'thg_c'].filter((id) => id !== expected));
@@ -167,7 +173,7 @@ test.each<[string, Partial<ThingKind>, string]>([
 ])('an earlier resource stays in the place of one that is gone, %s', async (_, kind, expected) => {
   const things = new Things();
   things.make('thg_b', { open: true });
-  const { managed } = manage(of, { things, kind });
+  const { managed } = await manage(of, { things, kind });
   const identity = { ...readIdentity(of), retiring: [entry('thg_b', 2)] };
   expect((await remainsOf(managed, identity, [])).stays?.id).toBe(expected);
 });

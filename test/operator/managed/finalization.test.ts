@@ -8,7 +8,7 @@ import { Reference } from '../../../src/operator/managed/inputs/input.ts';
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { object } from '../objects.ts';
-import { manage } from './managed-under-test.ts';
+import { manage, NAMESPACE } from './managed-under-test.ts';
 import { SETTINGS, Things } from './things.ts';
 
 test.each([
@@ -65,11 +65,11 @@ test.each<[string, KubeObject, Things, KubeObject[], string[], string[]]>([
   ],
   ['what it has superseded, if another object has the rest', deleted(), taken(), [rival], ['thg_1'], []],
 ])('with an object goes %s', async (_, of, things, others, expected, said) => {
-  const { managed, object: written, events } = manage(of, { things, others });
+  const { managed, exists, events } = await manage(of, { things, others });
   await finalize(managed);
   expect(things.ids).toEqual(expected);
   expect(events()).toEqual(said);
-  expect(written().metadata.finalizers ?? []).toEqual([]);
+  expect(await exists()).toBe(false);
 });
 
 test.each<[string, KubeObject, Things, KubeObject[]]>([
@@ -78,9 +78,9 @@ test.each<[string, KubeObject, Things, KubeObject[]]>([
   ['it has superseded, though another object has the rest', deleted(), taken(), [rival]],
 ])('an object stays while something refers to what %s', async (_, of, things, others) => {
   things.inUse.add('thg_2');
-  const { managed, object: written } = manage(of, { things, others });
+  const { managed, object: written } = await manage(of, { things, others });
   await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked' }));
-  expect(written().metadata.finalizers).toEqual([FINALIZER]);
+  expect((await written()).metadata.finalizers).toEqual([FINALIZER]);
 });
 
 test('with an object that waited for what another has goes what was created for it', async () => {
@@ -89,7 +89,7 @@ test('with an object that waited for what another has goes what was created for 
     { adopt: 'thg_1', createGeneration: '1' },
   );
   const things = taken();
-  const { managed, events } = manage(of, { things, others: [rival] });
+  const { managed, events } = await manage(of, { things, others: [rival] });
   await finalize(managed);
   expect(things.ids).toEqual(['thg_1']);
   expect(events()).toEqual(['Deleted: Deleted thg_2']);
@@ -98,21 +98,26 @@ test('with an object that waited for what another has goes what was created for 
 test('with settings go those of no owner that another object has taken over', async () => {
   const heir = object({ name: 'heir', spec: { of: 'thg_2' } });
   const things = new Things('thg_1', 'thg_2');
-  const { managed, identity } = manage(deleted({}, { generation: 0 }), { things, others: [heir], kind: SETTINGS });
+  const { managed, identity } = await manage(deleted({}, { generation: 0 }), {
+    things,
+    others: [heir],
+    kind: SETTINGS,
+  });
   await finalize(managed);
   expect(things.ids).toEqual(['thg_2']);
-  expect(identity('heir').externalId).toBe('thg_2');
+  expect((await identity('heir')).externalId).toBe('thg_2');
 });
 
 test('nothing is deleted for an object that was finalized before', async () => {
   const things = both();
-  await finalize(manage(deleted({}, { finalizers: ['example.com/hold'] }), { things }).managed);
+  const { managed } = await manage(deleted({}, { finalizers: ['example.com/hold'] }), { things });
+  await finalize(managed);
   expect(things.ids).toEqual(['thg_2', 'thg_1']);
 });
 
 test('nothing is deleted for an object that somebody has changed meanwhile', async () => {
-  const { managed, things, outdate } = manage(deleted(), { things: both() });
-  outdate();
+  const { managed, things, outdate } = await manage(deleted(), { things: both() });
+  await outdate();
   await expect(finalize(managed)).rejects.toThrow(StaleObject);
   expect(things.ids).toEqual(['thg_2', 'thg_1']);
 });
@@ -123,8 +128,8 @@ function referredTo(count: number, bound: readonly string[] = []) {
   const store = new ObjectStore();
   const names = Array.from({ length: count }, (_, index) => `b${index + 1}`);
   for (const name of names) {
-    inputs.index.set(objectKey('Other', 'ns', name), new Set([objectKey('Thing', 'ns', 'a')]));
-    store.put(object({ name }));
+    inputs.index.set(objectKey('Other', NAMESPACE, name), new Set([objectKey('Thing', NAMESPACE, 'a')]));
+    store.put(object({ name, metadata: { namespace: NAMESPACE } }));
   }
   const referencesIn = ({ metadata }: KubeObject) => [
     new Reference({ kind: 'Thing', name: 'a', isImmutable: bound.includes(metadata.name) }),
@@ -141,14 +146,15 @@ test.each([
   [`${ALL_FIVE} refer`, referredTo(5), 'delete what refers to it, or let that refer to another'],
   [`${ALL_FIVE} and 2 more refer`, referredTo(7), 'delete what refers to it, or let that refer to another'],
 ])('an object stays while %s to it', async (referrers, inputs, remedy) => {
-  const message = `${referrers} to this object, which is deleted once nothing does: ${remedy}`;
-  const { managed, things } = manage(deleted(), { things: both(), inputs });
+  const named = referrers.replaceAll('ns/', `${NAMESPACE}/`);
+  const message = `${named} to this object, which is deleted once nothing does: ${remedy}`;
+  const { managed, things } = await manage(deleted(), { things: both(), inputs });
   await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked', message }));
   expect(things.ids).toEqual(['thg_2', 'thg_1']);
 });
 
 test('an object goes whatever refers to it, where its resource may', async () => {
-  const { managed, things } = manage(deleted(), {
+  const { managed, things } = await manage(deleted(), {
     things: both(),
     inputs: referredTo(1),
     kind: { deletableWhileReferenced: true },

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { StaleObject } from '../../../src/operator/managed/external.ts';
 import { inTurn, waitShownBy } from '../../../src/operator/managed/giving-way.ts';
 import { object } from '../objects.ts';
-import { manage } from './managed-under-test.ts';
+import { manage, NAMESPACE } from './managed-under-test.ts';
 import { apiError, Things } from './things.ts';
 
 const OWN = 'edghts_01jd0000000000000000000001/edghtsrt_01jd0000000000000000000001';
@@ -73,10 +73,10 @@ const WAITING = apiError('CONFLICT', { '/shape': `is already used by ${B}` });
 const OF_A = object({}, { externalId: A });
 
 /** An object that is refused, and another that has B and waits for something, too. */
-function refusedBeside(other: string[], of = OF_A, isOpen = true) {
+async function refusedBeside(other: string[], of = OF_A, isOpen = true) {
   const things = new Things();
   for (const id of [A, C]) things.make(id, { open: isOpen });
-  const setting = manage(of, { things });
+  const setting = await manage(of, { things });
   const { managed, spec } = setting;
   const woken: string[] = [];
   const wait = (wants: string[]) =>
@@ -95,7 +95,7 @@ test.each<[string, KubeObject]>([
 ])(
   'of objects that wait for each other, the one that is refused gives up %s, and waits for its turn',
   async (_, of) => {
-    const { fail, things, woken, enqueued, events } = refusedBeside([A], of);
+    const { fail, things, woken, enqueued, events } = await refusedBeside([A], of);
     await expect(fail(WAITING)).rejects.toThrow(StaleObject);
     expect(things.givenUp).toEqual([A]);
     expect(events()).toEqual([expect.stringContaining('GaveWay')]);
@@ -103,54 +103,59 @@ test.each<[string, KubeObject]>([
   },
 );
 
-test.each<[string, ReturnType<typeof refusedBeside>, unknown]>([
-  ['nobody waits for it', refusedBeside([C]), WAITING],
-  ['it has nothing to give up', refusedBeside([A], OF_A, false), WAITING],
-  ['it is refused for another reason', refusedBeside([A]), apiError('INVALID_REQUEST', { '/of': `${B} is no policy` })],
-  ['it fails for another reason', refusedBeside([A]), new Error(`something about ${B}`)],
-])('an object that is refused gives up nothing if %s', async (_, { fail, things, woken }, error) => {
+test.each<[string, Parameters<typeof refusedBeside>, unknown]>([
+  ['nobody waits for it', [[C]], WAITING],
+  ['it has nothing to give up', [[A], OF_A, false], WAITING],
+  ['it is refused for another reason', [[A]], apiError('INVALID_REQUEST', { '/of': `${B} is no policy` })],
+  ['it fails for another reason', [[A]], new Error(`something about ${B}`)],
+])('an object that is refused gives up nothing if %s', async (_, of, error) => {
+  const { fail, things, woken } = await refusedBeside(...of);
   await expect(fail(error)).rejects.toBe(error);
   expect([things.givenUp, woken]).toEqual([[], []]);
 });
 
 test('nothing is given up for an object that asks for something else by now', async () => {
-  const { fail, things, outdate } = refusedBeside([A]);
-  outdate();
+  const { fail, things, outdate } = await refusedBeside([A]);
+  await outdate();
   await expect(fail(WAITING)).rejects.toThrow(StaleObject);
   expect(things.givenUp).toEqual([]);
 });
 
 test('what an object waits for is remembered while the API is away', async () => {
-  const { fail, wait, waitsFor } = refusedBeside([]);
+  const { fail, wait, waitsFor } = await refusedBeside([]);
   for (const error of [WAITING, apiError('UNAVAILABLE')]) await expect(fail(error)).rejects.toBe(error);
   wait([A]);
   expect(waitsFor()).toBe(2);
 });
 
 test('an object that has got what it waited for waits no more, and those that wait for it are told', async () => {
-  const { managed, spec, fail, wait, waitsFor, woken } = refusedBeside([]);
+  const { managed, spec, fail, wait, waitsFor, woken } = await refusedBeside([]);
   await expect(fail(WAITING)).rejects.toBe(WAITING);
   wait([A]);
   expect(await inTurn(managed, spec, async () => 'done')).toBe('done');
   expect([woken, waitsFor()]).toEqual([['other'], 0]);
 });
 
-test.each<[string, KubeObject, number]>([
-  ['it is as it was', object({ version: 2 }, { externalId: A }), 2],
-  ['its spec has changed', object({ version: 2, metadata: { generation: 2 } }, { externalId: A }), 0],
-  ['it is paused', object({ version: 2 }, { externalId: A, paused: 'true' }), 0],
-  ['another one has its name', object({ version: 2, uid: 'new' }, { externalId: A }), 0],
-])('whether a refused object still waits, once %s', async (_, now, expected) => {
-  const { fail, wait, waitsFor, hear } = refusedBeside([]);
+type Refused = Awaited<ReturnType<typeof refusedBeside>>;
+
+test.each<[string, (refused: Refused) => Promise<unknown>, number]>([
+  ['it is as it was', ({ outdate }) => outdate(), 2],
+  ['its spec has changed', ({ change }) => change({ spec: { size: 2 } }), 0],
+  ['it is paused', ({ change }) => change({ metadata: { annotations: { [ANNOTATION.paused]: 'true' } } }), 0],
+  ['another one has its name', ({ remove, create }) => remove().then(() => create(OF_A)), 0],
+])('whether a refused object still waits, once %s', async (_, happen, expected) => {
+  const refused = await refusedBeside([]);
+  const { fail, wait, waitsFor, hear } = refused;
   await expect(fail(WAITING)).rejects.toBe(WAITING);
-  hear(now);
+  await happen(refused);
+  await hear();
   wait([A]);
   expect(waitsFor()).toBe(expected);
 });
 
 test('an object that waits has itself reconciled when that is over', async () => {
-  const { managed, fail, enqueued } = refusedBeside([]);
+  const { managed, fail, enqueued } = await refusedBeside([]);
   await expect(fail(WAITING)).rejects.toBe(WAITING);
   managed.waiting.changed([B]);
-  expect(enqueued).toEqual(['ns/a']);
+  expect(enqueued).toEqual([`${NAMESPACE}/a`]);
 });

@@ -5,7 +5,7 @@ import { guarded, isServing, isWaitingForModules } from '../../../src/operator/m
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
-import { manage } from './managed-under-test.ts';
+import { manage, NAMESPACE } from './managed-under-test.ts';
 import { SERVING } from './things.ts';
 
 const of = object({ spec: { open: true, size: 2 } });
@@ -22,8 +22,8 @@ function serving(declared: Record<string, string[]>, late: Record<string, string
   const all = { ...declared, ...late };
   const declare = (names: readonly string[]) => {
     for (const name of names) {
-      store.put(object({ name }));
-      inputs.index.set(objectKey('Module', 'ns', name), new Set([objectKey('Thing', 'ns', 'a')]));
+      store.put(object({ name, metadata: { namespace: NAMESPACE } }));
+      inputs.index.set(objectKey('Module', NAMESPACE, name), new Set([objectKey('Thing', NAMESPACE, 'a')]));
     }
   };
   declare(Object.keys(declared));
@@ -40,36 +40,39 @@ function serving(declared: Record<string, string[]>, late: Record<string, string
   return manage(of, { kind: SERVING, inputs });
 }
 
-test.each<[string, ReturnType<typeof serving>, string[]]>([
-  ['nobody declares modules for it', serving({}), []],
-  ['it has those that are declared', serving({ b: ['oidc', 'acl'] }), ['acl', 'oidc']],
-  ['it has all that one of several declares', serving({ b: ['oidc'], c: ['acl'] }), ['acl']],
-])('a resource may serve if %s', async (_, { managed, spec }, modules) => {
+test.each<[string, Parameters<typeof serving>, string[]]>([
+  ['nobody declares modules for it', [{}], []],
+  ['it has those that are declared', [{ b: ['oidc', 'acl'] }], ['acl', 'oidc']],
+  ['it has all that one of several declares', [{ b: ['oidc'], c: ['acl'] }], ['acl']],
+])('a resource may serve if %s', async (_, declared, modules) => {
+  const { managed, spec } = await serving(...declared);
   expect(await guarded(managed, spec, remote(modules))).toEqual({ spec, waiting: undefined });
 });
 
 test('what does not serve needs no guard', async () => {
-  const { managed, spec } = manage(of);
+  const { managed, spec } = await manage(of);
   expect(await guarded(managed, spec)).toEqual({ spec, waiting: undefined });
 });
 
-test.each<[string, ReturnType<typeof serving>, string[], string]>([
-  ['those that are declared', serving({ b: ['oidc', 'acl'] }), ['oidc'], 'oidc and acl of Module ns/b'],
-  ['those of either', serving({ b: ['oidc'], c: ['acl'] }), [], 'oidc of Module ns/b, or acl of Module ns/c'],
-  ['those that its operator hears of at last', serving({}, { b: ['oidc'] }), [], 'oidc of Module ns/b'],
-])('a resource does not serve before it has %s', async (_, { managed, spec }, modules, missing) => {
+test.each<[string, Parameters<typeof serving>, string[], string]>([
+  ['those that are declared', [{ b: ['oidc', 'acl'] }], ['oidc'], 'oidc and acl of Module ns/b'],
+  ['those of either', [{ b: ['oidc'], c: ['acl'] }], [], 'oidc of Module ns/b, or acl of Module ns/c'],
+  ['those that its operator hears of at last', [{}, { b: ['oidc'] }], [], 'oidc of Module ns/b'],
+])('a resource does not serve before it has %s', async (_, declared, modules, missing) => {
+  const { managed, spec } = await serving(...declared);
+  const named = missing.replaceAll('ns/', `${NAMESPACE}/`);
   const { spec: allowed, waiting } = await guarded(managed, spec, remote(modules));
   expect(allowed).toMatchObject({ size: 2 });
   expect(allowed).not.toHaveProperty('open');
   expect(waiting).toEqual({
     status: 'False',
     reason: 'WaitingForModules',
-    message: `spec.open is set once the modules are there, without which it would serve everybody: ${missing}, whose condition Ready says what is missing`,
+    message: `spec.open is set once the modules are there, without which it would serve everybody: ${named}, whose condition Ready says what is missing`,
   });
 });
 
 test('a resource that is to have modules does not serve before any are declared', async () => {
-  const { managed, spec } = serving({});
+  const { managed, spec } = await serving({});
   const requiring = { ...spec, requireModules: true };
   const { waiting } = await guarded(managed, requiring);
   expect(waiting?.message).toContain('spec.requireModules asks for some, and no object declares any');
@@ -77,7 +80,7 @@ test('a resource that is to have modules does not serve before any are declared'
 });
 
 test('a resource does not serve while it cannot be told whether modules are declared', async () => {
-  const { managed, spec } = serving({}, {}, new KubeError(403, 'Forbidden', 'may not list'));
+  const { managed, spec } = await serving({}, {}, new KubeError(403, 'Forbidden', 'may not list'));
   const { waiting } = await guarded(managed, spec);
   expect(waiting?.message).toContain('whether any are declared cannot be told: may not list');
   expect(managed.retryAt).toBeInstanceOf(Date);
@@ -85,7 +88,7 @@ test('a resource does not serve while it cannot be told whether modules are decl
 
 test('a reconcile fails that cannot ask whether modules are declared', async () => {
   const refusal = new KubeError(500, 'InternalError', 'x');
-  const { managed, spec } = serving({}, {}, refusal);
+  const { managed, spec } = await serving({}, {}, refusal);
   await expect(guarded(managed, spec)).rejects.toBe(refusal);
 });
 
@@ -93,8 +96,8 @@ test.each([
   ['open as declared', { open: true }, true, true],
   ['not open yet', { open: true }, false, false],
   ['of an invalid spec', { open: 'yes' }, true, false],
-])('whether a resource serves that is %s', (_, spec, open, expected) => {
-  const { managed, things } = manage(object({ spec }), { kind: SERVING });
+])('whether a resource serves that is %s', async (_, spec, open, expected) => {
+  const { managed, things } = await manage(object({ spec }), { kind: SERVING });
   expect(isServing(managed, things.make('thg_1', { open }))).toBe(expected);
 });
 

@@ -35,17 +35,17 @@ test.each<[string, ReturnType<typeof object>, ReturnType<typeof missingIntent>]>
 });
 
 test('before a create, its generation and the finalizer are written', async () => {
-  const { managed, object: written, identity: recorded } = manage(object());
+  const { managed, object: written, identity: recorded } = await manage(object());
   await ensureIntent(managed);
-  expect(recorded()).toEqual(identity(1));
-  expect(written().metadata.finalizers).toEqual(finalizers);
+  expect(await recorded()).toEqual(identity(1));
+  expect((await written()).metadata.finalizers).toEqual(finalizers);
 });
 
 test('a finalizer that somebody has removed is put back, beside those of others', async () => {
   const of = object({ metadata: { finalizers: ['other'] } }, { externalId: 'thg_1', createGeneration: '2' });
-  const { managed, object: written, identity: recorded } = manage(of);
-  const before = recorded();
+  const { managed, object: written, identity: recorded } = await manage(of);
+  const before = await recorded();
   await ensureFinalizer(managed);
-  expect(written().metadata.finalizers).toEqual(['other', FINALIZER]);
-  expect(recorded()).toEqual(before);
+  expect((await written()).metadata.finalizers).toEqual(['other', FINALIZER]);
+  expect(await recorded()).toEqual(before);
 });

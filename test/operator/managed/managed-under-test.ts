@@ -1,12 +1,17 @@
-/** An object of the kind `Thing` under reconcile, with an API server and a management API in memory. */
+/**
+ * An object of the kind `Thing` under reconcile, on the real API server and with a management API in memory. Only for test
+ * files; what is made here is removed at the end of the file.
+ */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { afterAll } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
 import { createClient } from '../../../src/client/client.ts';
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import { KubeApi, type ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeEvent } from '../../../src/operator/kube/kube-event.ts';
-import { type KubeObject, kubeObject } from '../../../src/operator/kube/kube-object.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
@@ -19,56 +24,125 @@ import { createManagedMetrics } from '../../../src/operator/managed/metrics.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
+import { createNamespace, kubeconfig } from '../../harness.ts';
 import { noInputs } from '../inputs.ts';
-import { configFor } from '../kube/answering.ts';
 import { type ThingKind, Things, thingKind } from './things.ts';
 
-/** As much of an API server as has one namespace, and no other field of an object than is written. */
-class Cluster extends KubeApi {
-  /** By their plural and name. */
-  readonly objects = new Map<string, KubeObject>();
-  /** What every write fails with, if it does. */
-  refusal: KubeError | undefined;
+/** Of the kinds in tests. */
+export const TEST_GROUP = { group: 'tests.tunnel-operator.dev', version: 'v1' };
+const THINGS: ResourceType = { ...TEST_GROUP, plural: 'things' };
+const API_VERSION = `${TEST_GROUP.group}/${TEST_GROUP.version}`;
+const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 
-  constructor() {
-    super(configFor('http://127.0.0.1:1'), { userAgent: 'tests', timeoutMs: 1_000 });
-  }
+/** Where everything of the test file is. */
+export const NAMESPACE = await createNamespace('things');
+/** The names of the objects there. */
+const made = new Set<string>();
+export const kube = await connect();
+await serve('Thing', 'things');
+afterAll(clear);
 
-  put(plural: string, object: KubeObject): void {
-    this.objects.set(`${plural}/${object.metadata.name}`, object);
-  }
-
-  override async get({ plural }: ResourceType, name: string): Promise<KubeObject> {
-    await new Promise<void>((done) => setImmediate(done));
-    const found = this.objects.get(`${plural}/${name}`);
-    if (!found) throw new KubeError(404, 'NotFound', `no ${name}`);
-    return found;
-  }
-
-  override async patch(type: ResourceType, name: string, body: unknown): Promise<KubeObject> {
-    const found = await this.get(type, name);
-    if (this.refusal) throw this.refusal;
-    const version = kubeObject.shape.metadata.partial().safeParse(members(body).metadata).data?.resourceVersion;
-    if (version !== undefined && version !== found.metadata.resourceVersion) throw new KubeError(409, 'Conflict', name);
-    const written = kubeObject.parse(merged(found, body));
-    written.metadata.resourceVersion = String(Number(found.metadata.resourceVersion) + 1);
-    this.put(type.plural, written);
-    return written;
-  }
+/** @param user on whose behalf the calls are made */
+async function connect(user?: string): Promise<KubeApi> {
+  const config = await kubeconfig();
+  const [known] = config.users;
+  if (user !== undefined && known) config.users = [{ ...known, impersonateUser: user }];
+  const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
+  afterAll(() => api.close());
+  return api;
 }
 
-const members = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
-
-/** JSON merge patch. */
-function merged(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result = members(target);
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name];
-    else result[name] = merged(result[name], value);
+/** Has the API server take objects of the kind, whatever their fields. Other test files do so, too. */
+export async function serve(kind: string, plural: string): Promise<void> {
+  const { group, version } = TEST_GROUP;
+  const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: schema },
+          subresources: { status: {} },
+        },
+      ],
+    },
+  };
+  try {
+    await kube.create(CRDS, crd);
+  } catch (error) {
+    if (!(error instanceof KubeError && error.code === 409)) throw error;
   }
-  return result;
+  const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
+  await waitFor(`${plural} to be served`, () => kube.list({ ...TEST_GROUP, plural }, { namespace: NAMESPACE }), {
+    isFatal,
+  });
+}
+
+/** A client that may read the objects, but not write them. To be called outside of tests. */
+export async function reading(): Promise<KubeApi> {
+  const name = 'reader';
+  const metadata = { name };
+  const rules = [{ apiGroups: [THINGS.group], resources: ['*'], verbs: ['get', 'list'] }];
+  const apiGroup = RBAC.group;
+  const binding = {
+    metadata,
+    roleRef: { apiGroup, kind: 'Role', name },
+    subjects: [{ apiGroup, kind: 'User', name }],
+  };
+  await kube.create({ ...RBAC, plural: 'roles' }, { metadata, rules }, NAMESPACE);
+  await kube.create({ ...RBAC, plural: 'rolebindings' }, binding, NAMESPACE);
+  const reader = await connect(name);
+  await waitFor('the right to read', () => reader.list(THINGS, { namespace: NAMESPACE }));
+  return reader;
+}
+
+/** Removes all that was made, whoever holds it. */
+async function clear(): Promise<void> {
+  await Promise.all([...made].map(remove));
+  made.clear();
+}
+
+async function remove(name: string): Promise<void> {
+  const found = await kube.find(THINGS, name, NAMESPACE);
+  if (!found) return;
+  const { finalizers = [], deletionTimestamp } = found.metadata;
+  if (finalizers.length > 0) await kube.patch(THINGS, name, { metadata: { finalizers: [] } }, NAMESPACE);
+  // Nothing but finalizers keeps what was deleted before.
+  if (deletionTimestamp === undefined) await kube.delete(THINGS, name, NAMESPACE);
+}
+
+/** Creates the object; what a cache would have of it, with the times that the test gives. */
+async function make(given: KubeObject): Promise<KubeObject> {
+  const { status, metadata, ...rest } = given;
+  const { name, annotations, finalizers, deletionTimestamp } = metadata;
+  const own = { ...rest, apiVersion: API_VERSION, kind: 'Thing' };
+  made.add(name);
+  let newest = await kube.create(THINGS, { ...own, metadata: { name, annotations, finalizers } }, NAMESPACE);
+  if (status !== undefined) newest = await kube.patch(THINGS, name, { status }, NAMESPACE, 'status');
+  if (deletionTimestamp !== undefined) {
+    await kube.delete(THINGS, name, NAMESPACE);
+    newest = await kube.get(THINGS, name, NAMESPACE);
+  }
+  const { namespace, uid, resourceVersion, generation } = newest.metadata;
+  return {
+    ...own,
+    ...(status !== undefined && { status }),
+    metadata: { ...metadata, namespace, uid, resourceVersion, generation },
+  };
+}
+
+/** The kind of the objects in the group of the tests. */
+class TestKind extends ConnectedKind {
+  override readonly type = THINGS;
 }
 
 class Events extends EventRecorder {
@@ -87,32 +161,35 @@ interface Setting {
   others?: readonly KubeObject[];
   mayAdopt?: boolean;
   inputs?: Inputs;
+  /** The operator's client of the API server; one that may do everything, unless told otherwise. */
+  as?: KubeApi;
 }
 
-/** @param object as the cache has it, and the API server, too, unless a test changes it there */
-export function manage(object: KubeObject, setting: Setting = {}) {
-  const { things = new Things(), others = [], mayAdopt = true, inputs = noInputs() } = setting;
+/**
+ * Replaces everything that an earlier call has made.
+ * @param object as the cache has it, and the API server, too, unless a test changes it there
+ */
+export async function manage(object: KubeObject, setting: Setting = {}) {
+  const { things = new Things(), others = [], mayAdopt = true, inputs = noInputs(), as = kube } = setting;
   const registry = new Registry();
   const metrics = createManagedMetrics(registry);
-  const kube = new Cluster();
   const common = { silenceMs: 60_000, log: pino({ level: 'silent' }), metrics: createKubeMetrics(registry, 'tests') };
-  const events = new Events(kube, { component: 'tests', instance: 'tests', ...common });
-  const secrets = new SecretAccess(kube, new SecretCache(kube, common));
+  const events = new Events(as, { component: 'tests', instance: 'tests', ...common });
+  const secrets = new SecretAccess(as, new SecretCache(as, common));
   const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'any' });
-  const kind = new ConnectedKind(thingKind(things, setting.kind), client, secrets, inputs);
-  const cache = new WatchCache(kube, { ...common, type: kind.type });
+  const kind = new TestKind(thingKind(things, setting.kind), client, secrets, inputs);
+  const cache = new WatchCache(as, { ...common, type: kind.type });
   const claims = new Claims(kind, cache.store, () => mayAdopt);
   cache.addHandler(claims);
-  for (const each of [object, ...others]) {
-    kube.put('things', each);
-    cache.observe(each);
-  }
+  await clear();
+  const given = await make(object);
+  for (const each of [given, ...(await Promise.all(others.map(make)))]) cache.observe(each);
   const enqueued: string[] = [];
   inputs.addPeer('Thing', { store: cache.store, enqueue: (key) => enqueued.push(key) });
-  const managed = new ManagedObject(object, {
+  const managed = new ManagedObject(given, {
     kind,
     claims,
-    kube,
+    kube: as,
     cache,
     eventRecorder: events,
     metrics,
@@ -122,11 +199,11 @@ export function manage(object: KubeObject, setting: Setting = {}) {
     losses: new Losses(),
     companions: { has: () => true, observe: () => {} },
   });
+  const own = object.metadata.name;
   return {
     managed,
     spec: kind.membersOf(object),
     things,
-    kube,
     claims,
     metrics,
     /** The objects that are to be reconciled again. */
@@ -134,14 +211,19 @@ export function manage(object: KubeObject, setting: Setting = {}) {
     /** As Events say it: `Created: Created thg_1`. */
     events: () => events.all.map(({ reason, message }) => `${reason}: ${message}`),
     /** As the API server has it. */
-    object: (name = object.metadata.name) => kube.objects.get(`things/${name}`) ?? object,
-    identity: (name = object.metadata.name): Identity => readIdentity(kube.objects.get(`things/${name}`) ?? object),
-    /** Tells the cache of the object as somebody else has left it. */
-    hear: (changed: KubeObject) => cache.observe(changed),
-    /** Somebody else writes the object, of which the cache has not heard. */
-    outdate(): void {
-      const { metadata } = object;
-      kube.put('things', { ...object, metadata: { ...metadata, resourceVersion: `${metadata.resourceVersion}0` } });
-    },
+    object: (name = own) => kube.get(THINGS, name, NAMESPACE),
+    /** Whether the API server has it. */
+    exists: async (name = own) => (await kube.find(THINGS, name, NAMESPACE)) !== undefined,
+    identity: async (name = own): Promise<Identity> => readIdentity(await kube.get(THINGS, name, NAMESPACE)),
+    /** Somebody else writes an object, of which the cache has not heard: a JSON merge patch. */
+    change: (patch: object, name = own) => kube.patch(THINGS, name, patch, NAMESPACE),
+    /** The same, with nothing that matters. */
+    outdate: () => kube.patch(THINGS, own, { metadata: { annotations: { 'tests/touched': 'true' } } }, NAMESPACE),
+    /** Somebody else removes an object, of which the cache has not heard. */
+    remove: (name = own) => remove(name),
+    /** Somebody else creates an object, of which the cache has not heard. */
+    create: make,
+    /** Tells the cache of the object as the API server has it. */
+    hear: async () => cache.observe(await kube.get(THINGS, own, NAMESPACE)),
   };
 }

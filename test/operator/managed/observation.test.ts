@@ -17,11 +17,11 @@ test.each([
     spec,
     things,
     object: written,
-  } = manage(observing({ adopt: 'thg_1' }, members), {
+  } = await manage(observing({ adopt: 'thg_1' }, members), {
     things: new Things('thg_1'),
   });
   expect(await observeOnly(managed, spec)).toEqual({ object: managed.object });
-  const { id, conditions } = readStatus(written());
+  const { id, conditions } = readStatus(await written());
   expect(id).toBe('thg_1');
   expect(conditions).toMatchObject([
     { type: 'Ready', status: 'True', message: 'thg_1 exists' },
@@ -43,13 +43,13 @@ test.each([
   ],
   ['may not observe any', { adopt: 'thg_1' }, false, 'AccessDenied', 'neither adopted nor observed'],
 ])('an object that %s observes nothing, and says why', async (_, annotations, mayAdopt, reason, message) => {
-  const { managed, spec } = manage(observing(annotations), { things: new Things('thg_1'), mayAdopt });
+  const { managed, spec } = await manage(observing(annotations), { things: new Things('thg_1'), mayAdopt });
   const says = expect.objectContaining({ reason, message: expect.stringContaining(message) });
   await expect(observeOnly(managed, spec)).rejects.toThrow(says);
 });
 
 test('an object may observe what was created for it, wherever that is', async () => {
-  const { managed, spec } = manage(observing({ externalId: 'thg_1', createGeneration: '1' }), {
+  const { managed, spec } = await manage(observing({ externalId: 'thg_1', createGeneration: '1' }), {
     things: new Things().makeFor('thg_1'),
     mayAdopt: false,
   });
@@ -63,7 +63,7 @@ test.each([
 ])('of what the API key is not shown, %s gone', async (_, createGeneration, reason) => {
   const things = new Things();
   things.seen = { ownerId: 'usr_key', mayBeAdmin: true };
-  const { managed, spec } = manage(observing({ externalId: 'thg_1', createGeneration }), { things });
+  const { managed, spec } = await manage(observing({ externalId: 'thg_1', createGeneration }), { things });
   await expect(observeOnly(managed, spec)).rejects.toThrow(expect.objectContaining({ reason }));
 });
 
@@ -71,7 +71,7 @@ test('what was superseded is deleted when it is due, and looked at again before'
   const entry = (id: string, after: string) => ({ id, generation: 1, after });
   const retiring = [entry('thg_1', '2026-01-01T00:00:00Z'), entry('thg_2', '2099-01-01T00:00:00Z')];
   const of = observing({ externalId: 'thg_3', createGeneration: '3', retiring: JSON.stringify(retiring) });
-  const { managed, spec, things } = manage(of, { things: new Things().makeFor('thg_1', 'thg_2', 'thg_3') });
+  const { managed, spec, things } = await manage(of, { things: new Things().makeFor('thg_1', 'thg_2', 'thg_3') });
   const { requeueAfterMs } = await observeOnly(managed, spec);
   expect(things.ids).toEqual(['thg_2', 'thg_3']);
   expect(requeueAfterMs).toBeGreaterThan(0);
@@ -79,7 +79,7 @@ test('what was superseded is deleted when it is due, and looked at again before'
 
 test('a create that was begun is undone before', async () => {
   const of = observing({ createGeneration: '1', createKey: 'k', adopt: 'thg_9' });
-  const { managed, spec, things } = manage(of, { things: new Things('thg_9').makeFor('thg_1') });
+  const { managed, spec, things } = await manage(of, { things: new Things('thg_9').makeFor('thg_1') });
   await observeOnly(managed, spec);
   expect(things.ids).toEqual(['thg_9']);
 });

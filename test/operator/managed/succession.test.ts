@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { readStatus } from '../../../src/operator/managed/spec.ts';
 import { handedOver, handedOverForGood, isLeft } from '../../../src/operator/managed/succession.ts';
 import { condition, object } from '../objects.ts';
-import { manage } from './managed-under-test.ts';
+import { manage, NAMESPACE } from './managed-under-test.ts';
 import { SETTINGS } from './things.ts';
 
 const NOON = '2026-11-21T12:00:00Z';
@@ -42,37 +42,37 @@ test.each<[string, KubeObject, KubeObject[], boolean]>([
   ],
   ['of nothing are left to nobody', object({ metadata: deletion }), [], false],
 ])('settings %s', async (_, from, others, expected) => {
-  const { managed } = manage(from, { others, kind: SETTINGS });
+  const { managed } = await manage(from, { others, kind: SETTINGS });
   expect(await isLeft(managed)).toBe(expected);
 });
 
 test('an heir is recorded as the one that has the settings, and is reconciled', async () => {
-  const { managed, object: written, identity, enqueued } = manage(of, { others: [heir()], kind: SETTINGS });
+  const { managed, object: written, identity, enqueued } = await manage(of, { others: [heir()], kind: SETTINGS });
   expect(await isLeft(managed)).toBe(true);
-  expect(identity('heir')).toMatchObject({ externalId: 'thg_1', generation: 0 });
-  expect(readStatus(written('heir')).id).toBe('thg_1');
-  expect(written('heir').metadata.finalizers).toEqual([FINALIZER]);
-  expect(enqueued).toEqual(['ns/heir']);
-  expect(readStatus(written()).handedOver).toEqual(['thg_1']);
+  expect(await identity('heir')).toMatchObject({ externalId: 'thg_1', generation: 0 });
+  expect(readStatus(await written('heir')).id).toBe('thg_1');
+  expect((await written('heir')).metadata.finalizers).toEqual([FINALIZER]);
+  expect(enqueued).toEqual([`${NAMESPACE}/heir`]);
+  expect(readStatus(await written()).handedOver).toEqual(['thg_1']);
 });
 
 test('nothing is written to an heir that has the settings already', async () => {
-  const other = heir(has);
-  const { managed, object: written, enqueued } = manage(of, { others: [other], kind: SETTINGS });
+  const { managed, object: written, enqueued } = await manage(of, { others: [heir(has)], kind: SETTINGS });
+  const before = await written('heir');
   expect(await isLeft(managed)).toBe(true);
-  expect(written('heir')).toBe(other);
+  expect(await written('heir')).toEqual(before);
   expect(enqueued).toEqual([]);
 });
 
 test('settings go if the heir does not declare any by now, as the cache has not heard', async () => {
-  const { managed, kube } = manage(of, { others: [heir()], kind: SETTINGS });
-  kube.put('things', heir({ version: 2, spec: { of: 'thg_2' } }));
+  const { managed, change } = await manage(of, { others: [heir()], kind: SETTINGS });
+  await change({ spec: { of: 'thg_2' } }, 'heir');
   expect(await isLeft(managed)).toBe(false);
 });
 
 test('settings go if the heir is gone by now, as the cache has not heard', async () => {
-  const { managed, kube } = manage(of, { others: [heir()], kind: SETTINGS });
-  kube.objects.delete('things/heir');
+  const { managed, remove } = await manage(of, { others: [heir()], kind: SETTINGS });
+  await remove('heir');
   expect(await isLeft(managed)).toBe(false);
 });
 
@@ -82,27 +82,30 @@ test.each([
   ['another object has it', [older], true],
   ['no other object has it', [], false],
 ])('a resource is left or not, as %s', async (_, others, expected) => {
-  expect(await isLeft(manage(object({ metadata: deletion }, { externalId: 'thg_1' }), { others }).managed)).toBe(
-    expected,
-  );
+  const { managed } = await manage(object({ metadata: deletion }, { externalId: 'thg_1' }), { others });
+  expect(await isLeft(managed)).toBe(expected);
 });
 
 test('of several superseded owners, those are told whose settings another object takes over', async () => {
-  const { managed, object: written } = manage(of, { others: [heir({ spec: { of: 'thg_3' } })], kind: SETTINGS });
+  const { managed, object: written } = await manage(of, { others: [heir({ spec: { of: 'thg_3' } })], kind: SETTINGS });
   expect(await handedOver(managed, [entry('thg_2'), entry('thg_3')])).toEqual([entry('thg_3')]);
-  expect(readStatus(written()).handedOver).toBeUndefined();
+  expect(readStatus(await written()).handedOver).toBeUndefined();
 });
 
 test('what is handed over for good is noted, beside what was before', async () => {
   const from = object({ ...of, status: { ...has.status, handedOver: ['thg_2'] } }, { externalId: 'thg_1' });
-  const { managed, object: written } = manage(from, { others: [heir({ spec: { of: 'thg_3' } })], kind: SETTINGS });
+  const { managed, object: written } = await manage(from, {
+    others: [heir({ spec: { of: 'thg_3' } })],
+    kind: SETTINGS,
+  });
   const given = await handedOverForGood(managed, [entry('thg_2'), entry('thg_3'), entry('thg_4')]);
   expect(given).toEqual([entry('thg_2'), entry('thg_3')]);
-  expect(readStatus(written()).handedOver).toEqual(['thg_2', 'thg_3']);
+  expect(readStatus(await written()).handedOver).toEqual(['thg_2', 'thg_3']);
 });
 
 test('nothing is noted if nothing is handed over', async () => {
-  const { managed, object: written } = manage(of, { kind: SETTINGS });
+  const { managed, object: written } = await manage(of, { kind: SETTINGS });
+  const before = await written();
   expect(await handedOverForGood(managed, [entry('thg_4')])).toEqual([]);
-  expect(written()).toBe(of);
+  expect(await written()).toEqual(before);
 });

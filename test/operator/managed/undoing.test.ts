@@ -39,9 +39,9 @@ test.each<[string, ReturnType<typeof begun>, Things, string[], object, string[]]
     ['thg_1', 'thg_2'],
   ],
 ])('a create %s, once the object is only to observe', async (_, of, things, held, expected, stays) => {
-  const { managed, identity } = manage(of, { things, kind: tokens(held) });
+  const { managed, identity } = await manage(of, { things, kind: tokens(held) });
   await undoCreate(managed);
-  expect(identity()).toEqual({ createKey: undefined, ...expected });
+  expect(await identity()).toEqual({ createKey: undefined, ...expected });
   expect(things.ids).toEqual(stays);
 });
 
@@ -49,14 +49,15 @@ test.each([
   ['there is none', object()],
   ['it has succeeded', object({}, { createGeneration: '1', externalId: 'thg_1' })],
 ])('no create is undone if %s', async (_, of) => {
-  const { managed, things, object: written } = manage(of, { things: new Things().makeFor('thg_1') });
+  const { managed, things, object: written } = await manage(of, { things: new Things().makeFor('thg_1') });
+  const before = await written();
   await undoCreate(managed);
-  expect([written(), things.ids]).toEqual([of, ['thg_1']]);
+  expect([await written(), things.ids]).toEqual([before, ['thg_1']]);
 });
 
 test('no create is undone that has succeeded meanwhile, as far as a stale cache knows', async () => {
-  const { managed, things, outdate } = manage(begun(1), { things: new Things().makeFor('thg_1') });
-  outdate();
+  const { managed, things, outdate } = await manage(begun(1), { things: new Things().makeFor('thg_1') });
+  await outdate();
   await expect(undoCreate(managed)).rejects.toThrow(StaleObject);
   expect(things.ids).toEqual(['thg_1']);
 });
@@ -68,7 +69,7 @@ test.each([
   const { annotations } = begun(2, entry('thg_1', 1)).metadata;
   const handled = { [ANNOTATION.rotateRequestedAt]: 'again', [ANNOTATION.rotateHandledAt]: 'again' };
   const of = object({ metadata: { annotations: { ...annotations, ...handled } } });
-  const { managed } = manage(of, { things: new Things().makeFor('thg_1', 'thg_2'), kind: tokens(held) });
+  const { managed } = await manage(of, { things: new Things().makeFor('thg_1', 'thg_2'), kind: tokens(held) });
   await undoCreate(managed);
   expect(managed.object.metadata.annotations?.[ANNOTATION.rotateHandledAt]).toBe(expected);
 });

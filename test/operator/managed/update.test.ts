@@ -15,15 +15,15 @@ const having = (spec: object, status: object = {}, generation = 1) =>
   object({ spec, status: { ...status } }, { externalId: 'thg_1', createGeneration: String(generation) });
 
 /** An object whose thing has the size 1. */
-function sized(of: ReturnType<typeof object>, kind: Partial<ThingKind> = {}) {
-  const setting = manage(of, { kind });
+async function sized(of: ReturnType<typeof object>, kind: Partial<ThingKind> = {}) {
+  const setting = await manage(of, { kind });
   const remote = setting.things.make('thg_1');
   const ensure = (isHeld = true) => ensureUpToDate(setting.managed, setting.spec, { remote, isHeld });
   return { ...setting, ensure };
 }
 
 test('a resource that is as declared is left alone', async () => {
-  const { ensure, things, events } = sized(having({ size: 1 }, inSync));
+  const { ensure, things, events } = await sized(having({ size: 1 }, inSync));
   expect(await ensure()).toMatchObject({
     remote: { id: 'thg_1' },
     ready: { status: 'True', reason: 'Available' },
@@ -33,13 +33,13 @@ test('a resource that is as declared is left alone', async () => {
 });
 
 test('a resource is updated once the spec has changed', async () => {
-  const { ensure, events } = sized(having({ size: 2 }));
+  const { ensure, events } = await sized(having({ size: 2 }));
   expect(await ensure()).toMatchObject({ remote: { size: 2 }, synced: { reason: 'UpToDate' } });
   expect(events()).toEqual(['Updated: Updated spec.size of thg_1']);
 });
 
 test('what somebody else has changed is told when it is reverted, and counted', async () => {
-  const { ensure, events, metrics } = sized(having({ size: 2 }, inSync));
+  const { ensure, events, metrics } = await sized(having({ size: 2 }, inSync));
   const { remote, synced } = await ensure();
   expect(remote).toMatchObject({ size: 2 });
   expect(synced.reason).toBe('DriftCorrected');
@@ -49,21 +49,21 @@ test('what somebody else has changed is told when it is reverted, and counted', 
 });
 
 test('what follows something that the spec takes from elsewhere is no drift', async () => {
-  const { ensure, managed, events } = sized(having({ size: 2 }, inSync));
+  const { ensure, managed, events } = await sized(having({ size: 2 }, inSync));
   managed.inputs = { sources: [], references: [{ field: 'spec.size', id: 'other' }] };
   expect(await ensure()).toMatchObject({ synced: { reason: 'UpToDate' } });
   expect(events()).toEqual(['Updated: Updated spec.size of thg_1']);
 });
 
 test('what cannot be changed keeps everything else from being changed, too', async () => {
-  const { ensure, things } = sized(having({ size: 2, shape: 'flat' }));
+  const { ensure, things } = await sized(having({ size: 2, shape: 'flat' }));
   await expect(ensure()).rejects.toThrow(Blocked);
   expect(things.updated).toEqual([]);
 });
 
 test('nothing is updated for an object that somebody has changed meanwhile', async () => {
-  const { ensure, things, outdate } = sized(having({ size: 2 }));
-  outdate();
+  const { ensure, things, outdate } = await sized(having({ size: 2 }));
+  await outdate();
   await expect(ensure()).rejects.toThrow(StaleObject);
   expect(things.updated).toEqual([]);
 });
@@ -77,7 +77,7 @@ test.each<[string, Partial<ThingKind>, boolean, number, string]>([
   ['that hands out nothing is available', {}, false, 1, 'Available'],
   ['that is past its end has expired', { end: OVER }, true, 1, 'Expired'],
 ])('a resource %s', async (_, kind, isHeld, generation, reason) => {
-  const { ensure } = sized(having({}, {}, generation), kind);
+  const { ensure } = await sized(having({}, {}, generation), kind);
   expect((await ensure(isHeld)).ready.reason).toBe(reason);
 });
 
@@ -85,7 +85,7 @@ test.each([
   ['is updated', { size: 2 }, ['thg_1']],
   ['is left alone', {}, []],
 ])('a resource that waits for modules %s in all else, and says what it waits for', async (_, members, updated) => {
-  const { managed, spec, things } = manage(having({ open: true, ...members }, inSync), { kind: SERVING });
+  const { managed, spec, things } = await manage(having({ open: true, ...members }, inSync), { kind: SERVING });
   const requiring = { ...spec, requireModules: true };
   const { ready, synced } = await ensureUpToDate(managed, requiring, { remote: things.make('thg_1'), isHeld: true });
   expect([ready.reason, synced.reason]).toEqual(['WaitingForModules', 'WaitingForModules']);

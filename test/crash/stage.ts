@@ -260,7 +260,7 @@ export class Stage extends UserNamespace {
   }
 }
 
-const API_SETTINGS = { poolSize: 10, encryptionKey: keyring.parse(ENCRYPTION_KEY) };
+const API_SETTINGS = { poolSize: 10, maxEventLoopDelayMs: 0, encryptionKey: keyring.parse(ENCRYPTION_KEY) };
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {

@@ -13,7 +13,8 @@ import { type Identity, readIdentity } from '../../../src/operator/managed/ident
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
-import { kube, manage, NAMESPACE, serve, TEST_GROUP } from './managed-under-test.ts';
+import { kube, manage, NAMESPACE } from './managed-under-test.ts';
+import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
 import { SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
@@ -134,7 +135,7 @@ test.each<[string, typeof of, Identity, string[], string[], string[]]>([
 
 test('a companion outlives an object whose resource is to stay', async () => {
   const [type, kind] = [{ ...TEST_GROUP, plural: 'companions' }, 'Companion'];
-  await serve(kind, type.plural);
+  await serveTestKind(kube, kind, type.plural, NAMESPACE);
   const companion = { type, kind, condition: 'Any', specFor: () => ({}) };
   const { managed } = await manage(of, { things: all(), kind: { companion } });
   const { apiVersion, metadata } = managed.object;

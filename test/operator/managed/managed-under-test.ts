@@ -9,7 +9,6 @@ import { waitFor } from '../../../dev/processes/wait.ts';
 import { createClient } from '../../../src/client/client.ts';
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import { KubeApi, type ResourceType } from '../../../src/operator/kube/kube-api.ts';
-import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeEvent } from '../../../src/operator/kube/kube-event.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
@@ -26,13 +25,11 @@ import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createNamespace, kubeconfig } from '../../harness.ts';
 import { noInputs } from '../inputs.ts';
+import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
 import { type ThingKind, Things, thingKind } from './things.ts';
 
-/** Of the kinds in tests. */
-export const TEST_GROUP = { group: 'tests.tunnel-operator.dev', version: 'v1' };
 const THINGS: ResourceType = { ...TEST_GROUP, plural: 'things' };
 const API_VERSION = `${TEST_GROUP.group}/${TEST_GROUP.version}`;
-const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 
 /** Where everything of the test file is. */
@@ -40,7 +37,7 @@ export const NAMESPACE = await createNamespace('things');
 /** The names of the objects there. */
 const made = new Set<string>();
 export const kube = await connect();
-await serve('Thing', 'things');
+await serveTestKind(kube, 'Thing', 'things', NAMESPACE);
 afterAll(clear);
 
 /** @param user on whose behalf the calls are made */
@@ -51,40 +48,6 @@ async function connect(user?: string): Promise<KubeApi> {
   const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
   afterAll(() => api.close());
   return api;
-}
-
-/** Has the API server take objects of the kind, whatever their fields. Other test files do so, too. */
-export async function serve(kind: string, plural: string): Promise<void> {
-  const { group, version } = TEST_GROUP;
-  const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const crd = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, plural },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: schema },
-          subresources: { status: {} },
-        },
-      ],
-    },
-  };
-  try {
-    await kube.create(CRDS, crd);
-  } catch (error) {
-    if (!(error instanceof KubeError && error.code === 409)) throw error;
-  }
-  const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
-  await waitFor(`${plural} to be served`, () => kube.list({ ...TEST_GROUP, plural }, { namespace: NAMESPACE }), {
-    isFatal,
-  });
 }
 
 /** A client that may read the objects, but not write them. To be called outside of tests. */

@@ -14,11 +14,11 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { SECRETS } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { FaultProxy } from '../../crash/proxy.ts';
 import { createNamespace, kubeconfig } from '../../harness.ts';
+import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
 
-const TESTS = { group: 'tests.tunnel-operator.dev', version: 'v1alpha1' };
 const KINDS = {
-  samples: { kind: 'Sample', type: { ...TESTS, plural: 'samples' } },
-  companions: { kind: 'Companion', type: { ...TESTS, plural: 'companions' } },
+  samples: { kind: 'Sample', type: { ...TEST_GROUP, plural: 'samples' } },
+  companions: { kind: 'Companion', type: { ...TEST_GROUP, plural: 'companions' } },
   secrets: { kind: 'Secret', type: SECRETS },
   configmaps: { kind: 'ConfigMap', type: { group: '', version: 'v1', plural: 'configmaps' } },
 } satisfies Record<string, { kind: string; type: ResourceType }>;
@@ -33,7 +33,6 @@ const core = (plural: string): ResourceType => ({ group: '', version: 'v1', plur
 const EVENTS = core('events');
 const QUOTAS = core('resourcequotas');
 const NAMESPACES = core('namespaces');
-const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const POLICIES: ResourceType = { ...ADMISSION, plural: 'mutatingadmissionpolicies' };
 const BINDINGS: ResourceType = { ...ADMISSION, plural: 'mutatingadmissionpolicybindings' };
@@ -65,22 +64,11 @@ const served = new Map<Plural, Promise<unknown>>();
 /** Has the API server serve the kind, if it is one of ours. */
 function serve(plural: Plural): Promise<unknown> {
   const { kind, type } = KINDS[plural];
-  const known = served.get(plural) ?? (type.group === TESTS.group ? define(kind, type) : Promise.resolve());
+  const known =
+    served.get(plural) ??
+    (type.group === TEST_GROUP.group ? serveTestKind(direct, kind, plural, NAMESPACE) : Promise.resolve());
   served.set(plural, known);
   return known;
-}
-
-async function define(kind: string, { group, version, plural }: ResourceType): Promise<unknown> {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  const spec = {
-    group,
-    scope: 'Namespaced',
-    names: { kind, plural, singular: kind.toLowerCase() },
-    versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
-  };
-  // It stays: other test files use it at the same time.
-  await direct.create(CRDS, { metadata: { name: `${plural}.${group}` }, spec }).catch(unless(409));
-  return waitFor(plural, () => direct.list({ group, version, plural }, { namespace: NAMESPACE }), { intervalMs: 20 });
 }
 
 /** Removes everything that a test case has left. */
@@ -149,7 +137,7 @@ async function defineAlteration(): Promise<void> {
     failurePolicy: 'Fail',
     reinvocationPolicy: 'Never',
     matchConstraints: {
-      namespaceSelector: { matchLabels: { [TESTS.group]: alteration } },
+      namespaceSelector: { matchLabels: { [TEST_GROUP.group]: alteration } },
       resourceRules: [
         { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['secrets'] },
       ],
@@ -177,7 +165,7 @@ async function enforce(policy: Policy, plurals: readonly Plural[], namespace: st
     case 'alters Secrets':
       altering ??= defineAlteration();
       await altering;
-      await direct.patch(NAMESPACES, namespace, { metadata: { labels: { [TESTS.group]: alteration } } });
+      await direct.patch(NAMESPACES, namespace, { metadata: { labels: { [TEST_GROUP.group]: alteration } } });
       break;
     case 'refuses creates': {
       const types = plurals.map((plural) => KINDS[plural].type);

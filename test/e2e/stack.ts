@@ -7,9 +7,6 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, expect, vi } from 'vitest';
 import type { KindRow } from '../../dev/fixtures/kinds.ts';
-import { keyring } from '../../src/api/secrets/keyring.ts';
-import { startApi } from '../../src/api/server.ts';
-import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
@@ -20,10 +17,11 @@ import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { installCrds } from '../crds.ts';
-import { type CommandResult, cluster, createNamespace, createTestDatabase, kubeconfig, kubectl } from '../harness.ts';
+import { type CommandResult, cluster, createNamespace, kubeconfig, kubectl } from '../harness.ts';
 import { conditionProblems } from '../settled.ts';
 import { chartAccount } from './chart-account.ts';
 import { operatorSettings, unlessForbidden } from './operators.ts';
+import { startOwnApi } from './own-api.ts';
 import { type ApiPods, notInPods, podsFor, type RunningOperator } from './pods.ts';
 
 export type { RunningOperator };
@@ -45,7 +43,6 @@ const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 const KEYS = { 'bootstrap-api-key': API_KEY, 'encryption-key': ENCRYPTION_KEY };
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
 /** A manifest as users write it. */
 export interface Manifest {
@@ -151,7 +148,7 @@ export async function startStack(
   const [logs, apiLogs]: [string[], string[]] = [[], []];
   const pods = process.env.TEST_PODS ? await podsFor({ api: apiLogs, operator: logs }, KEYS) : undefined;
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const api = await (pods?.startApi() ?? startOwnApi(apiLogs));
+  const api = await (pods?.startApi() ?? startOwnApi(API_KEY, ENCRYPTION_KEY, apiLogs));
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
   const pool = new pg.Pool({ connectionString: api.databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
@@ -287,19 +284,6 @@ export async function startStack(
 
   if (options.operators !== 0) await stack.operate();
   return stack;
-}
-
-async function startOwnApi(logs: string[]): Promise<ApiPods> {
-  const databaseUrl = await createTestDatabase(SCHEMA);
-  const encryptionKey = keyring.parse(ENCRYPTION_KEY);
-  const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const limits = {
-    // The tests, the operators and this API share an event loop, on a machine that may be busy with more.
-    maxEventLoopDelayMs: 0,
-    poolSize: 10,
-  };
-  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, encryptionKey, ...limits }, log);
-  return { ...api, metricsUrl: `${api.url}/metrics` };
 }
 
 /** With no operator left, finalizers would keep the namespace for ever. */

@@ -1,0 +1,28 @@
+/** The API of a test file, in its process and on a database of its own. */
+import { pino } from 'pino';
+import { keyring } from '../../src/api/secrets/keyring.ts';
+import { startApi } from '../../src/api/server.ts';
+import { migrate } from '../../src/api/store/migrate.ts';
+import { createTestDatabase } from '../harness.ts';
+import type { ApiPods } from './pods.ts';
+
+const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
+
+/** @param logs takes the lines of its log */
+export async function startOwnApi(apiKey: string, encryptionKey: string, logs: string[]): Promise<ApiPods> {
+  const databaseUrl = await createTestDatabase(SCHEMA);
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
+  const api = await startApi(
+    {
+      databaseUrl,
+      port: 0,
+      bootstrapApiKey: apiKey,
+      encryptionKey: keyring.parse(encryptionKey),
+      poolSize: 10,
+      // The tests, the operators and this API share an event loop, on a machine that may be busy with more.
+      maxEventLoopDelayMs: 0,
+    },
+    log,
+  );
+  return { ...api, metricsUrl: `${api.url}/metrics` };
+}

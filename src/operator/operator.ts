@@ -208,16 +208,22 @@ export class TunnelOperator extends OuterShell {
     ]);
     if (!isDone) {
       this.#log.warn('shutdown timeout reached; aborting the reconciles in progress');
+      // Watches would take the end of their connections for a failure.
+      const stopped = this.#stopCaches();
       // Before the lease is released: the next leader may work on the same objects.
-      await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
+      await Promise.all([stopped, this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
     }
     const sent = Promise.all([this.#eventRecorder.flush(), this.#tracing?.stop()]);
     await Promise.race([sent, delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
-    await Promise.all(this.#caches().map(([, cache]) => cache.stop()));
+    await this.#stopCaches();
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
     await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
+  }
+
+  async #stopCaches(): Promise<void> {
+    await Promise.all(this.#caches().map(([, cache]) => cache.stop()));
   }
 
   async #startLater(controller: Controller): Promise<void> {

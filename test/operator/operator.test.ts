@@ -1,0 +1,85 @@
+/** The life of an operator, as its log, its metrics and its probes tell it; with a real API server and management API. */
+import { expect, test } from 'vitest';
+import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { CannotStart } from '../../src/settings/cannot-start.ts';
+import { blockPolicies } from '../e2e/blockade.ts';
+import { eventually, POLICIES, policy, startStack } from '../e2e/stack.ts';
+
+/** Levels of the log. */
+const [INFO, WARNING] = [30, 40];
+const stack = await startStack({ prefix: 'life', operators: 0 });
+
+/** What was logged since the last time at this level and above, but for what every line has. */
+function said(least: number) {
+  const lines = stack.logs.splice(0).map((line) => JSON.parse(line));
+  return lines.filter(({ level }) => level >= least).map(({ time: _, pid: __, hostname: ___, ...line }) => line);
+}
+
+const readyz = async (url: string | undefined) => {
+  const answer = await fetch(`${url}/readyz`);
+  return { status: answer.status, text: await answer.text() };
+};
+
+test('an operator says where it serves, which kinds it reconciles, and that it has stopped', async () => {
+  const operator = await stack.operate();
+  const { healthUrl } = operator;
+  const owner = (await stack.client.whoami()).owner.id;
+  expect(said(INFO)).toEqual([
+    { level: 30, url: healthUrl, msg: 'serving metrics and probes' },
+    { level: 30, owner, msg: 'working in the name of a new owner' },
+    { level: 30, kinds: allKinds.map(({ kind }) => kind), msg: 'reconciling' },
+  ]);
+  await stack.stopOperator(operator);
+  expect(said(INFO)).toEqual([{ level: 30, msg: 'stopped' }]);
+  await expect(fetch(`${healthUrl}/healthz`)).rejects.toThrow();
+});
+
+test('an operator shows that it works, and how old its view of the Secrets is', async () => {
+  const operator = await stack.operate();
+  expect(await readyz(operator.healthUrl)).toEqual({ status: 200, text: 'ok\n' });
+  expect(await stack.metric('leader_election_master_status', { name: 'tunnel-operator' })).toBe(1);
+  const age = await stack.metric('tunnel_operator_watch_staleness_seconds', { resource: 'secrets' });
+  expect(age).toBeGreaterThan(0);
+  expect(age).toBeLessThan(60);
+  expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(0);
+  await stack.stopOperator(operator);
+});
+
+test('an operator that stands by is ready, and says that it does not lead', async () => {
+  const settings = { leaderElect: true, leaseMs: 6_000 };
+  const leader = await stack.operate({ ...settings, identity: 'leader' });
+  const waiting = stack.makeOperator({ ...settings, identity: 'waiting' });
+  const started = waiting.start();
+  await eventually(async () => expect(await readyz(waiting.healthUrl)).toEqual({ status: 200, text: 'ok\n' }));
+  expect(await stack.metric('leader_election_master_status', { name: 'tunnel-operator' })).toBe(0);
+  await Promise.all([stack.stopOperator(waiting), started]);
+  await stack.stopOperator(leader);
+});
+
+test('an operator that stops is not ready, and warns of what it must abort', async () => {
+  const operator = await stack.operate({ shutdownMs: 1_000 });
+  const blockade = await blockPolicies(stack.api.databaseUrl, 'access exclusive');
+  await stack.apply(policy('under-way'));
+  await blockade.waiting();
+  said(INFO);
+  const stopped = stack.stopOperator(operator);
+  expect(await readyz(operator.healthUrl)).toEqual({ status: 503, text: expect.stringMatching(/^stopping$/m) });
+  await stopped;
+  await blockade.release();
+  const [first, ...others] = said(WARNING);
+  expect(first).toEqual({ level: 40, msg: 'shutdown timeout reached; aborting the reconciles in progress' });
+  // Of nothing else, such as the watches, whose connections end, too.
+  expect(others.map(({ object }) => object)).toEqual(others.map(() => `${stack.namespace}/under-way`));
+  await stack.restart();
+  await stack.ready(POLICIES, 'under-way');
+});
+
+test('an operator whose port is taken names the setting, and keeps nothing open', async () => {
+  const operator = await stack.operate();
+  const port = Number(new URL(operator.healthUrl ?? '').port);
+  const second = stack.makeOperator({ port });
+  await expect(second.start()).rejects.toThrow(CannotStart);
+  await expect(stack.makeOperator({ port }).start()).rejects.toThrow(/METRICS_PORT/);
+  await stack.stopOperator(second);
+  await stack.stopOperator(operator);
+});

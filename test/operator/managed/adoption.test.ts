@@ -50,7 +50,7 @@ test('an object adopts what exists, and from then on no create for it takes effe
   expect(await identity()).toMatchObject({ externalId: 'thg_1', generation: 0 });
   expect(managed.object.metadata.annotations?.[ANNOTATION.rotateHandledAt]).toBe('before');
   expect(things.created.nextSequence).toBeGreaterThan(nextSequence);
-  expect(events()).toEqual(['Adopted: Adopted thg_1']);
+  expect(await events()).toEqual(['Adopted: Adopted thg_1']);
 });
 
 test.each([

@@ -3,7 +3,7 @@ import { createRemote, earlierCreate } from '../../../src/operator/managed/creat
 import { StaleObject } from '../../../src/operator/managed/external.ts';
 import { idempotencyOf, readIdentity } from '../../../src/operator/managed/identity.ts';
 import { object } from '../objects.ts';
-import { manage, reading } from './managed-under-test.ts';
+import { manage } from './managed-under-test.ts';
 import { apiError, type ThingKind, Things, tokens } from './things.ts';
 
 test.each([
@@ -19,8 +19,6 @@ test.each([
   expect(earlierCreate(error)).toEqual(expected);
 });
 
-const reader = await reading();
-
 /** About to create its resource. */
 const creating = (generation: number, spec: object = {}) =>
   object({ spec }, { createGeneration: String(generation), createKey: 'k' });
@@ -30,7 +28,7 @@ test('what is created is recorded, and told', async () => {
   managed.replaces = 'It replaces thg_1';
   expect(await createRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_new1' }, isHeld: true });
   expect(await identity()).toEqual({ externalId: 'thg_new1', generation: 1, createKey: 'k', retiring: [] });
-  expect(events()).toEqual(['Created: Created thg_new1', 'Replaced: It replaces thg_1']);
+  expect(await events()).toEqual(['Created: Created thg_new1', 'Replaced: It replaces thg_1']);
   expect((await metrics.credentialsIssued.get()).values).toEqual([]);
 });
 
@@ -117,7 +115,7 @@ test.each<[string, object, Partial<ThingKind>]>([
   ['that the spec does not ask for', { material: 'steel' }, {}],
   ['whose token is lost', {}, tokens([])],
 ])('nothing takes the place of a resource %s before that is recorded', async (_, wanted, kind) => {
-  const { managed, spec, things } = await begun(wanted, { kind, as: reader });
+  const { managed, spec, things } = await begun(wanted, { kind, policy: 'refuses writes' });
   await expect(createRemote(managed, spec)).rejects.toMatchObject({ name: 'KubeError', code: 403 });
   expect(things.ids).toEqual(['thg_new1']);
 });
@@ -133,5 +131,5 @@ test('another one is created where what the first has handed out is lost', async
   const { managed, spec, identity, events } = await manage(creating(1), { kind: tokens(['thg_new2']) });
   expect(await createRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_new2' }, isHeld: true });
   expect(await identity()).toMatchObject({ externalId: 'thg_new2', retiring: [{ id: 'thg_new1' }] });
-  expect(events().map((event) => event.split(':')[0])).toEqual(['TokenReissued', 'Created']);
+  expect((await events()).map((event) => event.split(':')[0])).toEqual(['TokenReissued', 'Created']);
 });

@@ -9,7 +9,8 @@ import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { object } from '../objects.ts';
-import { manage, NAMESPACE } from './managed-under-test.ts';
+import { manage } from './managed-under-test.ts';
+import { NAMESPACE } from './placing.ts';
 import { apiError, SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
@@ -34,7 +35,7 @@ const [A, B] = [entry('thg_a', 1), entry('thg_b', 2)];
 async function retire(of: KubeObject, things: Things, setting: Omit<Parameters<typeof manage>[1], 'things'> = {}) {
   const { managed, identity, events } = await manage(of, { ...setting, things });
   const next = await retireSuperseded(managed, NOW);
-  return { ids: things.ids, listed: (await identity()).retiring.map(({ id }) => id), said: events(), next };
+  return { ids: things.ids, listed: (await identity()).retiring.map(({ id }) => id), said: await events(), next };
 }
 
 test.each<[string, Entry[], object]>([
@@ -63,7 +64,7 @@ test('nothing is written while nothing is due, and nothing asked', async () => {
   await outdate();
   const before = await written();
   expect(await retireSuperseded(managed, NOW)).toEqual(at(5));
-  expect([await written(), events()]).toEqual([before, []]);
+  expect([await written(), await events()]).toEqual([before, []]);
 });
 
 test('nothing is deleted by the list in a stale cache', async () => {

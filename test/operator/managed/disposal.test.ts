@@ -13,8 +13,8 @@ import { type Identity, readIdentity } from '../../../src/operator/managed/ident
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
-import { kube, manage, NAMESPACE } from './managed-under-test.ts';
-import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
+import { manage } from './managed-under-test.ts';
+import { COMPANION, NAMESPACE } from './placing.ts';
 import { SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
@@ -85,7 +85,7 @@ test.each<[string, Identity, string[]]>([
   const { managed, things, events } = await manage(of, { things: all() });
   await deleteRemote(managed, identity);
   expect(things.ids).toHaveLength(3 - everythingOf(identity).length);
-  expect(events()).toEqual(expected);
+  expect(await events()).toEqual(expected);
 });
 
 test('settings of what is about to be deleted go along with it', async () => {
@@ -103,7 +103,7 @@ test('settings of what is about to be deleted go along with it', async () => {
   const { managed, things, events } = await manage(object(), { things: all(), inputs, kind: SETTINGS });
   await deleteRemote(managed, { ...nothing, externalId: 'thg_b', retiring: [entry('thg_a', 0)] });
   expect(things.ids).toEqual(['thg_a', 'thg_c']);
-  expect(events()).toEqual(['Deleted: Deleted the modules of thg_b']);
+  expect(await events()).toEqual(['Deleted: Deleted the modules of thg_b']);
 });
 
 test('those that wait for what an object had are told when it is deleted', async () => {
@@ -130,19 +130,21 @@ test.each<[string, typeof of, Identity, string[], string[], string[]]>([
   const { managed, things, events } = await manage(from, { things: all(), kind: tokens(held) });
   await retainRemote(managed, identity);
   expect(things.ids).toEqual(stays);
-  expect(events()).toEqual(said);
+  expect(await events()).toEqual(said);
 });
 
 test('a companion outlives an object whose resource is to stay', async () => {
-  const [type, kind] = [{ ...TEST_GROUP, plural: 'companions' }, 'Companion'];
-  await serveTestKind(kube, kind, type.plural, NAMESPACE);
-  const companion = { type, kind, condition: 'Any', specFor: () => ({}) };
-  const { managed } = await manage(of, { things: all(), kind: { companion } });
-  const { apiVersion, metadata } = managed.object;
-  const owner = { apiVersion, kind: 'Thing', name: 'a', uid: metadata.uid };
-  await kube.create(type, { apiVersion, kind, metadata: { name: 'a', ownerReferences: [owner] } }, NAMESPACE);
+  const { type, kind } = COMPANION;
+  const metadata = {
+    ownerReferences: [{ apiVersion: of.apiVersion ?? '', kind: 'Any', name: 'a', uid: of.metadata.uid }],
+  };
+  const { managed, cluster } = await manage(of, {
+    things: all(),
+    kind: { companion: { type, kind, condition: 'Any', specFor: () => ({}) } },
+    beside: { companions: [object({ name: 'a', uid: 'companion', metadata })] },
+  });
   await retainRemote(managed, { ...nothing, externalId: 'thg_c' });
-  expect((await kube.get(type, 'a', NAMESPACE)).metadata.ownerReferences ?? []).toEqual([]);
+  expect((await cluster.get('companions', 'a')).metadata.ownerReferences ?? []).toEqual([]);
 });
 
 test.each<[string, typeof of, Identity, string[], string[]]>([
@@ -152,7 +154,7 @@ test.each<[string, typeof of, Identity, string[], string[]]>([
   const { managed, things, events } = await manage(from, { things: all() });
   await leaveRemote(managed, identity);
   expect(things.ids).toEqual(stays);
-  expect(events()).toEqual(said);
+  expect(await events()).toEqual(said);
 });
 
 test.each<[string, Partial<ThingKind>, string[], string]>([

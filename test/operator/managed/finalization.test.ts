@@ -8,7 +8,8 @@ import { Reference } from '../../../src/operator/managed/inputs/input.ts';
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { object } from '../objects.ts';
-import { manage, NAMESPACE } from './managed-under-test.ts';
+import { manage } from './managed-under-test.ts';
+import { NAMESPACE } from './placing.ts';
 import { SETTINGS, Things } from './things.ts';
 
 test.each([
@@ -68,7 +69,7 @@ test.each<[string, KubeObject, Things, KubeObject[], string[], string[]]>([
   const { managed, exists, events } = await manage(of, { things, others });
   await finalize(managed);
   expect(things.ids).toEqual(expected);
-  expect(events()).toEqual(said);
+  expect(await events()).toEqual(said);
   expect(await exists()).toBe(false);
 });
 
@@ -92,7 +93,7 @@ test('with an object that waited for what another has goes what was created for 
   const { managed, events } = await manage(of, { things, others: [rival] });
   await finalize(managed);
   expect(things.ids).toEqual(['thg_1']);
-  expect(events()).toEqual(['Deleted: Deleted thg_2']);
+  expect(await events()).toEqual(['Deleted: Deleted thg_2']);
 });
 
 test('with settings go those of no owner that another object has taken over', async () => {

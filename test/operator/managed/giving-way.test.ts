@@ -4,7 +4,8 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { StaleObject } from '../../../src/operator/managed/external.ts';
 import { inTurn, waitShownBy } from '../../../src/operator/managed/giving-way.ts';
 import { object } from '../objects.ts';
-import { manage, NAMESPACE } from './managed-under-test.ts';
+import { manage } from './managed-under-test.ts';
+import { NAMESPACE } from './placing.ts';
 import { apiError, Things } from './things.ts';
 
 const OWN = 'edghts_01jd0000000000000000000001/edghtsrt_01jd0000000000000000000001';
@@ -98,7 +99,7 @@ test.each<[string, KubeObject]>([
     const { fail, things, woken, enqueued, events } = await refusedBeside([A], of);
     await expect(fail(WAITING)).rejects.toThrow(StaleObject);
     expect(things.givenUp).toEqual([A]);
-    expect(events()).toEqual([expect.stringContaining('GaveWay')]);
+    expect(await events()).toEqual([expect.stringContaining('GaveWay')]);
     expect([woken, enqueued]).toEqual([['other'], []]);
   },
 );

@@ -5,7 +5,8 @@ import { guarded, isServing, isWaitingForModules } from '../../../src/operator/m
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
-import { manage, NAMESPACE } from './managed-under-test.ts';
+import { manage } from './managed-under-test.ts';
+import { NAMESPACE } from './placing.ts';
 import { SERVING } from './things.ts';
 
 const of = object({ spec: { open: true, size: 2 } });

@@ -120,6 +120,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
   return {
     managed: new ManagedObject(object, full),
     access: full,
+    metrics: metrics.managed,
     cluster,
     /** The object as the cluster has it now. */
     stored: () => cluster.get('samples', name),

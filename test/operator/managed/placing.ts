@@ -34,8 +34,6 @@ const EVENTS = core('events');
 const QUOTAS = core('resourcequotas');
 const NAMESPACES = core('namespaces');
 const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
-const POLICIES: ResourceType = { ...ADMISSION, plural: 'mutatingadmissionpolicies' };
-const BINDINGS: ResourceType = { ...ADMISSION, plural: 'mutatingadmissionpolicybindings' };
 const apiVersionOf = ({ group, version }: ResourceType) => (group === '' ? version : `${group}/${version}`);
 
 const options = { userAgent: 'tests', timeoutMs: 10_000 };
@@ -46,9 +44,9 @@ export const NAMESPACE = await createNamespace('managed');
 
 const namespaces = new Set([NAMESPACE]);
 afterAll(async () => {
-  if (altering !== undefined) {
-    await direct.delete(BINDINGS, alteration).catch(unless(404));
-    await direct.delete(POLICIES, alteration).catch(unless(404));
+  for (const { name, policies, bindings } of admission.values()) {
+    await direct.delete(bindings, name).catch(unless(404));
+    await direct.delete(policies, name).catch(unless(404));
   }
   // A namespace is not gone before the finalizers in it are.
   await Promise.all([...namespaces].map(clear));
@@ -121,32 +119,53 @@ async function place(plural: Plural, given: KubeObject, namespace: string, uids:
 export type Policy =
   /** A policy changes the digest on all Secrets that are written. */
   | 'alters Secrets'
+  /** A policy lets nobody write objects of ours. */
+  | 'refuses writes'
   /** A quota is used up: nothing is created. */
   | 'refuses creates'
   /** The namespace is being deleted. */
   | 'terminates';
 
 const ALTERED = 'altered';
-const alteration = `alters-${NAMESPACE}`;
-let altering: Promise<unknown> | undefined;
-
-/** Has a policy in force for the namespaces that are labelled so. */
-async function defineAlteration(): Promise<void> {
-  const expression = `Object{metadata: Object.metadata{annotations: {"${ANNOTATION.tokenSha256}": "${ALTERED}"}}}`;
-  const spec = {
-    failurePolicy: 'Fail',
-    reinvocationPolicy: 'Never',
-    matchConstraints: {
-      namespaceSelector: { matchLabels: { [TEST_GROUP.group]: alteration } },
-      resourceRules: [
-        { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['secrets'] },
-      ],
+const ALTERATION = `Object{metadata: Object.metadata{annotations: {"${ANNOTATION.tokenSha256}": "${ALTERED}"}}}`;
+const ADMITTING = {
+  'alters Secrets': {
+    type: 'mutating',
+    group: '',
+    resources: ['secrets'],
+    rules: {
+      reinvocationPolicy: 'Never',
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: ALTERATION } }],
     },
-    mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+    binding: {},
+  },
+  'refuses writes': {
+    type: 'validating',
+    group: TEST_GROUP.group,
+    resources: ['*'],
+    rules: { validations: [{ expression: 'false', reason: 'Forbidden' }] },
+    binding: { validationActions: ['Deny'] },
+  },
+} satisfies Partial<Record<Policy, object>>;
+type Admitting = keyof typeof ADMITTING;
+
+const admission = new Map<Admitting, ReturnType<typeof defineAdmission>>();
+
+/** A policy in force for the namespaces that have its name as a label. */
+function defineAdmission(policy: Admitting) {
+  const { type, group, resources, rules, binding } = ADMITTING[policy];
+  const name = `${policy.toLowerCase().replace(' ', '-')}-${NAMESPACE}`;
+  const policies: ResourceType = { ...ADMISSION, plural: `${type}admissionpolicies` };
+  const bindings: ResourceType = { ...ADMISSION, plural: `${type}admissionpolicybindings` };
+  const namespaceSelector = { matchLabels: { [TEST_GROUP.group]: name } };
+  const rule = { apiGroups: [group], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources };
+  const spec = { failurePolicy: 'Fail', matchConstraints: { namespaceSelector, resourceRules: [rule] }, ...rules };
+  const metadata = { name };
+  const define = async () => {
+    await direct.create(policies, { metadata, spec });
+    await direct.create(bindings, { metadata, spec: { policyName: name, ...binding } });
   };
-  const metadata = { name: alteration };
-  await direct.create(POLICIES, { metadata, spec });
-  await direct.create(BINDINGS, { metadata, spec: { policyName: alteration } });
+  return { name, policies, bindings, defined: define() };
 }
 
 /** Resolves when writes in the namespace meet the policy. */
@@ -163,10 +182,13 @@ async function enforce(policy: Policy, plurals: readonly Plural[], namespace: st
   };
   switch (policy) {
     case 'alters Secrets':
-      altering ??= defineAlteration();
-      await altering;
-      await direct.patch(NAMESPACES, namespace, { metadata: { labels: { [TEST_GROUP.group]: alteration } } });
+    case 'refuses writes': {
+      const known = admission.get(policy) ?? defineAdmission(policy);
+      admission.set(policy, known);
+      await known.defined;
+      await direct.patch(NAMESPACES, namespace, { metadata: { labels: { [TEST_GROUP.group]: known.name } } });
       break;
+    }
     case 'refuses creates': {
       const types = plurals.map((plural) => KINDS[plural].type);
       const names = types.map(({ group, plural }) => `count/${group === '' ? plural : `${plural}.${group}`}`);
@@ -227,7 +249,9 @@ export async function placing(objects: Partial<Record<Plural, readonly KubeObjec
     known: (given: KubeObject) => known.get(given) ?? given,
     get: (plural: Plural, name: string) => direct.get(typeOf(plural), name, namespace),
     find: (plural: Plural, name: string) => direct.find(typeOf(plural), name, namespace),
-    /** Somebody else writes the object. */
+    /** Somebody else writes the object: a JSON merge patch. */
+    change: (plural: Plural, name: string, patch: object) => direct.patch(typeOf(plural), name, patch, namespace),
+    /** Somebody else writes the object, but nothing that matters. */
     touch: (plural: Plural, name: string) =>
       direct.patch(typeOf(plural), name, { metadata: { labels: { touched: 'since' } } }, namespace),
     /** Somebody else deletes the object. */

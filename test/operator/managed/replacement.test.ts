@@ -29,7 +29,7 @@ test.each<[string, Partial<ThingKind>, number, boolean]>([
   const { managed, spec, object: written, events } = await manage(having(generation), { things: one(), kind });
   const before = await written();
   expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_1' }, isHeld });
-  expect([await written(), events()]).toEqual([before, []]);
+  expect([await written(), await events()]).toEqual([before, []]);
 });
 
 test('an object without a resource has none to keep', async () => {
@@ -75,7 +75,7 @@ test.each<[string, Things, object, Partial<ThingKind>, string | undefined, strin
   const { managed, spec, identity, events, object: written } = await manage(having(1, members), { things, kind });
   expect(await findRemote(managed, spec)).toBeUndefined();
   expect(await identity()).toMatchObject({ externalId: undefined, generation: 2, retiring: [{ id: 'thg_1' }] });
-  expect(reasons(events())).toEqual(said);
+  expect(reasons(await events())).toEqual(said);
   expect([managed.reissued, managed.replaces]).toEqual([reissued, replaces]);
   // Only a new token makes a requested one superfluous.
   expect(handled(await written())).toBe(kind.delivery ? 'r' : 'before');

@@ -4,7 +4,8 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { readStatus } from '../../../src/operator/managed/spec.ts';
 import { handedOver, handedOverForGood, isLeft } from '../../../src/operator/managed/succession.ts';
 import { condition, object } from '../objects.ts';
-import { manage, NAMESPACE } from './managed-under-test.ts';
+import { manage } from './managed-under-test.ts';
+import { NAMESPACE } from './placing.ts';
 import { SETTINGS } from './things.ts';
 
 const NOON = '2026-11-21T12:00:00Z';

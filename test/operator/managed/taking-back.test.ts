@@ -46,7 +46,7 @@ test.each<[string, Entry[], string, Things, object, string[]]>([
   expect(await takeBack(managed, spec)).toBe(true);
   expect(await identity()).toMatchObject({ createKey: undefined, ...expected });
   expect((await identity()).retiring.map(({ id }) => id)).toEqual(superseded);
-  expect(events()).toEqual([]);
+  expect(await events()).toEqual([]);
 });
 
 test('what is taken back supersedes its successor at once, and leaves the rest to its time', async () => {
@@ -60,7 +60,7 @@ test('what is taken back supersedes its successor at once, and leaves the rest t
   expect(second?.id).toBe('thg_c');
   expect(Date.parse(second?.after ?? '')).toBeGreaterThanOrEqual(before);
   expect(Date.parse(second?.after ?? '')).toBeLessThan(Date.parse(LATER));
-  expect(events()).toEqual(['Replaced: The spec asks for thg_b again, which takes the place of thg_c']);
+  expect(await events()).toEqual(['Replaced: The spec asks for thg_b again, which takes the place of thg_c']);
 });
 
 const DUE = { cause: 'interval', overlapMs: 0, message: 'old' } as const;

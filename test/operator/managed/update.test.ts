@@ -29,13 +29,13 @@ test('a resource that is as declared is left alone', async () => {
     ready: { status: 'True', reason: 'Available' },
     synced: { status: 'True', reason: 'UpToDate' },
   });
-  expect([things.updated, events()]).toEqual([[], []]);
+  expect([things.updated, await events()]).toEqual([[], []]);
 });
 
 test('a resource is updated once the spec has changed', async () => {
   const { ensure, events } = await sized(having({ size: 2 }));
   expect(await ensure()).toMatchObject({ remote: { size: 2 }, synced: { reason: 'UpToDate' } });
-  expect(events()).toEqual(['Updated: Updated spec.size of thg_1']);
+  expect(await events()).toEqual(['Updated: Updated spec.size of thg_1']);
 });
 
 test('what somebody else has changed is told when it is reverted, and counted', async () => {
@@ -43,7 +43,7 @@ test('what somebody else has changed is told when it is reverted, and counted', 
   const { remote, synced } = await ensure();
   expect(remote).toMatchObject({ size: 2 });
   expect(synced.reason).toBe('DriftCorrected');
-  expect(events()).toEqual([`DriftCorrected: ${synced.message}`]);
+  expect(await events()).toEqual([`DriftCorrected: ${synced.message}`]);
   const { values } = await metrics.driftCorrected.get();
   expect(values).toEqual([{ labels: { kind: 'Thing' }, value: 1 }]);
 });
@@ -52,7 +52,7 @@ test('what follows something that the spec takes from elsewhere is no drift', as
   const { ensure, managed, events } = await sized(having({ size: 2 }, inSync));
   managed.inputs = { sources: [], references: [{ field: 'spec.size', id: 'other' }] };
   expect(await ensure()).toMatchObject({ synced: { reason: 'UpToDate' } });
-  expect(events()).toEqual(['Updated: Updated spec.size of thg_1']);
+  expect(await events()).toEqual(['Updated: Updated spec.size of thg_1']);
 });
 
 test('what cannot be changed keeps everything else from being changed, too', async () => {

@@ -51,6 +51,9 @@ export const OPERATOR: Explained = {
   'src/operator/export/yaml.ts': {
     'const code = * → *codePointAt(0) ?? 1;': 'no match is empty',
   },
+  'src/operator/kinds/external-of-modules.ts': {
+    '* → *yield read(owner);': 'an async generator waits for what it yields anyway',
+  },
   'src/operator/kinds/plain-kind.ts': {
     'giveUp: * → *(direct.giveUp?.*': 'what an async function returns is awaited anyway',
     'giveUp: * → * ?? true,': 'the verbs of a family always include it',

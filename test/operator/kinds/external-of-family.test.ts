@@ -106,6 +106,11 @@ describe('a resource', () => {
     expect(made).toMatchObject({ id: thing().id, etag: '"2"' });
   });
 
+  test('is as that update has left it', async () => {
+    const { external } = externalWith(answered, {}, { calls: { update: () => answered({ module: 'm' }) } });
+    expect(await external.create({ name: 'a', region: 'eu', module: 'm' }, {})).toMatchObject({ module: 'm' });
+  });
+
   test('is left as it is if an earlier attempt has made it', async () => {
     const { sent, external } = externalWith(() => answered({}, { replayed: true }));
     expect(await external.create({ name: 'a', module: 'm' }, {})).toMatchObject({ isReplay: true });
@@ -144,6 +149,8 @@ describe('a resource', () => {
     expect(await external.giveUp?.(remote, { name: 'b' })).toBe(true);
     expect(sent).toEqual([['update', remote.id, { module: null }, { ifMatch: '"1"' }]]);
     expect(await externalWith(answered).external.giveUp?.(remote, { name: 'b' })).toBe(false);
+    const refusing = externalWith(notFound, { givenUp: () => ({ module: null }) });
+    await expect(refusing.external.giveUp?.(remote, { name: 'b' })).rejects.toThrow(ApiError);
   });
 
   test.each([
@@ -165,6 +172,8 @@ describe('a resource', () => {
       false,
       false,
     ]);
+    const nested = externalWith(answered, {}, { calls: { isId: (id) => id.includes('/') } });
+    expect(['a/b', 'th_01jd0000000000000000000000'].map(nested.external.isId)).toEqual([true, false]);
   });
 
   test('is found in the list of those that are asked for', async () => {
@@ -234,4 +243,18 @@ describe('a field that holds texts of which only digests are known', () => {
 
 test('what no response shows is taken to be equal', () => {
   expect(differing(fields, { name: 'a', region: 'eu', keyPem: 'other' }, thing())).toEqual([]);
+});
+
+test('of an object in a response only the id counts where it is a reference, and all of it elsewhere', () => {
+  const part = z.object({ id: z.string(), note: z.string() });
+  const parts = familyFields({ fields: { part: required(part) } });
+  const spec = { part: { id: 'p_1', note: 'a' } };
+  expect(differing(parts, spec, { part: { id: 'p_1', note: 'a' } })).toEqual([]);
+  expect(differing(parts, spec, { part: { id: 'p_1', note: 'b' } })).toEqual(['part']);
+});
+
+test('what the API would refuse differs from whatever is shown, and from nothing', () => {
+  const short = familyFields({ fields: { name: required(z.string().max(3)) } });
+  expect(differing(short, { name: 'long' }, { name: 'lon' })).toEqual(['name']);
+  expect(differing(short, { name: 'long' }, {})).toEqual(['name']);
 });

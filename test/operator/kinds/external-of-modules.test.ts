@@ -204,3 +204,21 @@ test('a delete removes all modules, what serves before what guards, and nothing 
   await one.external.delete(ID);
   expect(one.sent).toEqual(['delete guard at "1"']);
 });
+
+test('a module whose delete is refused is not taken to be deleted', async () => {
+  const { external, owners, kinds } = edgeWith(both);
+  const failure = error('INVALID_REQUEST', 400);
+  const refusing = kinds.map((kind) => ({
+    ...kind,
+    calls: () => ({ ...kind.calls(), delete: () => Promise.reject(failure) }),
+  }));
+  await expect(externalOfModules({ prefix: 'edg', access: 'anyone' }, refusing, owners).delete(ID)).rejects.toBe(
+    failure,
+  );
+  expect(Object.keys((await external.observe(ID))?.modules ?? {})).toEqual(['guard', 'backend']);
+});
+
+test('modules that are neither declared nor set do not differ', async () => {
+  const given = edgeWith({});
+  expect(given.external.changes({}, await observed(given))).toEqual([]);
+});

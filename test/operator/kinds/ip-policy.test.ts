@@ -167,3 +167,10 @@ describe('rules', () => {
     expect(other.sent).toEqual([['update', { description: 'office', metadata: null }, '"1"']]);
   });
 });
+
+test('a policy that was just created is not read again', async () => {
+  // A read would find another revision.
+  const { external, sent } = policyWith([], { changes: true });
+  expect(await external.create(spec([one]), {})).toMatchObject({ id: ID, rules: [one] });
+  expect(sent).toEqual([['rules', ['allow 192.0.2.0/24'], '"1"']]);
+});

@@ -57,6 +57,10 @@ export const OPERATOR: Explained = {
   'src/operator/kinds/plain-kind.ts': {
     'giveUp: * → *(direct.giveUp?.*': 'what an async function returns is awaited anyway',
     'giveUp: * → * ?? true,': 'the verbs of a family always include it',
+    'const exported = * → *(chosenByService || {*': 'a member that is undefined is as good as none',
+  },
+  'src/operator/kinds/reserved-domain.ts': {
+    'const [retry] = * → *time >= now.getTime());': 'what is due now waits as long as what has begun now',
   },
   'src/operator/kube/event-recorder.ts': {
     '* → if (sent.at - at <= REPEAT_MS) break;': 'an Event of exactly this age is not repeated, whether known or not',

@@ -26,3 +26,8 @@ describe('an object', () => {
     expect(owned('key').expand({ ...spec })).toEqual(expanded);
   });
 });
+
+test('a bot that owns something is not exchanged for another', () => {
+  const { ownerRef } = owned('key').spec;
+  expect(ownerRef.parse({ name: 'ci' })).toMatchObject({ kind: 'BotUser', name: 'ci', isImmutable: true });
+});

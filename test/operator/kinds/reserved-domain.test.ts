@@ -116,6 +116,7 @@ test('a job that nobody starts is looked at ever less often', () => {
 
 test.each([
   ['has just started', { started_at: later(DAY).toISOString() }, 10_000],
+  ['started twenty minutes ago', { started_at: later(DAY - 20 * MINUTE).toISOString() }, 5 * MINUTE],
   ['started an hour ago', { started_at: later(DAY - 60 * MINUTE).toISOString() }, 10 * MINUTE],
   ['tries again in five minutes', { retries_at: later(DAY + 5 * MINUTE).toISOString() }, 5 * MINUTE],
   ['tries again tomorrow', { retries_at: later(2 * DAY).toISOString() }, 10 * MINUTE],

@@ -32,9 +32,7 @@ export function specFromFamily(
 
 function descriptionOf(given: FamilyField, isFixed: boolean, sources: readonly string[], about: string | undefined) {
   const { field } = given;
-  const own = specSchemaOf(given, sources).meta()?.description;
-  const text = about ?? own ?? field.input.meta()?.description;
-  const shown = text ?? field.view.meta()?.description;
+  const shown = about ?? specSchemaOf(given, sources).meta()?.description ?? field.view.meta()?.description;
   const immutable = isFixed ? ['Immutable.'] : [];
   const description = [...(shown === undefined ? [] : [shown]), ...immutable].join(' ');
   return description === '' ? {} : { description };

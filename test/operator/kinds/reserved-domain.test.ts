@@ -127,6 +127,12 @@ test.each([
   expect(at && at.getTime() - later(DAY).getTime()).toBe(expected);
 });
 
+test('an export leaves out the certificate that a policy has brought', () => {
+  const chosen = (given: object) => reservedDomainKind.chosenByService?.(domain(given), new Date(TIME));
+  expect(chosen({ certificate: CERTIFICATE, certificate_management_policy: POLICY })).toEqual(['certificateRef']);
+  expect(chosen({ certificate: CERTIFICATE })).toEqual([]);
+});
+
 describe('the certificate of a domain', () => {
   const external = reservedDomainKind.external(createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' }));
   const base = { domain: 'app.example.net', deletionPolicy: 'Delete', managementPolicy: 'Manage' };
@@ -135,6 +141,12 @@ describe('the certificate of a domain', () => {
     ['is its own business while it has a policy', automatic, { certificate_management_policy: POLICY }, []],
     ['is another if one is named', { ...base, certificateRef: 'cert_2' }, {}, ['certificateRef']],
     ['goes if none is named', base, {}, ['certificateRef']],
+    [
+      'goes with a policy that is not declared',
+      base,
+      { certificate_management_policy: POLICY },
+      ['certificateRef', 'certificateManagementPolicy'],
+    ],
     ['makes way for a policy', automatic, {}, ['certificateRef', 'certificateManagementPolicy']],
   ])('%s', (_, spec, given, changes) => {
     expect(external.changes(spec as never, domain({ certificate: CERTIFICATE, ...given }))).toEqual(changes);

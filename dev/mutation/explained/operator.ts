@@ -62,6 +62,9 @@ export const OPERATOR: Explained = {
   'src/operator/kinds/reserved-domain.ts': {
     'const [retry] = * → *time >= now.getTime());': 'what is due now waits as long as what has begun now',
   },
+  'src/operator/kinds/spelling.ts': {
+    'return description === * → return false ? *': 'a description that is undefined is as good as none',
+  },
   'src/operator/kube/event-recorder.ts': {
     '* → if (sent.at - at <= REPEAT_MS) break;': 'an Event of exactly this age is not repeated, whether known or not',
   },

@@ -72,6 +72,28 @@ describe('the schema of a spec', () => {
     expect(withCamelCase(checked).safeParse({ a: 2, b: 1 }).success).toBe(false);
   });
 
+  test.each([
+    ['alone', z.object({ zip_code: z.string() }), { zipCode: '1' }],
+    ['beside another', z.object({ city: z.string(), zip_code: z.string() }), { city: 'a', zipCode: '1' }],
+  ])('changes the name of a member that is further down, %s', (_, target, inSpec) => {
+    const schema = withCamelCase(z.object({ note: z.string(), target }));
+    expect(schema.parse({ note: 'a', target: inSpec })).toEqual({ note: 'a', target: inSpec });
+  });
+
+  test('keeps the checks of what has no names to change further down, either', () => {
+    const checked = z.object({ target: z.object({ city: z.string() }) }).refine(({ target }) => target.city !== 'b');
+    expect(withCamelCase(checked).safeParse({ target: { city: 'b' } }).success).toBe(false);
+  });
+
+  test('takes a list as it is given, whatever the family makes of it', () => {
+    const list = z.array(z.string()).meta({ id: 'SomeList', description: 'Some.' });
+    expect(withCamelCase(list)).toBe(list);
+    const counted = z.array(z.string()).transform((all) => all.length);
+    const schema = withCamelCase(counted.meta({ id: 'SomeCount', description: 'How many.' }));
+    expect(schema.parse(['a'])).toEqual(['a']);
+    expect(schema.meta()).toEqual({ description: 'How many.' });
+  });
+
   test('takes another for a member at any depth', () => {
     const given = z.object({ target: z.object({ secret: z.string() }) });
     const schema = withCamelCase(given, (name) => (name === 'secret' ? z.int() : undefined));

@@ -33,6 +33,8 @@ test.each([
   ['neither time, where both are the usual ones', '2026-11-21T10:00:00Z', '2027-11-21T10:00:00Z', []],
   ['the beginning, where only that was given', '2026-11-28T00:00:00Z', '2027-11-28T00:00:00Z', ['validAfter']],
   ['both, where the end was given', '2026-11-21T10:00:00Z', '2026-12-21T10:00:00Z', ['validAfter', 'validUntil']],
+  ['the beginning, where the end is a minute off', '2026-11-28T00:00:00Z', '2027-11-28T00:01:00Z', ['validAfter']],
+  ['both, where it is hours off', '2026-11-28T00:00:00Z', '2027-11-28T10:00:00Z', ['validAfter', 'validUntil']],
   ['a year that began earlier', '2026-11-01T00:00:00Z', '2027-11-21T10:00:00Z', ['validAfter']],
 ])('of a host certificate, an export has %s', (_, valid_after, valid_until, expected) => {
   expect(timesIn({ ...issued, valid_after, valid_until }, NOW)).toEqual(expected);

@@ -258,3 +258,10 @@ test('what the API would refuse differs from whatever is shown, and from nothing
   expect(differing(short, { name: 'long' }, { name: 'lon' })).toEqual(['name']);
   expect(differing(short, { name: 'long' }, {})).toEqual(['name']);
 });
+
+test('what is stored in another form than it is written in is the same', () => {
+  const form = z.string().transform((text) => text.length);
+  const counted = familyFields({ fields: { size: field(z.number(), form, 'required', true, undefined) } });
+  expect(differing(counted, { size: 'abc' }, { size: 3 })).toEqual([]);
+  expect(differing(counted, { size: 'abc' }, { size: 4 })).toEqual(['size']);
+});

@@ -57,6 +57,7 @@ test('a resource is named by where it is, and is there until its delete has been
   const { id, uri } = await routes.create({ edge_id: edge.id, match: '/', match_type: 'path_prefix' });
   const { parent, own } = partsOfId(id);
   expect([parent, routes.idOf?.({ id: own, uri }), routes.isId?.(id)]).toEqual([edge.id, id, true]);
+  expect([`${parent}/none`, `none/${own}`].map((other) => routes.isId?.(other))).toEqual([false, false]);
   expect(await routes.get(id)).toMatchObject({ id });
   expect(await routes.update(id, { description: 'new' })).toMatchObject({ id, description: 'new' });
   await routes.delete(id);

@@ -9,13 +9,13 @@ const said = (schemas: Record<string, z.ZodType>) =>
   Object.fromEntries(Object.entries(schemas).map(([member, schema]) => [member, schema.meta()?.description]));
 const text = (description: string) => z.string().meta({ description });
 
-test('a member of the spec is described as the kind says, else the view of its field, else the input', () => {
+test('a member of the spec is described as the kind says, else the input of its field, else the view', () => {
   const fields = familyFields({
     fields: {
-      by_kind: field(text('of the input'), text('of the view'), 'required', true, undefined),
-      by_view: field(text('of the input'), text('of the view'), 'required', true, undefined),
-      by_input: field(text('of the input'), z.string(), 'required', true, undefined),
-      fixed: field(z.string(), text('of the view'), 'required', false, undefined),
+      by_kind: field(text('of the view'), text('of the input'), 'required', true, undefined),
+      by_input: field(text('of the view'), text('of the input'), 'required', true, undefined),
+      by_view: field(text('of the view'), z.string(), 'required', true, undefined),
+      fixed: field(text('of the view'), z.string(), 'required', false, undefined),
       fixed_only: field(z.string(), z.string(), 'required', false, undefined),
       not_at_all: required(z.string()),
     },

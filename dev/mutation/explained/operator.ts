@@ -103,6 +103,9 @@ export const OPERATOR: Explained = {
     'const timeoutSeconds = * → *': 'how long the jitter is; no test asserts a time',
     'await this.#pause(* → await this.#pause(*': 'how long to wait; no test asserts a time',
   },
+  'src/operator/managed/attached.ts': {
+    'const current = * → *isHeld: false });': 'no kind of modules has tokens',
+  },
   'src/operator/managed/attachment.ts': {
     'const NOTHING_CREATED = * → *': 'nothing is asked of it but what exists',
   },

@@ -49,6 +49,10 @@ test.each([
   expect(app.server.timeout).toBe(timeout);
 });
 
+test('a connection is kept for the next request for longer than the 60 s of common load balancers', async () => {
+  expect((await startTestApi()).app.server.keepAliveTimeout).toBe(72_000);
+});
+
 test('a request that was refused before its body came has no second answer when that does not come', async () => {
   const socket = await connected({ request: 500 });
   socket.write('POST /ip_policies HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');

@@ -1,0 +1,46 @@
+/** What is refused where nothing may be adopted, and what is an object's own there. */
+import { describe, expect, test } from 'vitest';
+import { REASON } from '../../../src/operator/contract/reasons.ts';
+import { mustMayAdopt, namesOnlyOwn, onlyOwn } from '../../../src/operator/managed/adoption-grant.ts';
+import type { Identity } from '../../../src/operator/managed/identity.ts';
+import { object } from '../objects.ts';
+
+test.each([
+  ['annotation tunnel-operator.dev/adopt', { adopt: 'a' }],
+  ['annotations tunnel-operator.dev/adopt and tunnel-operator.dev/external-id', { adopt: 'a', externalId: 'b' }],
+])('in a namespace without adoption, the remedy is to remove the %s', (named, annotations) => {
+  const given = object({}, annotations);
+  expect(() => mustMayAdopt({ object: given, mayAdopt: true })).not.toThrow();
+  const refusal = expect.objectContaining({
+    reason: REASON.accessDenied,
+    message: expect.stringMatching(new RegExp(`from namespace ns: .* remove the ${named}$`)),
+  });
+  expect(() => mustMayAdopt({ object: given, mayAdopt: false })).toThrow(refusal);
+});
+
+const entry = (id: string) => ({ id, generation: 1, after: '2026-11-21T10:00:00.000Z' });
+const identity = (externalId: string | undefined, ...retiring: string[]): Identity => ({
+  externalId,
+  generation: 2,
+  createKey: undefined,
+  retiring: retiring.map(entry),
+});
+const scope = (...ids: string[]) => ({
+  resources: ids.map((id, index) => ({ id, sequence: index + 1 })),
+  nextSequence: ids.length + 1,
+});
+
+describe('what the annotations name is the object’s own', () => {
+  test.each<[string, Identity, Identity | undefined, string[], Identity]>([
+    ['if nothing is named', identity(undefined), undefined, [], identity(undefined)],
+    ['if it was created for it', identity('a', 'b'), undefined, ['a', 'b'], identity('a', 'b')],
+    ['if its status shows it', identity('a', 'b'), identity('a', 'b'), [], identity('a', 'b')],
+    ['but for the present one', identity('x', 'b'), undefined, ['a', 'b'], identity(undefined, 'b')],
+    ['but for what is superseded', identity('a', 'x', 'b'), identity('a'), ['b'], identity('a', 'b')],
+  ])('%s', (_, recorded, shown, created, expected) => {
+    expect(onlyOwn(recorded, shown, scope(...created))).toEqual(expected);
+    expect(namesOnlyOwn(recorded, shown, scope(...created))).toBe(
+      JSON.stringify(recorded) === JSON.stringify(expected),
+    );
+  });
+});

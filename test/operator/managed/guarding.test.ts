@@ -44,6 +44,7 @@ function serving(declared: Record<string, string[]>, late: Record<string, string
 test.each<[string, Parameters<typeof serving>, string[]]>([
   ['nobody declares modules for it', [{}], []],
   ['it has those that are declared', [{ b: ['oidc', 'acl'] }], ['acl', 'oidc']],
+  ['it has those that are declared, and others cannot be looked for', [{ b: ['oidc'] }, {}, new Error('no')], ['oidc']],
   ['it has all that one of several declares', [{ b: ['oidc'], c: ['acl'] }], ['acl']],
 ])('a resource may serve if %s', async (_, declared, modules) => {
   const { managed, spec } = await serving(...declared);
@@ -53,6 +54,9 @@ test.each<[string, Parameters<typeof serving>, string[]]>([
 test('what does not serve needs no guard', async () => {
   const { managed, spec } = await manage(of);
   expect(await guarded(managed, spec)).toEqual({ spec, waiting: undefined });
+  const requiring = { ...spec, requireModules: true, open: undefined };
+  const later = await manage(of, { kind: SERVING });
+  expect(await guarded(later.managed, requiring)).toEqual({ spec: requiring, waiting: undefined });
 });
 
 test.each<[string, Parameters<typeof serving>, string[], string]>([

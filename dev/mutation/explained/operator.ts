@@ -103,8 +103,18 @@ export const OPERATOR: Explained = {
     'const timeoutSeconds = * → *': 'how long the jitter is; no test asserts a time',
     'await this.#pause(* → await this.#pause(*': 'how long to wait; no test asserts a time',
   },
+  'src/operator/kube/shared-runs.ts': {
+    '* → if (true) this.#runs.delete(key);': 'the run that was waited for sets it again before anybody else has a turn',
+  },
   'src/operator/managed/attached.ts': {
     'const current = * → *isHeld: false });': 'no kind of modules has tokens',
+  },
+  'src/operator/managed/companion.ts': {
+    'existing.metadata.ownerReferences?.some(* → *(owner) => owner.uid === uid);': 'undefined is as good as false',
+  },
+  'src/operator/managed/connected-kind.ts': {
+    'return this.specIfValid(object) ?? * → return this.#declared.readMembers(object.spec);':
+      'what is valid as a whole is the same member by member',
   },
   'src/operator/managed/attachment.ts': {
     'const NOTHING_CREATED = * → *': 'nothing is asked of it but what exists',
@@ -146,6 +156,10 @@ export const OPERATOR: Explained = {
     'context.addIssue(* → *, });': 'zod shows no input, given or not',
     "const value = 'value' in given * → const value = true *": 'what is missing is undefined',
     '...(description === undefined * → ...(false *': 'zod takes undefined for no description',
+  },
+  'src/operator/managed/key-index.ts': {
+    '* → if (false) this.#keys.delete(id);': 'frees memory',
+    '* → if (keys?.size === 0) {}': 'frees memory',
   },
   'src/operator/managed/losses.ts': {
     'this.#forgetOld(at); → ;': 'frees memory; whoever asks for the pause does it, too',

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { remember } from '../../../src/client/entity-tags.ts';
+import { owned } from '../../../src/operator/kinds/owner.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import { dated, mayExist } from '../../../src/operator/managed/external.ts';
@@ -90,7 +91,11 @@ describe('of a spec that is invalid', () => {
   const kind = connected();
   test('the rest counts for others', () => {
     expect(kind.specIfValid(withSpec({ size: 'large' }))).toBeUndefined();
-    expect(kind.membersOf(withSpec({ size: 'large', shape: 'flat' }))).toMatchObject({ shape: 'flat' });
+    expect(kind.membersOf(withSpec({ size: 'large', shape: 'flat' }))).toMatchObject({
+      size: 'large',
+      shape: 'flat',
+      material: 'wood',
+    });
     expect(kind.comparableSpec(withSpec({ size: 'large' }))).toBeUndefined();
   });
 
@@ -102,6 +107,12 @@ describe('of a spec that is invalid', () => {
       expect(kind.comparableSpec(given)).toMatchObject(members);
     }
   });
+});
+
+test('a spec cannot be compared while what it refers to is not there', () => {
+  const kind = connected({ spec: owned('thing').spec as never });
+  expect(kind.comparableSpec(withSpec({}))).toMatchObject({ managementPolicy: 'Manage' });
+  expect(kind.comparableSpec(withSpec({ ownerRef: { name: 'ci' } }))).toBeUndefined();
 });
 
 test('the owner that an object names is found in its spec, valid or not', () => {

@@ -206,24 +206,20 @@ export class TunnelOperator extends OuterShell {
       finished.then(() => true),
       delay(this.#config.shutdownMs, false, { ref: false }),
     ]);
+    // Nobody needs their news any more, and they would take the end of their connections for a failure.
+    const cachesStopped = Promise.all(this.#caches().map(([, cache]) => cache.stop()));
     if (!isDone) {
       this.#log.warn('shutdown timeout reached; aborting the reconciles in progress');
-      // Watches would take the end of their connections for a failure.
-      const stopped = this.#stopCaches();
       // Before the lease is released: the next leader may work on the same objects.
-      await Promise.all([stopped, this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
+      await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
     }
     const sent = Promise.all([this.#eventRecorder.flush(), this.#tracing?.stop()]);
     await Promise.race([sent, delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
-    await this.#stopCaches();
+    await cachesStopped;
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
     await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
-  }
-
-  async #stopCaches(): Promise<void> {
-    await Promise.all(this.#caches().map(([, cache]) => cache.stop()));
   }
 
   async #startLater(controller: Controller): Promise<void> {

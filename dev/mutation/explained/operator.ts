@@ -109,13 +109,6 @@ export const OPERATOR: Explained = {
   'src/operator/managed/attached.ts': {
     'const current = * → *isHeld: false });': 'no kind of modules has tokens',
   },
-  'src/operator/managed/companion.ts': {
-    'existing.metadata.ownerReferences?.some(* → *(owner) => owner.uid === uid);': 'undefined is as good as false',
-  },
-  'src/operator/managed/connected-kind.ts': {
-    'return this.specIfValid(object) ?? * → return this.#declared.readMembers(object.spec);':
-      'what is valid as a whole is the same member by member',
-  },
   'src/operator/managed/attachment.ts': {
     'const NOTHING_CREATED = * → *': 'nothing is asked of it but what exists',
   },
@@ -126,6 +119,13 @@ export const OPERATOR: Explained = {
     '* → return claim ? Number(claim.isConfirmed) : -2;': 'anything below 0 will do',
     '* → return rankA === rankB ? isOlder(a, b) : Number(rankA) >= Number(rankB);': 'the ranks differ in that branch',
     '* → return ageA === ageB ? a.metadata.uid < b.metadata.uid : ageA <= ageB;': 'the ages differ in that branch',
+  },
+  'src/operator/managed/companion.ts': {
+    'existing.metadata.ownerReferences?.some(* → *(owner) => owner.uid === uid);': 'undefined is as good as false',
+  },
+  'src/operator/managed/connected-kind.ts': {
+    'return this.specIfValid(object) ?? * → return this.#declared.readMembers(object.spec);':
+      'what is valid as a whole is the same member by member',
   },
   'src/operator/managed/creation.ts': {
     'const MOST_GENERATIONS_AT_ONCE = * → *': 'a limit on what does not end by itself; any small number will do',

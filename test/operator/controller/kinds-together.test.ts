@@ -11,16 +11,17 @@ const EDGES = ours('httpsedges');
 const ROUTES = ours('httpsedgeroutes');
 const MODULES = ours('httpsedgeroutemodules');
 const BACKENDS = ours('httpresponsebackends');
+const BOTS = ours('botusers');
+const KEYS = ours('apikeys');
 const OIDC = { issuer: 'https://accounts.example.com', clientId: { value: 'portal' }, clientSecret: { value: 's1' } };
 
 const object = (kind: string, name: string, spec: object = {}) => manifest({ name: kind }, name, spec);
-const route = (name: string, more: object = {}): Manifest =>
+const route = (name: string): Manifest =>
   object('HTTPSEdgeRoute', name, {
     edgeRef: { name },
     match: '/',
     matchType: 'path_prefix',
     backendRef: { kind: 'HTTPResponseBackend', name },
-    ...more,
   });
 
 async function started(kinds: readonly string[], inputs: Inputs) {
@@ -28,10 +29,10 @@ async function started(kinds: readonly string[], inputs: Inputs) {
   for (const { controller } of controllers) controller.start();
 }
 
-/** Removes the objects while their controllers still work, modules and routes first. */
+/** Removes the objects while their controllers still work, those first that refer to others. */
 const clearedAtEnd = (name: string) =>
   onTestFinished(async () => {
-    for (const type of [MODULES, ROUTES, BACKENDS, EDGES])
+    for (const type of [MODULES, ROUTES, BACKENDS, EDGES, KEYS, BOTS])
       await stack.run('delete', type.plural, name, '--ignore-not-found');
   });
 
@@ -87,22 +88,25 @@ test('a route serves once the modules are set that are declared for it', async (
   expect((await stack.see(MODULES, 'guarded')).status.id).toBe(`${edge}/${id}`);
 });
 
-test('what is deleted says who refers to it, and whether these must go first', async () => {
+test('what is deleted says who refers to it, and whether that could refer to something else', async () => {
   const inputs = noInputs();
-  await started(['HTTPSEdge', 'HTTPSEdgeRoute', 'HTTPResponseBackend'], inputs);
+  await started(['HTTPSEdge', 'HTTPSEdgeRoute', 'HTTPResponseBackend', 'BotUser', 'APIKey'], inputs);
   clearedAtEnd('held');
   await stack.apply(
     object('HTTPSEdge', 'held'),
     object('HTTPResponseBackend', 'held', { body: { value: 'x' } }),
+    object('BotUser', 'held', { name: 'a bot' }),
+    object('APIKey', 'held', { ownerRef: { name: 'held' }, secret: {} }),
     route('held'),
   );
-  await stack.ready(ROUTES, 'held');
-  await stack.run('delete', `${EDGES.plural},${BACKENDS.plural}`, 'held', '--wait=false');
-  const messageOf = async (type: typeof EDGES) => (await stack.see(type, 'held')).ready?.message;
-  await eventually(async () =>
-    expect(await messageOf(EDGES)).toMatch(/^HTTPSEdgeRoute \S+\/held refers to this object/),
-  );
-  await eventually(async () =>
-    expect(await messageOf(BACKENDS)).toMatch(/^HTTPSEdgeRoute \S+\/held refers to this object/),
-  );
+  await Promise.all([stack.ready(ROUTES, 'held'), stack.ready(KEYS, 'held')]);
+  const deleted = `${BACKENDS.plural},${BOTS.plural}`;
+  await stack.run('delete', deleted, 'held', '--wait=false');
+  const messageOf = async (type: typeof BOTS) => (await stack.see(type, 'held')).ready?.message;
+  await eventually(async () => {
+    expect(await messageOf(BACKENDS)).toMatch(
+      /^HTTPSEdgeRoute .*: delete what refers to it, or let that refer to another$/,
+    );
+    expect(await messageOf(BOTS)).toMatch(/^APIKey .*: delete what refers to it$/);
+  });
 });

@@ -245,7 +245,7 @@ test('what no response shows is taken to be equal', () => {
   expect(differing(fields, { name: 'a', region: 'eu', keyPem: 'other' }, thing())).toEqual([]);
 });
 
-test('of an object in a response only the id counts where it is a reference, and all of it elsewhere', () => {
+test('of an object that is no reference, more counts than its id', () => {
   const part = z.object({ id: z.string(), note: z.string() });
   const parts = familyFields({ fields: { part: required(part) } });
   const spec = { part: { id: 'p_1', note: 'a' } };

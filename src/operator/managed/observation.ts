@@ -33,7 +33,7 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
   const isOwn = externalId !== undefined;
   if (!isOwn) mustMayAdopt(managed);
   mustBeId(managed, id);
-  const remote = await observeSurely(managed, { id, generation: isOwn ? generation : 0 });
+  const remote = await observeSurely(managed, { id, generation });
   if (!remote) {
     const remedy = isOwn
       ? 'set managementPolicy to Manage to have it created again'

@@ -77,7 +77,7 @@ export async function supersede(
   const after = new Date(Date.now() + renewal.overlapMs);
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
   await managed.persist(next, asRotated(managed));
-  const isOneTime = managed.kind.delivery?.handout.isOneTime ?? false;
+  const isOneTime = managed.kind.delivery?.handout.isOneTime;
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
   else if (renewal.cause === 'changed' || !isOneTime) managed.replaces = renewal.message;
   else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);

@@ -35,7 +35,7 @@ async function noteHandedOver(managed: ManagedObject, ids: readonly string[]): P
   if (ids.length > 0) await managed.patchStatus({}, { handedOver: [...handedOver, ...ids] });
 }
 
-const isHandedOver = (object: KubeObject, id: string) => readStatus(object).handedOver?.includes(id) ?? false;
+const isHandedOver = (object: KubeObject, id: string) => (readStatus(object).handedOver ?? []).includes(id);
 
 /** Those of the superseded owners whose modules are another object's from now on. */
 export async function handedOver(managed: ManagedObject, entries: readonly Retiring[]): Promise<Retiring[]> {

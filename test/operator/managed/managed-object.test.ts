@@ -168,6 +168,8 @@ describe('an object from a cache', () => {
     const other = object({ name: 'b' });
     const { managed, access, cluster: api } = await managing(object(), { others: [other] });
     const known = api.known(other);
+    const told: string[] = [];
+    access.cache.addHandler({ onChange: ({ key }, origin) => void told.push(`${origin} ${key}`) });
     await change(api);
     const now = isHad ? await api.get('samples', 'b') : undefined;
     const newest = await managed.newestOf(known);
@@ -175,6 +177,8 @@ describe('an object from a cache', () => {
     await newest?.mustBeNewest();
     expect(api.asked()).toEqual([`GET ${PATH.replace(/a$/, 'b')}`]);
     expect(access.cache.store.get(`${NAMESPACE}/b`)).toEqual(slim(now ?? known));
+    // Of what this process writes, nobody is told; this was somebody else.
+    expect(told).toEqual(isHad ? [`watch ${NAMESPACE}/b`] : []);
   });
 });
 

@@ -30,6 +30,16 @@ test.each([
   expect(things.updated).toEqual([]);
 });
 
+test('what has expired is shown as expired', async () => {
+  const end = { of: () => '2026-01-01T00:00:00Z', remedy: 'renew it' };
+  const { managed, spec } = await manage(observing({ adopt: 'thg_1' }), { things: new Things('thg_1'), kind: { end } });
+  await observeOnly(managed, spec);
+  expect(readStatus(managed.object).conditions).toMatchObject([
+    { type: 'Ready', status: 'False', reason: 'Expired', message: 'thg_1 expired at 2026-01-01T00:00:00Z: renew it' },
+    { type: 'Synced' },
+  ]);
+});
+
 test.each([
   ['names none', {}, true, 'NothingToObserve', 'set the annotation tunnel-operator.dev/adopt'],
   ['names one of another kind', { adopt: 'cr_1' }, true, 'ExternalNotFound', 'is not an id for the kind Thing'],
@@ -60,10 +70,12 @@ test('an object may observe what was created for it, wherever that is', async ()
 test.each([
   ['one that was created for it has', '1', 'ExternalNotFound'],
   ['one that it has adopted may have', '', 'AccessDenied'],
+  ['one that it only names may have', undefined, 'AccessDenied'],
 ])('of what the API key is not shown, %s gone', async (_, createGeneration, reason) => {
   const things = new Things();
   things.seen = { ownerId: 'usr_key', mayBeAdmin: true };
-  const { managed, spec } = await manage(observing({ externalId: 'thg_1', createGeneration }), { things });
+  const annotations = createGeneration === undefined ? { adopt: 'thg_1' } : { externalId: 'thg_1', createGeneration };
+  const { managed, spec } = await manage(observing(annotations), { things });
   await expect(observeOnly(managed, spec)).rejects.toThrow(expect.objectContaining({ reason }));
 });
 

@@ -121,6 +121,8 @@ export type Policy =
   | 'alters Secrets'
   /** A policy lets nobody write objects of ours. */
   | 'refuses writes'
+  /** The same, of their statuses and of new ones only. */
+  | 'refuses writes of statuses'
   /** A quota is used up: nothing is created. */
   | 'refuses creates'
   /** The namespace is being deleted. */
@@ -132,7 +134,7 @@ const ADMITTING = {
   'alters Secrets': {
     type: 'mutating',
     group: '',
-    resources: ['secrets'],
+    covers: { CREATE: ['secrets'], UPDATE: ['secrets'] },
     rules: {
       reinvocationPolicy: 'Never',
       mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: ALTERATION } }],
@@ -142,7 +144,15 @@ const ADMITTING = {
   'refuses writes': {
     type: 'validating',
     group: TEST_GROUP.group,
-    resources: ['*'],
+    covers: { CREATE: ['*'], UPDATE: ['*'] },
+    rules: { validations: [{ expression: 'false', reason: 'Forbidden' }] },
+    binding: { validationActions: ['Deny'] },
+  },
+  'refuses writes of statuses': {
+    type: 'validating',
+    group: TEST_GROUP.group,
+    // By a create it is known when the policy is in force.
+    covers: { CREATE: ['*'], UPDATE: ['*/status'] },
     rules: { validations: [{ expression: 'false', reason: 'Forbidden' }] },
     binding: { validationActions: ['Deny'] },
   },
@@ -153,13 +163,15 @@ const admission = new Map<Admitting, ReturnType<typeof defineAdmission>>();
 
 /** A policy in force for the namespaces that have its name as a label. */
 function defineAdmission(policy: Admitting) {
-  const { type, group, resources, rules, binding } = ADMITTING[policy];
-  const name = `${policy.toLowerCase().replace(' ', '-')}-${NAMESPACE}`;
+  const { type, group, covers, rules, binding } = ADMITTING[policy];
+  const name = `${policy.toLowerCase().replaceAll(' ', '-')}-${NAMESPACE}`;
   const policies: ResourceType = { ...ADMISSION, plural: `${type}admissionpolicies` };
   const bindings: ResourceType = { ...ADMISSION, plural: `${type}admissionpolicybindings` };
   const namespaceSelector = { matchLabels: { [TEST_GROUP.group]: name } };
-  const rule = { apiGroups: [group], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources };
-  const spec = { failurePolicy: 'Fail', matchConstraints: { namespaceSelector, resourceRules: [rule] }, ...rules };
+  const resourceRules = Object.entries(covers).map(([operation, resources]) => {
+    return { apiGroups: [group], apiVersions: ['*'], operations: [operation], resources };
+  });
+  const spec = { failurePolicy: 'Fail', matchConstraints: { namespaceSelector, resourceRules }, ...rules };
   const metadata = { name };
   const define = async () => {
     await direct.create(policies, { metadata, spec });
@@ -182,7 +194,8 @@ async function enforce(policy: Policy, plurals: readonly Plural[], namespace: st
   };
   switch (policy) {
     case 'alters Secrets':
-    case 'refuses writes': {
+    case 'refuses writes':
+    case 'refuses writes of statuses': {
       const known = admission.get(policy) ?? defineAdmission(policy);
       admission.set(policy, known);
       await known.defined;

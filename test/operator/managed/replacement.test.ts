@@ -128,6 +128,13 @@ test('nothing is superseded for an object that somebody has changed meanwhile', 
   await expect(findRemote(of.managed, of.spec)).rejects.toThrow(StaleObject);
 });
 
+test('nothing is superseded before it is known that a new token can be delivered', async () => {
+  const kind = tokens(['thg_1'], { due: DUE, prepare: () => Promise.reject(new Error('no Secret can be written')) });
+  const { managed, spec, identity } = await manage(having(1), { things: one(), kind });
+  await expect(findRemote(managed, spec)).rejects.toThrow('no Secret can be written');
+  expect((await identity()).externalId).toBe('thg_1');
+});
+
 function retiring(id: string): string {
   return JSON.stringify([{ id, generation: 1, after: '2099-01-01T00:00:00Z' }]);
 }

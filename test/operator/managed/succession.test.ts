@@ -25,6 +25,12 @@ test.each<[string, KubeObject, KubeObject[], boolean]>([
   ['are left to another object that declares some', of, [heir()], true],
   ['are left to another object that has them, too', of, [heir(has)], true],
   ['go if nobody else declares any', of, [], false],
+  [
+    'go likewise after a restore',
+    object({ spec: { of: 'thg_1' }, metadata: deletion }, { externalId: 'thg_1' }),
+    [],
+    false,
+  ],
   ['go if others declare some of something else', of, [heir({ spec: { of: 'thg_2' } })], false],
   ['go if the other object is being deleted, too', of, [heir({ ...has, metadata: deletion })], false],
   ['are left to another that is deleted, and has them to stay', of, [heir({ ...has, ...retaining })], true],
@@ -55,6 +61,16 @@ test('an heir is recorded as the one that has the settings, and is reconciled', 
   expect((await written('heir')).metadata.finalizers).toEqual([FINALIZER]);
   expect(enqueued).toEqual([`${NAMESPACE}/heir`]);
   expect(readStatus(await written()).handedOver).toEqual(['thg_1']);
+});
+
+test('nothing is left to an heir of which it cannot be recorded', async () => {
+  const { managed, object: written } = await manage(of, {
+    others: [heir()],
+    kind: SETTINGS,
+    policy: 'refuses writes of statuses',
+  });
+  await expect(isLeft(managed)).rejects.toThrow(expect.objectContaining({ code: 403 }));
+  expect(readStatus(await written()).handedOver).toBeUndefined();
 });
 
 test('nothing is written to an heir that has the settings already', async () => {

@@ -195,10 +195,17 @@ export const SERVING: Partial<ThingKind> = {
   unserved: (spec, remote) => (spec.open && !remote?.open ? ['open'] : []),
 };
 
+interface Tokens {
+  isOneTime?: boolean;
+  due?: Renewal | undefined;
+  /** Rejects where a token could not be delivered. */
+  prepare?: () => Promise<void>;
+}
+
 /** What makes it a kind with tokens, of which those of the things that are held are in their Secrets. */
 export function tokens(
   held: readonly string[],
-  { isOneTime = true, due }: { isOneTime?: boolean; due?: Renewal | undefined } = {},
+  { isOneTime = true, due, prepare = async () => {} }: Tokens = {},
 ): Partial<ThingKind> {
   const renewal = () => (due ? { due } : {});
   const about = { what: 'token', secretType: 'any', idKey: 'id', key: 'token', member: 'token', isOneTime };
@@ -209,7 +216,7 @@ export function tokens(
       into: () => ({
         handout: about,
         renewal,
-        prepare: async () => {},
+        prepare,
         deliver: async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost'),
         looksHeld: () => true,
         stored: async () => [...held],

@@ -65,6 +65,20 @@ describe('an object that others refer to', () => {
     ]);
   });
 
+  test('is in use by the ids that those have in their statuses, of what they refer to and of what they belong to', () => {
+    const using = object({
+      name: 'here',
+      kind: 'TLSEdge',
+      status: { references: [{ field: 'spec.ref', id: 'ipp_2' }] },
+    });
+    const belonging = object({ name: 'leaving', kind: 'TLSEdge', status: { id: 'ipp_3' } });
+    const inputs = cluster({ IPPolicy: [office], TLSEdge: [using, belonging, refused] });
+    for (const { metadata } of [using, belonging, refused]) {
+      inputs.index.set(objectKey('TLSEdge', metadata.namespace ?? '', metadata.name), new Set([key]));
+    }
+    expect(inputs.idsInUseBy('IPPolicy', office)).toEqual(['ipp_2', 'ipp_3']);
+  });
+
   test('is found by them', () => {
     expect(referring({}).targetsOf('TLSEdge', here)).toEqual([office]);
   });

@@ -10,7 +10,7 @@
  * survivors the next run without these tries again. `--seats` is how many are tried at a time, each in a copy of its own (2).
  * `--list` only prints the mutations.
  *
- * Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
+ * What the type check or the linter rejects needs no test. Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
  * mutation that no test can notice belongs into `dev/mutation/explained`, with the reason. A file of which nothing is
  * left enters `dev/mutation/noticed.json`, to be checked in; it is passed over until it changes, unless `--again` is given.
  */
@@ -21,6 +21,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { positive } from '../dev/arguments.ts';
 import { explanations } from '../dev/mutation/explained.ts';
+import { rejectedByLint } from '../dev/mutation/lint-check.ts';
 import { type Mutant, mutantsOf } from '../dev/mutation/mutant.ts';
 import { openNoticed } from '../dev/mutation/noticed.ts';
 import { importsOf, REACHES } from '../dev/mutation/reach.ts';
@@ -93,10 +94,14 @@ async function tryAll(first: Sandbox): Promise<Outcome[]> {
   const imports = importsOf(first.root, first.files);
   const { measure, tryEach } = trials({ seats, imports, reach, isWanted, most, say });
   const isNew = (mutant: Mutant) => report.find(mutant) === undefined;
+  const isOpen = (mutant: Mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived');
   for (const mutant of rejectedByTypes(first, chosen.filter(isNew))) {
     report.add(mutant, { outcome: 'rejected by types', reach, ms: 0 });
   }
-  const untried = chosen.filter((mutant) => !isDead(report.find(mutant)?.outcome ?? 'survived'));
+  for (const mutant of rejectedByLint(first, chosen.filter(isOpen))) {
+    report.add(mutant, { outcome: 'rejected by lint', reach, ms: 0 });
+  }
+  const untried = chosen.filter(isOpen);
   await measure([...new Set(untried.map(({ file }) => file))]);
   const tried = new Set<Mutant>();
   const isOver = () => performance.now() > deadline;

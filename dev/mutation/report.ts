@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Mutant } from './mutant.ts';
 import { REACHES } from './reach.ts';
 
-const OUTCOMES = ['killed', 'timed out', 'rejected by types', 'survived', 'untested'] as const;
+const OUTCOMES = ['killed', 'timed out', 'rejected by types', 'rejected by lint', 'survived', 'untested'] as const;
 /** `untested`: no test reaches the file, within the reach. */
 export type Outcome = (typeof OUTCOMES)[number];
 

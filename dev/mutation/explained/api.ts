@@ -137,6 +137,14 @@ export const API: Explained = {
   'src/api/store/deadlines.ts': {
     'const timer = * → *limitMs / 5)).unref();': 'how often to look; more often will do, too',
   },
+  'src/api/store/repository.ts': {
+    'if (!statement) { → if (true) {': 'the same statement, written once more',
+    'pages.set(name, statement); → ;': 'the same statement, written once more',
+    'return statement(limit + 1* → *limit + 2*': 'what is beyond the limit is only counted',
+    'more ||= read > 0 * → more ||= read > 1 *': 'no row takes one byte',
+    '* → *part?.limit));': 'the driver takes undefined for null',
+    '*.length === 0) return; → if (false) return;': 'a statement more, which changes nothing',
+  },
   'src/api/store/servers.ts': {
     'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
   },

@@ -107,6 +107,7 @@ export const OPERATOR: Explained = {
     '* → if (true) this.#runs.delete(key);': 'the run that was waited for sets it again before anybody else has a turn',
   },
   'src/operator/managed/attached.ts': {
+    '* observeSurely(* → * generation: 1 *': 'of modules, the API key is shown everything',
     'const current = * → *isHeld: false });': 'no kind of modules has tokens',
   },
   'src/operator/managed/attachment.ts': {
@@ -169,6 +170,9 @@ export const OPERATOR: Explained = {
     'const { name, * → *generation = 1 *': 'every object of ours has a generation',
     'finalizers: * → *!== FINALIZER),': 'only what has finalizers is let go',
   },
+  'src/operator/managed/replacement.ts': {
+    '* → *overlapMs: 1, message };': 'a millisecond is over before anything else is done',
+  },
   'src/operator/managed/schedule.ts': {
     'return a < b * → return a <= b *': 'both are the same time',
   },
@@ -198,6 +202,7 @@ export const OPERATOR: Explained = {
     'if (error instanceof Blocked) return existing; → if (true) *': 'nothing else is thrown there so far',
   },
   'src/operator/plan/planner.ts': {
+    'claiming.end(); → ;': 'the turn also ends with the plan of the object, a little later',
     'if (kind.unserved) * → if (true) *': 'of a kind without such members, nothing is held back',
   },
   'src/operator/plan/render.ts': {

@@ -1,4 +1,5 @@
 /** What is planned for the objects of files, and what keeps one of them from it without ending the plan. */
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ApiError, createClient } from '../../../src/client/client.ts';
 import type { DerivedKind } from '../../../src/operator/export/spec-members.ts';
@@ -29,11 +30,13 @@ interface Surroundings {
   /** The members that differ, of every resource. */
   readonly changed?: string[];
   readonly mayAdopt?: boolean;
+  /** The names of those that the API server takes longer to answer about. */
+  readonly slow?: readonly string[];
 }
 
 /** Plans with every kind, on servers that have what is given. */
 async function planned(documents: readonly ManifestDocument[], surroundings: Surroundings = {}) {
-  const { objects = {}, remotes = [], changed = [], mayAdopt = true } = surroundings;
+  const { objects = {}, remotes = [], changed = [], mayAdopt = true, slow = [] } = surroundings;
   const original = createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' });
   const find = async (id: string) => {
     if (remotes instanceof Error) throw remotes;
@@ -60,7 +63,10 @@ async function planned(documents: readonly ManifestDocument[], surroundings: Sur
     return [...items];
   };
   const kube = {
-    find: async (type: ResourceType, name: string) => itemsOf(type).find(({ metadata }) => metadata.name === name),
+    async find(type: ResourceType, name: string) {
+      if (slow.includes(name)) await setTimeout(20);
+      return itemsOf(type).find(({ metadata }) => metadata.name === name);
+    },
     list: async (type: ResourceType) => ({ items: itemsOf(type), resourceVersion: '1', continueToken: undefined }),
   };
   // Then what is asked about is taken as it is.
@@ -93,7 +99,7 @@ async function planned(documents: readonly ManifestDocument[], surroundings: Sur
     named: new NamedResources(all, client),
     all: (kind) => cluster.all(kind),
     grants: () => cluster.grants(),
-    mayAdopt: () => mayAdopt,
+    mayAdopt: (namespace) => mayAdopt && namespace === 'ns',
     mayHandOutUserRights: false,
   }).planAll();
 }
@@ -220,13 +226,23 @@ test.each([
   await expect(planned([edge('e', {}, { adopt: OTHER })], surroundings)).rejects.toThrow(message);
 });
 
-test('one that is paused does nothing, whatever its spec is, but claims what it names', async () => {
-  const paused = edge('a', { other: 1 }, { paused: 'true', adopt: OWN });
-  expect(await planned([paused, edge('b', {}, { adopt: OWN })], { remotes: [own] })).toMatchObject([
-    { action: 'none', reason: 'paused', changes: [] },
-    blocked('TLSEdge ns/a'),
-  ]);
-});
+test.each([
+  ['first', ['a', 'b'], []],
+  ['last', ['b', 'a'], ['b']],
+])(
+  'one that is paused does nothing, whatever its spec is, but claims what it names, if it comes %s',
+  async (_, order, slow) => {
+    const files = { a: edge('a', { other: 1 }, { paused: 'true', adopt: OWN }), b: edge('b', {}, { adopt: OWN }) };
+    const documents = Object.values(files).sort(
+      (x, y) => order.indexOf(x.metadata.name) - order.indexOf(y.metadata.name),
+    );
+    const plans = await planned(documents, { remotes: [own], slow });
+    expect(plans.find(({ name }) => name === 'a')).toMatchObject({ action: 'none', reason: 'paused', changes: [] });
+    expect(plans.find(({ name }) => name === 'b')).toMatchObject(
+      order[0] === 'a' ? blocked('TLSEdge ns/a') : { action: 'none', reason: 'adopted' },
+    );
+  },
+);
 
 test('one that only observes changes nothing', async () => {
   const observing = edge('a', { managementPolicy: 'Observe' }, { adopt: OWN });
@@ -235,7 +251,10 @@ test('one that only observes changes nothing', async () => {
   ]);
 });
 
-test('of several new objects, the first in the files has what they all claim, or deliver into', async () => {
+test.each([
+  ['answered first', []],
+  ['answered last', ['a', 'c']],
+])('of several new objects, the first in the files has what they all claim, or deliver into: %s', async (_, slow) => {
   const plans = await planned(
     [
       edge('a', {}, { adopt: OWN }),
@@ -243,7 +262,7 @@ test('of several new objects, the first in the files has what they all claim, or
       file('TunnelCredential', 'c', { secret: { name: 's' } }),
       file('TunnelCredential', 'd', { secret: { name: 's' } }),
     ],
-    { remotes: [own] },
+    { remotes: [own], slow },
   );
   expect(plans).toMatchObject([
     { action: 'none', reason: 'adopted' },
@@ -286,4 +305,61 @@ test('a new route that requires modules waits for some with its backend', async 
   ];
   const [, , route] = await planned(documents);
   expect(route).toMatchObject({ action: 'create', reason: 'spec.backendRef waits for modules' });
+});
+
+test.each<[string, Surroundings['changed'], Record<string, string>, object]>([
+  ['does not keep it from staying', [], {}, { action: 'none' }],
+  ['does not keep it from changing', ['description'], {}, { action: 'change' }],
+  [
+    'keeps it from being replaced',
+    [],
+    { 'rotate-requested-at': 'now' },
+    blocked(`spec.ownerId: ${USER} does not exist`),
+  ],
+])('that the owner of a resource is gone %s', async (_, changed = [], annotations, expected) => {
+  const id = 'cr_01m7yvm3eyf20vnt1006h45zq2';
+  const existing = object({ name: 'c', kind: 'TunnelCredential', status: { id, createGeneration: 1 } });
+  const credential = { id, uri: '', owner_id: USER };
+  const [plan] = await planned([file('TunnelCredential', 'c', { ownerId: USER, secret: {} }, annotations)], {
+    objects: { tunnelcredentials: [existing] },
+    remotes: [credential],
+    changed,
+  });
+  expect(plan).toMatchObject(expected);
+});
+
+test.each([
+  ['a Secret', 'Secret', { path: 'spec.description', isSecret: true }],
+  ['a ConfigMap', 'ConfigMap', { path: 'spec.description', before: 'old', after: 'new' }],
+])('what was taken from %s until now is shown or not', async (_, kind, expected) => {
+  const sources = [{ field: 'spec.description', kind, name: 's', resourceVersion: '1', digest: 'd' }];
+  const [plan] = await planned([edge('e', { description: 'new' })], {
+    objects: { tlsedges: [object({ name: 'e', kind: 'TLSEdge', status: { ...status, sources } })] },
+    remotes: [own],
+    changed: ['description'],
+  });
+  expect(plan?.changes).toEqual([expected]);
+});
+
+const another = (name: string) =>
+  object({
+    name,
+    kind: 'TLSEdgeModules',
+    spec: { tlsEdgeRef: { id: OTHER } },
+    status: { id: OTHER, createGeneration: 0 },
+  });
+
+test.each<[string, object | undefined, string, readonly KubeObject[]]>([
+  ['that it has never had, as its status says', { id: OWN, createGeneration: 0 }, OTHER, []],
+  ['of which its status says nothing', { conditions: [] }, OTHER, []],
+  ['that another object has', undefined, OTHER, [another('other')]],
+  ['of something else', undefined, 'bot_01m7yvm3eyf20vnt1006h45zq2', []],
+])('modules %s do not keep an object from observing others', async (_, shown, externalId, others) => {
+  const existing = object({ name: 'm', kind: 'TLSEdgeModules', ...(shown && { status: shown }) });
+  const observing = { tlsEdgeRef: { id: OWN }, managementPolicy: 'Observe' };
+  const [plan] = await planned([modules('m', observing, { 'external-id': externalId })], {
+    objects: { tlsedgemodules: [existing, ...others] },
+    remotes: [own, { ...own, id: OTHER }, { ...own, id: externalId }],
+  });
+  expect(plan).toMatchObject({ action: 'none', reason: 'only observed' });
 });

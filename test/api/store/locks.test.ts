@@ -1,0 +1,57 @@
+/** Who waits for whom. The numbers are part of an upgrade: a server of another release must use the same. */
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/api/store/database.ts';
+import {
+  COVERING_LOCKS,
+  HOSTPORT_LOCKS,
+  LOCKS,
+  lockUntilCommit,
+  tryLockUntilCommit,
+} from '../../../src/api/store/locks.ts';
+import { atEnd, emptyDatabase } from '../harness.ts';
+
+async function opened() {
+  const db = openDatabase({
+    url: await emptyDatabase(),
+    poolSize: 2,
+    statementTimeoutMs: 10_000,
+    connectTimeoutMs: 5_000,
+  });
+  atEnd(() => db.close());
+  return db;
+}
+
+test('a lock has the number that it has in every release', () => {
+  expect([LOCKS, HOSTPORT_LOCKS, COVERING_LOCKS]).toEqual([
+    { migration: 7211004326, users: 7211004327, bootstrap: 7211004328, eventRetention: 7211004329 },
+    1211004328,
+    1211004329,
+  ]);
+});
+
+test('a transaction waits for a lock until the one that has it ends', async () => {
+  const db = await opened();
+  const order: string[] = [];
+  let second: Promise<void> | undefined;
+  await db.transaction(async (first) => {
+    await lockUntilCommit(first, LOCKS.users);
+    second = db.transaction(async (tx) => {
+      await lockUntilCommit(tx, LOCKS.users);
+      order.push('second');
+    });
+    // By then, the other one has asked.
+    await first.query({ text: 'select pg_sleep(0.2)', values: [] });
+    order.push('first');
+  });
+  await second;
+  expect(order).toEqual(['first', 'second']);
+});
+
+test('a lock that another transaction has is not waited for', async () => {
+  const db = await opened();
+  await db.transaction(async (first) => {
+    expect(await tryLockUntilCommit(first, LOCKS.eventRetention)).toBe(true);
+    expect(await db.transaction((tx) => tryLockUntilCommit(tx, LOCKS.eventRetention))).toBe(false);
+  });
+  expect(await db.transaction((tx) => tryLockUntilCommit(tx, LOCKS.eventRetention))).toBe(true);
+});

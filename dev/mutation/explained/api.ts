@@ -2,6 +2,9 @@ import type { Explained } from './entries.ts';
 
 /** Of the management API. */
 export const API: Explained = {
+  'src/api/bootstrap.ts': {
+    'return { id: newId(prefix)* → *revision: *': 'the database counts; of a new row, it is not read',
+  },
   'src/api/certificates/chain.ts': {
     'if (!x509.checkPrivateKey(key)) * → if (false) *': 'spares a signature, which would not verify',
     'const sample = * → *': 'any number of random bytes will do',
@@ -22,6 +25,15 @@ export const API: Explained = {
   },
   'src/api/crud/mount-module.ts': {
     'if (referring.length > 0) * → if (*': 'a statement more, which deletes nothing',
+  },
+  'src/api/crud/operations.ts': {
+    'const referring = * → *.length >= 0);': 'a statement more, which writes nothing',
+    'await (hooks.beforeCreate* → await (true': 'one statement is a transaction in any case',
+    'await (hooks.beforeCreate* → *referring.length >= 0': 'one statement is a transaction in any case',
+    'const own = * → *revision: *': 'the database counts; of a new row, it is not read',
+  },
+  'src/api/crud/read-only.ts': {
+    'if (sentBack.length === 0) * → if (false) *': 'of nothing, nothing is refused',
   },
   'src/api/crud/references.ts': {
     '* → await tx.query({ text*': 'prepared or not, a statement answers the same',

@@ -45,7 +45,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   function send(client: pg.PoolClient, statement: Statement, outcome: Outcome): void {
     const deadline = deadlines.begin(outcome);
     const run = new StatementRun(statement, shapes);
-    // biome-ignore lint/nursery/noFloatingPromises: what is run answers by the callback, and no promise is made
     client.query(run, (failure: Error | null, result) => {
       if (!deadlines.end(deadline)) return;
       const error = failure ?? run.unreadable;

@@ -10,7 +10,9 @@ test('the linter rejects a mutant that does not wait for a promise, and no other
   onTestFinished(() => rmSync(root, { recursive: true }));
   const write = (file: string, text: string) => writeFileSync(join(root, file), text);
   symlinkSync(realpathSync('node_modules'), join(root, 'node_modules'));
-  cpSync('biome.json', join(root, 'biome.json'));
+  cpSync('.oxlintrc.json', join(root, '.oxlintrc.json'));
+  cpSync('tsconfig.json', join(root, 'tsconfig.json'));
+  write('package.json', '{"type": "module"}');
   mkdirSync(join(root, 'src'));
   write('src/store.ts', 'export interface Store { put(text: string): Promise<void>; count(): number }');
   const writing = `import type { Store } from './store.ts';

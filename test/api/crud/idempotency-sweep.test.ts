@@ -14,22 +14,24 @@ const newKey = () => `key-${keys++}`;
 const under = (key: string) => ({ 'idempotency-key': key });
 const close = (key: string) => admin.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`);
 
-test('a record is swept of its token after a day, and of itself when long closed', async () => {
-  const [aged, young, closed] = [newKey(), newKey(), newKey()];
+test('a record is swept of its token after a day, and of itself when closed for 30 days', async () => {
+  const [aged, young, closed, kept] = [newKey(), newKey(), newKey(), newKey()];
   for (const key of [aged, young]) await admin.post('/credentials', {}, under(key));
-  await close(closed);
+  for (const key of [closed, kept]) await close(key);
   const move = (key: string, column: string, interval: string) =>
     api.rows(`update idempotency_keys set ${column} = now() - interval '${interval}' where digest = $1`, [
       idempotencyDigest(key),
     ]);
-  await move(aged, 'created_at', '25 hours');
-  await move(closed, 'closed_at', '31 days');
+  await move(aged, 'created_at', '24 hours 1 minute');
+  await move(young, 'created_at', '23 hours 59 minutes');
+  await move(closed, 'closed_at', '30 days 1 minute');
+  await move(kept, 'closed_at', '29 days 23 hours 59 minutes');
   await sweep(api.db);
   const left = await api.rows('select digest, sealed_token is null as emptied from idempotency_keys');
   const of = (key: string) => left.find(({ digest }) => digest === idempotencyDigest(key));
   expect(of(aged)).toMatchObject({ emptied: true });
   expect(of(young)).toMatchObject({ emptied: false });
-  expect(of(closed)).toBeUndefined();
+  expect([of(closed) === undefined, of(kept) === undefined]).toEqual([true, false]);
 });
 
 test('by the clock of the database: a process whose own is ahead deletes nothing', async () => {

@@ -169,9 +169,9 @@ describe('an idempotency key', () => {
       api.rows(`update idempotency_keys set created_at = now() - interval '${interval}' where resource_id = $1`, [
         made.id,
       ]);
-    await age('23 hours');
+    await age('23 hours 59 minutes');
     expect((await admin.post('/credentials', {}, under(key))).as(credential.view)).toEqual(made);
-    await age('25 hours');
+    await age('24 hours 1 minute');
     expect((await admin.post('/credentials', {}, under(key))).as(credential.view)).toEqual({ ...made, token: null });
   });
 });

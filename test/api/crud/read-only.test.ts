@@ -104,10 +104,37 @@ describe('the secret that the answer to a create has shown', () => {
     const [one, other] = [await admin.post(path, body), await admin.post(path, body)].map((made) => made.as(withId));
     const address = `${path}/${one?.id}`;
     expect((await admin.patch(address, { [name]: one?.[name] })).as(withId)).toMatchObject({ [name]: null });
+    expect((await admin.patch(address, one)).as(withId)).toEqual({ ...one, [name]: null });
     for (const wrong of [other?.[name], 'x', 7]) {
       expect((await admin.patch(address, { [name]: wrong })).error.details).toHaveProperty([`/${name}`]);
     }
   });
+});
+
+test('an element may be sent back with its address, and no other', async () => {
+  const sources = ['ip_policy_created.v0', 'ip_policy_deleted.v0'].map((type) => ({ type }));
+  const made = await admin.post('/event_subscriptions', { sources });
+  const view = made.as(z.looseObject({ id: z.string(), sources: z.array(z.looseObject({ uri: z.string() })) }));
+  const address = `/event_subscriptions/${view.id}`;
+  expect((await admin.patch(address, view)).as(withId)).toEqual(view);
+  const [first, second] = view.sources;
+  const wrong = { sources: [first, { ...second, uri: `${second?.uri}x` }] };
+  expect((await admin.patch(address, wrong)).error.details).toMatchObject({
+    '/sources/1/uri': 'is set by the service',
+  });
+});
+
+test('what a resource belongs to may be named again, and nothing else', async () => {
+  const [own, other] = [await admin.post('/ip_policies', {}), await admin.post('/ip_policies', {})].map((made) =>
+    made.as(withId),
+  );
+  const made = await admin.post('/ip_policy_rules', { ip_policy_id: own?.id, cidr: '10.0.0.0/8', action: 'allow' });
+  const address = `/ip_policy_rules/${made.as(withId).id}`;
+  expect((await admin.patch(address, { ip_policy_id: own?.id })).status).toBe(200);
+  for (const ip_policy_id of [other?.id, null, '']) {
+    const { error } = await admin.patch(address, { ip_policy_id });
+    expect(error.details).toMatchObject({ '/ip_policy_id': 'cannot be changed' });
+  }
 });
 
 describe('a rule set', () => {

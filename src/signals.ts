@@ -14,8 +14,7 @@ const ENDINGS = { SIGINT: () => process.exit(130), SIGTERM: () => process.exit(1
  * none does what `endWhenSignalled` says.
  */
 export function untilSignalled(): Promise<NodeJS.Signals> {
-  for (const [signal, end] of Object.entries(ENDINGS)) process.off(signal, end);
-  return new Promise((resolve) => {
+  const signalled = new Promise<NodeJS.Signals>((resolve) => {
     let first: number | undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => {
@@ -24,6 +23,9 @@ export function untilSignalled(): Promise<NodeJS.Signals> {
         resolve(signal);
       });
   });
+  // Not before: what came while the program was loaded is still to be heard, and lost where nobody listens in between.
+  for (const [signal, end] of Object.entries(ENDINGS)) process.off(signal, end);
+  return signalled;
 }
 
 /** As long as there is nothing to finish. */

@@ -7,7 +7,9 @@ import { isNode, parse, walk } from './syntax.ts';
 const STARTED: Readonly<Record<string, readonly string[]>> = {
   'dev/processes/program.ts': ['src/main.ts'],
   'test/api/secrets/start.test.ts': ['src/main.ts'],
+  'test/api/start-failure.test.ts': ['src/main.ts'],
   'test/settings/settings.test.ts': ['src/main.ts'],
+  'test/signals.test.ts': ['src/main.ts'],
 };
 
 /** How far to look for a test that notices. Each includes the ones before it. */

@@ -126,6 +126,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Requests that still arrive on open connections while stopping are served (shutdown.ts).
     return503OnClosing: false,
     forceCloseConnections: false,
+    // Fastify's limit is also one on the whole of a stop, which may be told to take longer, and would fail (shutdown.ts).
+    pluginTimeout: 0,
     // Fastify would answer past all hooks: without a line in the log, and without counting for anybody.
     frameworkErrors: (error, { raw }, reply) => {
       unroutable.set(raw, error);

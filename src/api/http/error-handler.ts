@@ -119,8 +119,9 @@ export function answerUnrouted(known: KnownMethods) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const methods = known.of(pathOf(request));
     const allow = methods.join(', ');
+    // Of what supports the method, the route itself has looked for the rest of the path: for a file, say.
     const error =
-      methods.length === 0
+      methods.length === 0 || methods.includes(request.method)
         ? notFound('This path does not exist.')
         : new ApiError('METHOD_NOT_ALLOWED', `This path supports only ${allow}.`, { allow }, { allow });
     sendError(error, request, reply);

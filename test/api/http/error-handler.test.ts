@@ -1,8 +1,17 @@
 /** What each failure is answered with, and said of in the log. */
-import Fastify from 'fastify';
+import Fastify, { type FastifyBaseLogger } from 'fastify';
+import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ApiError, internalError, lateRequest, overloaded, rateLimited } from '../../../src/api/errors/errors.ts';
-import { answerError, toApiError, unsupportedCoding } from '../../../src/api/http/error-handler.ts';
+import {
+  ApiError,
+  internalError,
+  lateRequest,
+  overloaded,
+  rateLimited,
+  unavailable,
+} from '../../../src/api/errors/errors.ts';
+import { collectMethods } from '../../../src/api/http/allowed-methods.ts';
+import { answerError, answerUnrouted, toApiError, unsupportedCoding } from '../../../src/api/http/error-handler.ts';
 import { RequestAborted } from '../../../src/api/http/request-aborted.ts';
 
 const failure = (members: object, message = 'secret') => Object.assign(new Error(message), members);
@@ -54,7 +63,10 @@ test('a coding is refused by the header that tells it from a media type', () => 
 
 /** The answer to a request that fails so, and what is noted of it. */
 async function answered(error: unknown) {
-  const app = Fastify();
+  const levels: number[] = [];
+  const write = (line: string) => void levels.push(JSON.parse(line).level);
+  const loggerInstance: FastifyBaseLogger = pino({ level: 'warn' }, { write });
+  const app = Fastify({ loggerInstance });
   onTestFinished(async () => void (await app.close()));
   const noted: [string, string][] = [];
   app.decorate('noteRefusal', (reason: string) => void noted.push(['for load', reason]));
@@ -66,7 +78,7 @@ async function answered(error: unknown) {
   app.get('/', async () => {
     throw error;
   });
-  return { ...(await app.inject('/')), noted, reasons };
+  return { ...(await app.inject('/')), noted, reasons, levels };
 }
 
 describe('an answer', () => {
@@ -94,6 +106,16 @@ describe('an answer', () => {
     expect((await answered(error)).noted).toEqual(expected);
   });
 
+  test.each<[string, unknown, number[]]>([
+    ['a fault that nobody has thought of', new Error('x'), [50]],
+    ['one that is known', internalError(), [40]],
+    ['a database that is away', unavailable('away'), [40]],
+    ['a fault of the caller', new ApiError('NOT_FOUND', 'a'), []],
+    ['what may come by the thousand', overloaded('full'), []],
+  ])('to %s has its place in the log', async (_, error, expected) => {
+    expect((await answered(error)).levels).toEqual(expected);
+  });
+
   test('to nobody is short', async () => {
     expect(await answered(new RequestAborted())).toMatchObject({
       statusCode: 499,
@@ -102,4 +124,18 @@ describe('an answer', () => {
       reasons: [null],
     });
   });
+});
+
+test.each([
+  ['GET', '/nothing', 404, undefined],
+  ['POST', '/files/a', 405, 'GET'],
+  // The route itself found no such file.
+  ['GET', '/files/a', 404, undefined],
+] as const)('%s %s is answered with %i', async (method, url, status, allow) => {
+  const app = Fastify({ exposeHeadRoutes: false });
+  onTestFinished(async () => void (await app.close()));
+  app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
+  app.get('/files/*', (_, reply) => reply.callNotFound());
+  const reply = await app.inject({ method, url });
+  expect([reply.statusCode, reply.headers.allow, reply.json().details.allow]).toEqual([status, allow, allow]);
 });

@@ -1,5 +1,4 @@
 /** How the process ends: with manners towards those who have some, and in time whatever the others do. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -124,23 +123,6 @@ describe('SIGTERM ends the process', () => {
   });
 });
 
-test('SIGTERM while it is loaded ends it, though process 1 does not notice one that nobody listens to', async () => {
-  const silent = createServer().listen(0, '127.0.0.1');
-  atEnd(async () => void silent.close());
-  await once(silent, 'listening');
-  const { port } = z.object({ port: z.number() }).parse(silent.address());
-  const signal = "process.kill(process.pid, 'SIGTERM')";
-  const resolve = `(name, context, next) => (name.endsWith('/api/settings.ts') && ${signal}, next(name, context))`;
-  const hook = `import { registerHooks } from 'node:module'; registerHooks({ resolve: ${resolve} });`;
-  const preload = `data:text/javascript,${encodeURIComponent(hook)}`;
-  const env = { DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`, PORT: '0', SHUTDOWN_TIMEOUT: '1s' };
-  const child = spawn(process.execPath, ['--import', preload, 'src/main.ts', 'api'], { env, stdio: 'ignore' });
-  const [code, endedBy] = await once(child, 'exit');
-  // 143 before there is anything to finish, 1 at the deadline after that; by the signal, if nobody listened.
-  expect([143, 1]).toContain(code);
-  expect(endedBy).toBe(null);
-});
-
 describe('SIGTERM during a start', () => {
   /** Starts it on a database that takes its first connection, and says nothing until it is told to. */
   async function startHanging(env: Record<string, string>) {
@@ -203,7 +185,7 @@ describe('from the signal on', () => {
     for (const peer of [one, several]) expect(await peer.untilEnded()).toBe('closed');
     expect(endings(one)).toEqual(['close']);
     expect(endings(several)).toEqual(['keep-alive', 'close']);
-    api.child.kill('SIGTERM');
+    api.child.kill('SIGKILL');
     await api.ended();
   });
 
@@ -217,7 +199,7 @@ describe('from the signal on', () => {
     expect(peer.received().match(/HTTP\/1\.1 201 /g)).toHaveLength(12);
     expect(peer.received().match(/\r\nconnection: close\r\n/gi)).toHaveLength(1);
     expect(await policiesOf(api)).toBe(12);
-    api.child.kill('SIGTERM');
+    api.child.kill('SIGKILL');
     await api.ended();
   });
 
@@ -246,7 +228,7 @@ describe('from the signal on', () => {
     expect(await peer.untilEnded()).toBe('closed');
     expect(peer.received().match(/HTTP\/1\.1 \d+/g)).toEqual(Array(8).fill('HTTP/1.1 200'));
     expect(await policiesOf(api)).toBe(0);
-    api.child.kill('SIGTERM');
+    api.child.kill('SIGKILL');
     await api.ended();
   });
 
@@ -272,7 +254,7 @@ describe('from the signal on', () => {
     expect((await fetch(`${api.url}/healthz`)).headers.get('connection')).toBe('close');
     expect((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status).toBe(200);
     expect(other.end()).toBeUndefined();
-    api.child.kill('SIGTERM');
+    api.child.kill('SIGKILL');
     await api.ended();
   });
 

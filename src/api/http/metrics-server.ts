@@ -22,7 +22,6 @@ export function buildMetricsServer(
     connectionTimeout: timeoutMs,
     http: { headersTimeout: timeoutMs, connectionsCheckingInterval: timeoutMs / 2 },
     clientErrorHandler: answerClientError,
-    return503OnClosing: false,
     forceCloseConnections: true,
   });
   const { server } = app;
@@ -38,7 +37,6 @@ export function buildMetricsServer(
   logAcceptErrors(server, log);
   app.decorate('logRefusal', refusalLogs(log));
   app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
-  app.decorateRequest('reasons', null);
   app.get('/metrics', async (_, reply) => reply.type(contentType).send(await bytes()));
   return app;
 }

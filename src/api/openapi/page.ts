@@ -97,7 +97,7 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
     await scope.register(swaggerUi, {
       routePrefix: '/docs',
       // Without the bar of the standalone layout, which has the framework's name and a field for other documents.
-      uiConfig: { deepLinking: true, validatorUrl: null, layout: 'BaseLayout' },
+      uiConfig: { layout: 'BaseLayout' },
       theme: { title: `${titleOf(document)} · tunnel-operator`, favicon: [ICON] },
     });
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { attempt } from '../../../src/api/crud/idempotency.ts';
+import { attempt, claim } from '../../../src/api/crud/idempotency.ts';
 import { authentication, credential } from '../../../src/resources/credential.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
@@ -106,6 +106,29 @@ describe('a create under an idempotency key', () => {
     const second = await admin.post('/ip_policies', {}, under(key));
     expect(second.as(ipPolicy.view).id).not.toBe(first.id);
     expect(second.headers['idempotency-replayed']).toBeUndefined();
+  });
+
+  test('makes a new one also when the first is deleted between two looks at its record', async () => {
+    const key = newKey();
+    const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
+    const caller = { id: admin.id, admin: true, keyId: 'ak_1', secret: 'secret' };
+    const tried = attempt(key, { caller, idempotencyPlace: undefined, method: 'POST', path: '/others', sent: {} });
+    let isThere = true;
+    const replay = await api.db.transaction((tx) => {
+      const query: typeof tx.query = async (statement) => {
+        if (isThere && statement.name === 'key.read') {
+          isThere = false;
+          await admin.delete(`/ip_policies/${id}`);
+        }
+        return tx.query(statement);
+      };
+      return claim({ query }, tried);
+    });
+    expect(replay).toBeUndefined();
+    expect(await api.rows('select resource_id from idempotency_keys where digest = $1', [tried.digest])).toEqual([
+      { resource_id: null },
+    ]);
+    await api.rows('delete from idempotency_keys where digest = $1', [tried.digest]);
   });
 
   test('that fails leaves the key free', async () => {

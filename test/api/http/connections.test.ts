@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import type { ConnectionLimits } from '../../../src/api/http/connections.ts';
-import { connectionCaps, descriptorLimit } from '../../../src/api/http/descriptors.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
 import { ADMIN_KEY, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
@@ -249,25 +248,4 @@ test.runIf(process.platform === 'linux')(
     expect(api.child.exit()).toBeUndefined();
   },
   60_000,
-);
-
-test('the limit of descriptors is that of the process', async () => {
-  expect(descriptorLimit()).toBeGreaterThan(0);
-  const script = `import { descriptorLimit } from ${JSON.stringify(new URL('../../../src/api/http/descriptors.ts', import.meta.url).href)}; console.log(descriptorLimit())`;
-  const shell = ['-c', 'ulimit -n 200; exec "$0" --input-type=module -e "$1"', process.execPath, script];
-  expect((await promisify(execFile)('/bin/sh', shell)).stdout.trim()).toBe('200');
-});
-
-test.each([
-  [10_000, 20, 1_000_000, { most: 10_000, surplus: 64 }],
-  [10_000, 20, 20_000, { most: 10_000, surplus: 64 }],
-  [10_000, 20, 300, { most: 189, surplus: 27 }],
-  [100, 20, 300, { most: 100, surplus: 27 }],
-  [10_000, 236, 300, { most: 0, surplus: 0 }],
-  [10_000, 1000, 300, { most: 0, surplus: 0 }],
-])(
-  'of %i wanted connections, with a pool of %i and %i descriptors, are taken: %j',
-  (wanted, pool, descriptors, caps) => {
-    expect(connectionCaps(wanted, pool, descriptors)).toEqual(caps);
-  },
 );

@@ -5,7 +5,10 @@ import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createPlaces } from '../../../src/api/http/places.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  pass(10 * SLOW_MS);
+});
 afterEach(() => void vi.useRealTimers());
 const pass = (ms: number) => void vi.advanceTimersByTime(ms);
 
@@ -177,6 +180,42 @@ describe('a connection with a request makes room', () => {
     expect(places.free('a', true)).toBe(false);
     pass(SLOW_MS);
     expect(places.free('a', true)).toBe(true);
+  });
+
+  test('not while the service works for the next of several', () => {
+    const { places, take, ask } = start();
+    const socket = take('a');
+    const first = ask(socket);
+    ask(socket);
+    first.close();
+    pass(SLOW_MS);
+    expect(places.free('a', true)).toBe(false);
+  });
+
+  test('also behind one for whose next request the time has just begun', () => {
+    const { places, take, ask } = start();
+    const [several, slow] = [take('a'), take('a')];
+    const first = ask(several);
+    for (const socket of [several, slow]) ask(socket, { complete: false });
+    pass(SLOW_MS);
+    first.close();
+    expect(places.free('a', true)).toBe(true);
+    expect(closed(several, slow)).toEqual([false, true]);
+  });
+
+  test('however many were closed before it', async () => {
+    const { places, take, ask } = start();
+    const slow = take('a');
+    for (let n = 0; n < 100; n++) {
+      const gone = take('a');
+      ask(gone, { complete: false });
+      gone.destroy();
+      await once(gone, 'close');
+    }
+    ask(slow, { complete: false });
+    pass(SLOW_MS);
+    expect(places.free('a', true)).toBe(true);
+    expect(slow.destroyed).toBe(true);
   });
 
   test('as one that waits, once all are answered', () => {

@@ -166,6 +166,19 @@ describe('of all connections', () => {
     expect([other, own].map(({ socket }) => socket.destroyed)).toEqual([false, true]);
   });
 
+  test('one that once had more of them does not save the one that has most now', () => {
+    const { connect } = start({ waitingInAll: 6 });
+    const [before, most, last] = [connect(), connect(), connect()];
+    for (const { end } of before.askMany(6)) {
+      end();
+      untilIdle();
+    }
+    most.askMany(5);
+    last.askMany(3);
+    last.ask('one too many');
+    expect([before, most, last].map(({ socket }) => socket.destroyed)).toEqual([false, true, false]);
+  });
+
   test('those that have begun do not count among those that wait', () => {
     const { connect } = start({ waitingInAll: 3 });
     const [once, longest, last] = [connect(), connect(), connect()];
@@ -186,6 +199,24 @@ describe('of all connections', () => {
 });
 
 describe('of a connection that is closed', () => {
+  test('none takes the turn of another', async () => {
+    const { begun, connect } = start();
+    const all = Array.from({ length: 9 }, () => connect());
+    const firsts = all.map(({ ask }, n) => {
+      const first = ask('first');
+      ask(`second of ${n}`);
+      return first;
+    });
+    for (const { end } of firsts) end();
+    for (const { socket } of all.slice(0, 8)) {
+      socket.destroy();
+      await once(socket, 'close');
+    }
+    begun.length = 0;
+    turn();
+    expect(begun).toEqual(['second of 8']);
+  });
+
   test('what is handled ends, what waits does not begin, and others may wait in its place', async () => {
     const { begun, connect, logged } = start({ waitingInAll: 3 });
     const [closed, other] = [connect(), connect()];
@@ -213,6 +244,9 @@ describe('of a connection that is closed', () => {
     close(socket);
     untilIdle();
     ask('d');
+    const unused = connect();
+    close(unused.socket);
+    unused.ask('e');
     expect(begun).toEqual(['a']);
     expect(waiting.map(({ answer }) => answer.destroyed)).toEqual([true, true]);
   });

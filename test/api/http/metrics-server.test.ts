@@ -58,12 +58,16 @@ test('has sixteen connections at most, and says so in the log', async () => {
   expect(logged).toEqual([[{ connections: 16 }, expect.stringContaining('refusing connections for metrics')]]);
 });
 
-test('closes without waiting for connections', async () => {
+test('closes without waiting for connections, nor for the rest of a request', async () => {
   const { app, open } = await listening();
-  const { socket, received } = await open('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
+  const { socket, received } = await open('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics');
   await waitFor('the metrics', () => received().includes('a 1\n'));
   await app.close();
   if (!socket.destroyed) await once(socket, 'close');
+});
+
+test('gives every connection and request ten seconds', () => {
+  expect(build().app.server).toMatchObject({ timeout: 10_000, headersTimeout: 10_000, requestTimeout: 10_000 });
 });
 
 test('goes on when a connection cannot be accepted', async () => {

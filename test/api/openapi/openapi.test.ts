@@ -177,6 +177,24 @@ describe('GET /docs', () => {
     }
     expect(JSON.parse((await api.anonymous.get('/docs/json')).text)).toEqual(document);
   });
+
+  test('has the name of this project, and no bar of the framework', async () => {
+    const { title } = z.object({ title: z.string() }).parse(document.info);
+    expect((await api.anonymous.get('/docs/')).text).toContain(`<title>${title} · tunnel-operator</title>`);
+    expect((await api.anonymous.get('/docs/static/swagger-initializer.js')).text).toContain('"BaseLayout"');
+  });
+
+  test.each([
+    ['index.css', 'text/css; charset=utf-8'],
+    ['swagger-ui.js', 'text/javascript; charset=utf-8'],
+    ['logo.svg', 'image/svg+xml'],
+  ])('serves %s as what it is', async (name, type) => {
+    expect((await api.anonymous.get(`/docs/static/${name}`)).headers['content-type']).toBe(type);
+  });
+
+  test('knows nothing of files that are not there', async () => {
+    expect((await api.anonymous.get('/docs/static/other.js')).status).toBe(404);
+  });
 });
 
 /** Every schema; names of members are not keywords. */

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { generatePrivateKey, sshPublicOf } from '../../../src/api/ssh/keys.ts';
 
@@ -11,6 +12,10 @@ test.each([
   const key = await generatePrivateKey(type, curve);
   expect(key.type).toBe('private');
   expect(sshPublicOf(key).algorithm).toBe(algorithm);
+});
+
+test('a key on a curve that SSH has no name for is none', () => {
+  expect(() => sshPublicOf(generateKeyPairSync('ed448').publicKey)).toThrow();
 });
 
 test('more RSA keys than may be made and wait at once are refused', async () => {

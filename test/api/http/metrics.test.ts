@@ -1,0 +1,142 @@
+/** What the metrics say of what they are told, and of what they ask for; by the clock of the test. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import Fastify, { type FastifyReply } from 'fastify';
+import { register } from 'prom-client';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { rateLimited } from '../../../src/api/errors/errors.ts';
+import { type Charge, SHARED } from '../../../src/api/http/bytes-in-flight.ts';
+import { collectMetrics, countPrunedEvents, serveMetrics } from '../../../src/api/http/metrics.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+const MAX_AGE_MS = 1000;
+
+const SOURCES = {
+  db: { usage: () => ({ total: 7, idle: 3, waiting: 2 }) },
+  bytes: { total: () => 11 },
+  connections: { usage: () => ({ open: 5, refused: 4, closed: 6 }) },
+};
+
+function start() {
+  const app = Fastify();
+  onTestFinished(async () => void (await app.close()));
+  app.decorateRequest('documentedPath', 'unmatched');
+  app.decorateRequest('charge', null);
+  const elapsed: number[] = [];
+  const note = async (_: unknown, reply: FastifyReply) => void elapsed.push(reply.elapsedTime);
+  app.addHook('onResponse', note);
+  const metrics = collectMetrics(app, SOURCES, MAX_AGE_MS);
+  app.addHook('onResponse', note);
+  const value = async (name: string) => {
+    vi.advanceTimersByTime(MAX_AGE_MS);
+    const lines = String(await metrics.bytes()).split('\n');
+    return lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
+  };
+  return { app, metrics, elapsed, value };
+}
+
+test.each([
+  ['db_pool_connections{state="used"}', '4'],
+  ['db_pool_connections{state="idle"}', '3'],
+  ['db_pool_connections{state="waiting"}', '2'],
+  ['http_in_flight_bytes', '11'],
+  ['http_connections', '5'],
+  ['http_connections_refused_total', '4'],
+  ['http_connections_closed_total', '6'],
+  ['log_lines_lost_total', '0'],
+  ['http_requests_refused_total', '0'],
+  ['http_answers_cut_total', '0'],
+])('%s is %s, however often it is asked for', async (name, expected) => {
+  const { value } = start();
+  expect([await value(name), await value(name)]).toEqual([expected, expected]);
+});
+
+test('what happens is counted', async () => {
+  const { metrics, value } = start();
+  metrics.refused();
+  metrics.cut();
+  metrics.aborted({ method: 'GET', documentedPath: '/{a}' });
+  expect(await value('http_requests_refused_total')).toBe('1');
+  expect(await value('http_answers_cut_total')).toBe('1');
+  expect(await value('http_requests_aborted_total{method="GET",route="/{a}"}')).toBe('1');
+  const before = Number(await value('events_pruned_total'));
+  expect(before).toBeGreaterThanOrEqual(0);
+  countPrunedEvents(3);
+  expect(Number(await value('events_pruned_total'))).toBe(before + 3);
+});
+
+test('a request counts by method, documented path and status, with its time in seconds', async () => {
+  const { app, elapsed, value } = start();
+  app.get('/a', async (request, reply) => {
+    request.documentedPath = '/{a}';
+    return reply.code(202).send();
+  });
+  await app.inject('/a');
+  await app.inject('/a');
+  const SERIES = '{method="GET",route="/{a}",status_code="202"}';
+  expect(await value(`http_request_duration_seconds_count${SERIES}`)).toBe('2');
+  expect(await value(`http_request_duration_seconds_bucket{le="0.001",${SERIES.slice(1)}`)).toBeDefined();
+  const milliseconds = Number(await value(`http_request_duration_seconds_sum${SERIES}`)) * 1000;
+  // Before they were counted, and after that.
+  const [first = 0, afterFirst = 0, second = 0, afterSecond = 0] = elapsed;
+  expect(milliseconds).toBeGreaterThan(first + second - 1e-6);
+  expect(milliseconds).toBeLessThan(afterFirst + afterSecond + 1e-6);
+});
+
+test('they are those of the process, too, and in no registry that everybody shares', async () => {
+  const [one, other] = [start(), start()];
+  for (const { value } of [one, other]) expect(Number(await value('process_cpu_seconds_total'))).toBeGreaterThan(0);
+  expect(await register.getMetricsAsJSON()).toEqual([]);
+});
+
+test.runIf(process.platform === 'linux')('lines of the log that nobody took are counted once', async () => {
+  const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
+  const script = `
+    import { createLogger, lostLogLines } from ${source('log.ts')};
+    import { createMetrics } from ${source('api/http/metrics.ts')};
+    const log = createLogger({ level: 'info', format: 'json' });
+    for (let n = 0; n < 10; n++) log.info('x'.repeat(1024 * 1024));
+    const [total, usage] = [() => 0, () => ({ total: 0, idle: 0, waiting: 0, open: 0, refused: 0, closed: 0 })];
+    const { registry } = createMetrics({ db: { usage }, bytes: { total }, connections: { usage } });
+    const lost = async () => Number(/^log_lines_lost_total (.*)$/m.exec(await registry.metrics())?.[1]);
+    const counted = [await lost(), await lost()];
+    console.error(JSON.stringify({ counted, lost: lostLogLines() }));`;
+  const shell = ['-c', 'exec "$0" --input-type=module -e "$1" > /dev/full', process.execPath, script];
+  const { counted, lost } = JSON.parse((await promisify(execFile)('/bin/sh', shell)).stderr);
+  expect(lost).toBeGreaterThan(0);
+  expect(counted).toEqual([lost, lost]);
+});
+
+test('they are made once for all who ask within their age', async () => {
+  const { metrics } = start();
+  const first = await metrics.bytes();
+  vi.advanceTimersByTime(MAX_AGE_MS - 1);
+  expect(await metrics.bytes()).toBe(first);
+  vi.advanceTimersByTime(1);
+  const second = await metrics.bytes();
+  expect(second).not.toBe(first);
+  vi.advanceTimersByTime(MAX_AGE_MS - 1);
+  expect(await metrics.bytes()).toBe(second);
+});
+
+test('whoever asks counts as a stranger, and holds nothing of what all of them get', async () => {
+  const { app, metrics } = start();
+  const seen: [string, Charge | null][] = [];
+  app.addHook('onResponse', async ({ documentedPath, charge }) => void seen.push([documentedPath, charge]));
+  let isRefused = false;
+  const countStranger = async () => {
+    if (isRefused) throw rateLimited(1);
+  };
+  const unused = () => Promise.reject(new Error('not for strangers'));
+  serveMetrics(app, metrics, { countStranger, authenticate: unused, count: unused, countUnrouted: unused });
+  const { body, headers } = await app.inject('/metrics');
+  expect([body, headers['content-type']]).toEqual([String(await metrics.bytes()), metrics.contentType]);
+  isRefused = true;
+  expect((await app.inject('/metrics')).body).not.toContain('http_connections');
+  expect(seen).toEqual([
+    ['/metrics', SHARED],
+    ['/metrics', null],
+  ]);
+});

@@ -19,7 +19,7 @@ export function keepProcessSmall(): void {
     resolve(specifier, context, next) {
       const isGenerated = specifier === './gen/index.js' && context.parentURL?.includes(`/${LIBRARY}/`);
       if (specifier !== LIBRARY && !isGenerated) return next(specifier, context);
-      return { url: CORE, format: extname(CORE) === '.ts' ? 'module-typescript' : 'module', shortCircuit: true };
+      return { url: CORE, shortCircuit: true };
     },
   });
 }

@@ -1,9 +1,12 @@
 /** The life of an operator, as its log, its metrics and its probes tell it; with a real API server and management API. */
 import { expect, test } from 'vitest';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
 import { CannotStart } from '../../src/settings/cannot-start.ts';
 import { blockPolicies } from '../e2e/blockade.ts';
-import { eventually, POLICIES, policy, startStack } from '../e2e/stack.ts';
+import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
+import { eventually, LEASES, POLICIES, policy, startStack } from '../e2e/stack.ts';
+import { kubectl } from '../harness.ts';
 
 /** Levels of the log. */
 const [INFO, WARNING] = [30, 40];
@@ -24,12 +27,17 @@ test('an operator says where it serves, which kinds it reconciles, and that it h
   const operator = await stack.operate();
   const { healthUrl } = operator;
   const owner = (await stack.client.whoami()).owner.id;
+  const lines = said(INFO);
   // Of CustomResourceDefinitions that are new, the API server has watches repeated for a moment.
-  expect(said(INFO).filter(({ resource }) => resource === undefined)).toEqual([
+  expect(lines.filter(({ resource }) => resource === undefined)).toEqual([
     { level: 30, url: healthUrl, msg: 'serving metrics and probes' },
     { level: 30, owner, msg: 'working in the name of a new owner' },
     { level: 30, kinds: allKinds.map(({ kind }) => kind), msg: 'reconciling' },
   ]);
+  // Which the cluster need not have.
+  expect(lines.filter(({ resource }) => resource === 'referencegrants')).toEqual([]);
+  // Of the Lease, which has a client of its own.
+  expect(await stack.metric('rest_client_requests_total', { method: 'POST', code: '201' })).toBe(1);
   await stack.stopOperator(operator);
   expect(said(INFO)).toEqual([{ level: 30, msg: 'stopped' }]);
   await expect(fetch(`${healthUrl}/healthz`)).rejects.toThrow();
@@ -43,6 +51,17 @@ test('an operator shows that it works, and how old its view of the Secrets is', 
   expect(age).toBeGreaterThan(0);
   expect(age).toBeLessThan(60);
   expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(0);
+  const lists = await stack.metric('rest_client_requests_total', { method: 'GET', code: '200' });
+  expect(lists).toBeGreaterThan(allKinds.length);
+  await stack.stopOperator(operator);
+});
+
+test('an operator of a shard knows whose API key it is from the others', async () => {
+  await stack.stopOperator(await stack.operate());
+  said(INFO);
+  const operator = await stack.operate({ shardSelector: LabelSelector.parse('shard=a') });
+  const own = said(INFO).filter(({ resource }) => resource === undefined);
+  expect(own.map(({ msg }) => msg)).toEqual(['serving metrics and probes', 'reconciling']);
   await stack.stopOperator(operator);
 });
 
@@ -55,6 +74,8 @@ test('an operator that stands by is ready, and says that it does not lead', asyn
   expect(await stack.metric('leader_election_master_status', { name: 'tunnel-operator' })).toBe(0);
   await Promise.all([stack.stopOperator(waiting), started]);
   await stack.stopOperator(leader);
+  const { spec } = await stack.kube.get(LEASES, 'tunnel-operator', stack.namespace);
+  expect(spec).toMatchObject({ holderIdentity: '' });
 });
 
 test('an operator that stops is not ready, and warns of what it must abort', async () => {
@@ -83,5 +104,21 @@ test('an operator whose port is taken names the setting', async () => {
   expect(failure).toBeInstanceOf(CannotStart);
   expect(String(failure)).toContain('METRICS_PORT');
   await stack.stopOperator(second);
+  await stack.stopOperator(operator);
+});
+
+test('an operator that may keep no Lease works without leader election, and says what it cannot notice', async () => {
+  const { namespace } = stack;
+  const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+    rules.filter(({ resources }) => !resources.includes('leases')),
+  );
+  const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
+  await eventually(async () => expect((await stack.run('auth', 'can-i', 'get', 'leases', as)).stdout).toBe('no\n'));
+  said(INFO);
+  const operator = await stack.operate({ kubeconfig });
+  const warnings = said(WARNING).filter(({ resource }) => resource === undefined);
+  expect(warnings).toEqual([
+    { level: 40, msg: expect.stringMatching(/^cannot remember whose API key this is: .*; an exchanged one is not/) },
+  ]);
   await stack.stopOperator(operator);
 });

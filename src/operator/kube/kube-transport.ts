@@ -78,7 +78,7 @@ export class KubeTransport {
     const { tracing } = this.#options;
     const trace = tracing?.ids() && traceHttpCall(tracing, { method, url: new URL(fullPath, this.#server) });
     let failure: unknown;
-    let code = UNANSWERED;
+    let status: number | undefined;
     try {
       const credentials = await this.#credentials.get();
       const { headers, dispatcher } = credentials;
@@ -99,8 +99,8 @@ export class KubeTransport {
         headersTimeout: this.#options.timeoutMs,
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });
-      code = String(response.statusCode);
-      if (response.statusCode === 401) this.#credentials.refused(credentials);
+      status = response.statusCode;
+      if (status === 401) this.#credentials.refused(credentials);
       return response;
     } catch (cause) {
       failure = cause;
@@ -108,9 +108,9 @@ export class KubeTransport {
       throw new KubeUnreachableError(`${method} ${path}: ${messageOf(cause)}`, { cause });
     } finally {
       const { host } = this.#server;
+      const code = status === undefined ? UNANSWERED : String(status);
       this.#options.metrics?.requests.inc({ method, code, host });
       this.#options.metrics?.requestTime.observe({ verb: method, host }, (performance.now() - started) / 1000);
-      const status = code === UNANSWERED ? undefined : Number(code);
       trace?.end({ status, error: failure === undefined ? undefined : errorType(failure) });
     }
   }

@@ -94,7 +94,7 @@ export class LateOperator {
     const common = { namespaces: [namespace], silenceMs: 60_000, log, metrics: metrics.kube };
     this.#world = world;
     this.#secrets = new SecretCache(kube, common);
-    const access = new SecretAccess(kube, this.#secrets);
+    const access = new SecretAccess(kube, this.#secrets, () => true);
     const kind = new ConnectedKind(tunnelCredentialKind, world.operatorsClient, access, noInputs());
     this.#cache = new WatchCache(kube, { ...common, type: CREDENTIALS, transform: (object) => named(slim(object)) });
     const claims = new Claims(kind, this.#cache.store);

@@ -5,12 +5,14 @@ import { Controller } from '../../../src/operator/controller/controller.ts';
 import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
+import type { Tracing } from '../../../src/tracing/tracing.ts';
 import { eventually, type Stack } from '../../e2e/stack.ts';
 import { kubeconfig } from '../../harness.ts';
 import { noInputs } from '../inputs.ts';
@@ -24,13 +26,16 @@ interface Circumstances {
   inputs?: Inputs;
   /** Whether its cache is filled already. */
   isFilled?: boolean;
+  /** Whether it works on the object; on all, by default. */
+  isOurs?: (object: KubeObject) => boolean;
+  tracing?: Tracing;
 }
 
 /** A controller of the kind, whose caches are filled, if that is possible. */
 export async function control(
   { namespace, client }: Pick<Stack, 'namespace' | 'client'>,
   name: string,
-  { plural, inputs = noInputs(), isFilled = true }: Circumstances = {},
+  { plural, inputs = noInputs(), isFilled = true, isOurs = () => true, tracing }: Circumstances = {},
 ) {
   const lines: { msg: string; object?: string }[] = [];
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) });
@@ -43,7 +48,7 @@ export async function control(
   const kind = new ConnectedKind(
     { ...declared, plural: plural ?? declared.plural },
     client,
-    new SecretAccess(kube, secrets),
+    new SecretAccess(kube, secrets, () => true),
     inputs,
   );
   const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
@@ -52,7 +57,7 @@ export async function control(
     eventRecorder,
     secrets,
     namespaces: [namespace],
-    isOurs: () => true,
+    isOurs,
     concurrency: 3,
     resyncMs: 3_600_000,
     silenceMs,
@@ -60,6 +65,7 @@ export async function control(
     mayHandOutUserRights: true,
     waiting: new Waiting(),
     metrics,
+    tracing,
     log,
   });
   const stop = async () => {

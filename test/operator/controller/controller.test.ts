@@ -1,8 +1,11 @@
 /** With a real API server, management API and Secrets; what a reconcile itself does is tested in test/e2e. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, SECRETS, startStack } from '../../e2e/stack.ts';
+import { startReceiver } from '../../tracing/receiver.ts';
+import { tracingTo } from '../../tracing/tracing.ts';
 import { control } from './controlled.ts';
 
 const stack = await startStack({ operators: 0, prefix: 'controller' });
@@ -110,6 +113,59 @@ describe('a controller', () => {
     await restored();
     await settle();
     expect([await reconciles(), await stack.find(SECRETS, 'other')]).toEqual([1, expect.anything()]);
+  });
+
+  test('leaves the objects alone that are not its own, and does not count them', async () => {
+    await stack.apply(policy('own'), policy('theirs'));
+    const isOurs = ({ metadata }: KubeObject) => metadata.name === 'own';
+    const { controller, metric, reconciled } = await control(stack, 'IPPolicy', { isOurs });
+    controller.start();
+    await stack.ready(POLICIES, 'own');
+    await stack.apply(policy('own', { description: 'new' }), policy('theirs', { description: 'new' }));
+    await stack.ready(POLICIES, 'own');
+    await settle();
+    expect(reconciled()).toEqual(new Set([`${namespace}/own`]));
+    expect(await metric('tunnel_operator_managed_objects', { kind: 'IPPolicy' })).toBe(1);
+  });
+
+  test('does after a restart what is due by then, and leaves the rest to its time', async () => {
+    const first = await control(stack, 'TunnelCredential');
+    first.controller.start();
+    await stack.apply(
+      credential('due', { rotation: { overlap: '3s' } }),
+      credential('later', { rotation: { overlap: '1h' } }),
+    );
+    const rotated = async (name: string) => {
+      const { id } = (await stack.ready(CREDENTIALS, name)).status;
+      await stack.annotate(CREDENTIALS, name, { [ANNOTATION.rotateRequestedAt]: 'now' });
+      await eventually(async () => expect((await stack.ready(CREDENTIALS, name)).status.id).not.toBe(id));
+      return String(id);
+    };
+    const [later, due] = [await rotated('later'), await rotated('due')];
+    await settle();
+    await first.stop();
+    expect(await stack.remoteIds()).toEqual(expect.arrayContaining([later, due]));
+    const { controller, reconciled } = await control(stack, 'TunnelCredential');
+    controller.start();
+    await eventually(async () => expect(await stack.remoteIds()).not.toContain(due));
+    await settle();
+    expect(reconciled()).toEqual(new Set([`${namespace}/due`]));
+    expect(await stack.remoteIds()).toContain(later);
+  });
+
+  test('has a span for each reconcile and each comparison', async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    const tracing = await tracingTo(receiver);
+    const { controller, compared } = await control(stack, 'IPPolicy', { tracing });
+    await stack.apply(policy('traced'));
+    controller.start();
+    await compared();
+    await stack.ready(POLICIES, 'traced');
+    await settle();
+    await tracing.stop();
+    const names = receiver.spans.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['reconcile IPPolicy', 'resync IPPolicy']));
   });
 
   test('says that its CustomResourceDefinition is missing', async () => {

@@ -88,12 +88,14 @@ describe('an obstacle', () => {
     expect([cache.obstacle()?.kind, lines.map((line) => line.level)]).toEqual([kind, [level]]);
   });
 
-  test('of a watch is one too, and of the core group', async () => {
+  test('of a watch is one too, of the core group, and in one namespace', async () => {
     const type = { group: '', version: 'v1', plural: 'secrets' };
-    const { cache, asked, askedFor } = await setUp([page(5, []), refusal(403), hanging(bookmark(6))], { type });
+    const answers = [page(5, []), refusal(403), hanging(bookmark(6))];
+    const { cache, asked, askedFor } = await setUp(answers, { type, namespaces: ['ns'] });
     await cache.start();
     await waitFor('the obstacle', () => cache.obstacle() !== undefined, { intervalMs: 1 });
-    expect(cache.obstacle()?.message).toBe('not allowed to watch secrets; grant get, list and watch on secrets');
+    const message = 'not allowed to watch secrets in namespace ns; grant get, list and watch on secrets';
+    expect(cache.obstacle()?.message).toBe(message);
     await askedFor(3);
     expect(asked()).toEqual(['list', 'watch 5', 'watch 5']);
     await waitFor('its end', () => cache.obstacle() === undefined, { intervalMs: 5 });
@@ -101,7 +103,8 @@ describe('an obstacle', () => {
 
   test('is nothing that passes by itself', async () => {
     const failures = [refusal(500), cut(), json({})];
-    const { cache, lines, activity } = await setUp([...failures, page(5, []), hanging()]);
+    const answers = [...failures, page(5, []), hanging()];
+    const { cache, lines, activity } = await setUp(answers, { namespaces: ['ns'] });
     let isTried = false;
     void cache.start().then(() => {
       isTried = true;
@@ -114,6 +117,7 @@ describe('an obstacle', () => {
         level: 40,
         msg: 'list failed; will resume',
         resource: 'ippolicies',
+        namespace: 'ns',
         failures: index + 1,
       })),
     );

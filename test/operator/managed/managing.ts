@@ -97,7 +97,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
   });
   const secretCache = new SecretCache(kube, common);
   for (const secret of secrets) secretCache.watch.observe(cluster.known(secret));
-  const secretAccess = new SecretAccess(kube, secretCache);
+  const secretAccess = new SecretAccess(kube, secretCache, () => true);
   const connected = new SampleKind({ ...declared, ...circumstances.kind }, client, secretAccess, inputs);
   const cache = new WatchCache(kube, { ...common, type: connected.type });
   const claims = new Claims(connected, cache.store, access?.mayAdopt);

@@ -35,11 +35,11 @@ test.each<[string, Entry[], string, Things, object, string[]]>([
   ],
   [
     'what was adopted, as such',
-    [entry('thg_x', 0)],
+    [A, entry('thg_x', 0)],
     '',
-    new Things('thg_x'),
+    new Things('thg_x').makeFor('thg_a'),
     { externalId: 'thg_x', generation: 0 },
-    [],
+    ['thg_a'],
   ],
 ])('an object takes back %s', async (_, retiring, externalId, things, expected, superseded) => {
   const { managed, spec, identity, events } = await manage(replacing(retiring, externalId), { things });

@@ -1,108 +1,16 @@
 /** What is planned for the objects of files, and what keeps one of them from it without ending the plan. */
-import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ApiError, createClient } from '../../../src/client/client.ts';
-import type { DerivedKind } from '../../../src/operator/export/spec-members.ts';
-import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
-import type { ResourceType } from '../../../src/operator/kube/kube-api.ts';
+import { ApiError } from '../../../src/client/client.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import type { Remote } from '../../../src/operator/managed/external.ts';
-import { ApiServerCheck } from '../../../src/operator/plan/api-server-check.ts';
-import { DeclaredObjects } from '../../../src/operator/plan/declared-objects.ts';
-import { DesiredCluster } from '../../../src/operator/plan/desired-cluster.ts';
 import type { ManifestDocument } from '../../../src/operator/plan/manifest-files.ts';
-import { NamedResources } from '../../../src/operator/plan/named-resources.ts';
-import { Planner } from '../../../src/operator/plan/planner.ts';
-import { Rivals } from '../../../src/operator/plan/rivals.ts';
-import { SecretConflicts } from '../../../src/operator/plan/secret-conflicts.ts';
 import { object } from '../objects.ts';
+import { planned, type Surroundings } from './planner-under-test.ts';
 
 const [OWN, OTHER] = ['edgtls_01m7yvm3eyf20vnt1006h45zq2', 'edgtls_01m7yvm3eyf20vnt1006h45zq3'];
+const GONE = 'edgtls_01m7yvm3eyf20vnt1006h45zq4';
 const USER = 'usr_01m7yvm3eyf20vnt1006h45zq2';
-const missing = new ApiError({ error_code: 'NOT_FOUND', status_code: 404, msg: 'not found', details: {} });
 const denied = new ApiError({ error_code: 'PERMISSION_DENIED', status_code: 403, msg: 'denied', details: {} });
-
-interface Surroundings {
-  /** By the plurals of their kinds. */
-  readonly objects?: Readonly<Record<string, readonly KubeObject[] | Error>>;
-  readonly remotes?: readonly Remote[] | Error;
-  /** The members that differ, of every resource. */
-  readonly changed?: string[];
-  readonly mayAdopt?: boolean;
-  /** The names of those that the API server takes longer to answer about. */
-  readonly slow?: readonly string[];
-}
-
-/** Plans with every kind, on servers that have what is given. */
-async function planned(documents: readonly ManifestDocument[], surroundings: Surroundings = {}) {
-  const { objects = {}, remotes = [], changed = [], mayAdopt = true, slow = [] } = surroundings;
-  const original = createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' });
-  const find = async (id: string) => {
-    if (remotes instanceof Error) throw remotes;
-    return remotes.find((each) => each.id === id);
-  };
-  const get = async (): Promise<never> => {
-    throw missing;
-  };
-  const client = { ...original, users: { ...original.users, get }, whoami: get };
-  const answering = (kind: DerivedKind): DerivedKind => ({
-    ...kind,
-    external: () => ({
-      ...kind.external(original),
-      observe: find,
-      sight: async () => 'everything' as const,
-      changes: () => changed,
-      scope: async () => ({ resources: [], nextSequence: 1 }),
-    }),
-  });
-  const all = [...kinds, ...attachedKinds].map(answering);
-  const itemsOf = ({ plural }: ResourceType) => {
-    const items = objects[plural] ?? [];
-    if (items instanceof Error) throw items;
-    return [...items];
-  };
-  const kube = {
-    async find(type: ResourceType, name: string) {
-      if (slow.includes(name)) await setTimeout(20);
-      return itemsOf(type).find(({ metadata }) => metadata.name === name);
-    },
-    list: async (type: ResourceType) => ({ items: itemsOf(type), resourceVersion: '1', continueToken: undefined }),
-  };
-  // Then what is asked about is taken as it is.
-  const busy = async (): Promise<never> => {
-    throw new KubeError(429, 'TooManyRequests', 'busy');
-  };
-  const note = () => {};
-  const declared = new DeclaredObjects(
-    documents.map((document, index) => ({ document, place: `document ${index + 1}` })),
-    'ns',
-  );
-  const cluster = new DesiredCluster(kube, declared);
-  return new Planner({
-    kinds: all,
-    client,
-    declared,
-    cluster,
-    apiServer: new ApiServerCheck({
-      kube: { tryCreate: busy, tryPatch: busy, tryApply: busy },
-      createsNamespace: () => false,
-      note,
-    }),
-    rivals: new Rivals({ existing: (kind) => cluster.existing(kind), mayAdopt: () => mayAdopt }),
-    secrets: new SecretConflicts({
-      find: (name) => cluster.findSecret(name),
-      isDeclared: (name) => cluster.declaresSecret(name),
-      mayAdopt: () => mayAdopt,
-      note,
-    }),
-    named: new NamedResources(all, client),
-    all: (kind) => cluster.all(kind),
-    grants: () => cluster.grants(),
-    mayAdopt: (namespace) => mayAdopt && namespace === 'ns',
-    mayHandOutUserRights: false,
-  }).planAll();
-}
 
 const file = (kind: string, name: string, spec: object = {}, annotations: Record<string, string> = {}) => ({
   apiVersion: 'tunnel-operator.dev/v1alpha1',
@@ -158,7 +66,8 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
     'the object is being deleted',
   ],
   ['it has a member that the kind has not', [edge('e', { other: 1 })], {}, 'spec.other: unknown field'],
-  ['a member is not what it can be', [edge('e', { description: 1 })], {}, 'spec.description: '],
+  ['a member is not what it can be', [edge('e', { description: 1 })], { refused: 'tlsedges' }, 'spec.description: '],
+  ['the API server refuses it', [edge('e')], { refused: 'tlsedges' }, 'in other words'],
   ['it lacks what it refers to', [modules('m', { tlsEdgeRef: { name: 'x' } })], {}, 'TLSEdge ns/x does not exist'],
   [
     'it may not be looked at in the cluster',
@@ -288,6 +197,9 @@ test('what is superseded and due is deleted with the end of a pause', async () =
   expect(await planned([edge('e', { managementPolicy: 'Observe' })], surroundings)).toMatchObject([
     { action: 'change', reason: `only observed; ${gone}` },
   ]);
+  expect(await planned([edge('e')], { objects })).toMatchObject([
+    { action: 'create', reason: `${OWN} no longer exists; ${gone}` },
+  ]);
 });
 
 test('a new route that requires modules waits for some with its backend', async () => {
@@ -354,12 +266,13 @@ test.each<[string, object | undefined, string, readonly KubeObject[]]>([
   ['of which its status says nothing', { conditions: [] }, OTHER, []],
   ['that another object has', undefined, OTHER, [another('other')]],
   ['of something else', undefined, 'bot_01m7yvm3eyf20vnt1006h45zq2', []],
+  ['of what is gone', undefined, GONE, []],
 ])('modules %s do not keep an object from observing others', async (_, shown, externalId, others) => {
   const existing = object({ name: 'm', kind: 'TLSEdgeModules', ...(shown && { status: shown }) });
   const observing = { tlsEdgeRef: { id: OWN }, managementPolicy: 'Observe' };
   const [plan] = await planned([modules('m', observing, { 'external-id': externalId })], {
     objects: { tlsedgemodules: [existing, ...others] },
-    remotes: [own, { ...own, id: OTHER }, { ...own, id: externalId }],
+    remotes: [OWN, OTHER, externalId].filter((id) => id !== GONE).map((id) => ({ ...own, id })),
   });
   expect(plan).toMatchObject({ action: 'none', reason: 'only observed' });
 });

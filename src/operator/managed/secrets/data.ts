@@ -5,9 +5,9 @@ import type { Handout } from './handout.ts';
 
 const secretData = z.record(z.string(), z.string());
 
-/** Every member, still encoded; empty if the data is malformed. */
+/** Every member, still encoded; empty if there is none, or it is malformed. */
 export function encodedData(secret: KubeObject): Record<string, string> {
-  return secretData.safeParse(secret.data ?? {}).data ?? {};
+  return secretData.safeParse(secret.data).data ?? {};
 }
 
 /** The id of the resource whose value the Secret holds. */

@@ -9,7 +9,7 @@ export class SecretAccess {
   /** Whether objects of the namespace may adopt what a Secret holds the value of. */
   readonly mayAdopt: (namespace: string) => boolean;
 
-  constructor(kube: KubeApi, cache: SecretCache, mayAdopt: (namespace: string) => boolean = () => true) {
+  constructor(kube: KubeApi, cache: SecretCache, mayAdopt: (namespace: string) => boolean) {
     this.#kube = kube;
     this.#cache = cache;
     this.mayAdopt = mayAdopt;

@@ -99,14 +99,15 @@ describe('before anything is created, a Secret', () => {
 });
 
 describe('a token', () => {
-  test.each<[string, Circumstances]>([
-    ['where there is no Secret', {}],
-    ['where the cache has yet to hear that its Secret was deleted', { cached: [written()] }],
-    ['where the cache has yet to hear of its Secret', { secrets: [written('cred', { data: {} })], cached: [] }],
-    ['in the place of another', { secrets: [written('cred', { data: { token: encode('old') } })] }],
-  ])('that was just issued is stored %s', async (_, circumstances) => {
-    const { deliver, tokenIn, find } = await delivering(circumstances);
+  test.each<[string, number, Circumstances]>([
+    ['where there is no Secret', 1, {}],
+    ['where the cache has yet to hear that its Secret was deleted', 2, { cached: [written()] }],
+    ['where the cache has yet to hear of its Secret', 3, { secrets: [written('cred', { data: {} })], cached: [] }],
+    ['in the place of another', 2, { secrets: [written('cred', { data: { token: encode('old') } })] }],
+  ])('that was just issued is stored %s, with calls: %i', async (_, calls, circumstances) => {
+    const { deliver, tokenIn, find, cluster } = await delivering(circumstances);
     expect(await deliver(fresh)).toBe('held');
+    expect(cluster.asked()).toHaveLength(calls);
     expect(await tokenIn('cred')).toBe('t0ken');
     expect((await find('cred'))?.type).toBe(SECRET_TYPE.authtoken);
   });
@@ -135,9 +136,12 @@ describe('a token', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  test('that no answer shows stays when the rest of its Secret was edited', async () => {
-    const edited = written('cred', { metadata: { labels: {} } });
-    const { deliver, find } = await delivering({ secrets: [edited] });
+  const edited = written('cred', { metadata: { labels: {} } });
+  test.each([
+    ['that the cache has', [edited]],
+    ['of which it has yet to hear', []],
+  ])('that no answer shows stays when the rest of its Secret was edited, %s', async (_, cached) => {
+    const { deliver, find } = await delivering({ secrets: [edited], cached });
     expect(await deliver(remote)).toBe('held');
     const found = await find('cred');
     expect(found?.metadata.labels).toEqual(written().metadata.labels);

@@ -1,0 +1,55 @@
+/** The order of the steps of a reconcile; what each of them does is tested beside it, and the whole in test/e2e. */
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { Blocked } from '../../../src/operator/managed/external.ts';
+import { readIdentity } from '../../../src/operator/managed/identity.ts';
+import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
+import { object } from '../objects.ts';
+import { managing } from './managing.ts';
+import { Things, thingKind } from './things.ts';
+
+async function reconciling(given: KubeObject, things: Things, { mayAdopt = true } = {}) {
+  const { access, managed, stored } = await managing(given, {
+    kind: thingKind(things),
+    access: { mayAdopt: () => mayAdopt },
+  });
+  const reconciler = new ManagedReconciler(access);
+  return {
+    reconcile: () => reconciler.reconcile(managed.object),
+    identity: async () => readIdentity(await stored()),
+  };
+}
+
+test('what is superseded goes when it is due, however wrong the spec is by now', async () => {
+  const retiring = [{ id: 'thg_2', generation: 1, after: '2026-11-21T10:00:00.000Z' }];
+  const of = object(
+    { spec: { size: 'large' }, status: { id: 'thg_1', createGeneration: 2, retiring } },
+    { externalId: 'thg_1', createGeneration: '2', retiring: JSON.stringify(retiring) },
+  );
+  const things = new Things('thg_1', 'thg_2');
+  const { reconcile } = await reconciling(of, things);
+  await expect(reconcile()).rejects.toThrow(Blocked);
+  expect(things.ids).toEqual(['thg_1']);
+});
+
+test.each([
+  ['that is only observed stays as it is', 'Observe', [1, []]],
+  ['that is managed becomes what is declared', 'Manage', [2, ['thg_1']]],
+])('a resource %s', async (_, managementPolicy, expected) => {
+  const things = new Things('thg_1');
+  const of = object({ spec: { size: 2, managementPolicy } }, { adopt: 'thg_1' });
+  const { reconcile } = await reconciling(of, things);
+  expect((await reconcile()).object.status).toMatchObject({ id: 'thg_1' });
+  expect([things.existing.get('thg_1')?.size, things.updated]).toEqual(expected);
+});
+
+test.each([
+  ['that adopts nothing has one created', {}, undefined, 'thg_new1'],
+  ['that adopts one has none', { adopt: 'thg_1' }, Blocked, undefined],
+])('where existing resources may not be adopted, an object %s', async (_, annotations, refusal, expected) => {
+  const of = object({ spec: {} }, annotations);
+  const { reconcile, identity } = await reconciling(of, new Things('thg_1'), { mayAdopt: false });
+  if (refusal === undefined) await reconcile();
+  else await expect(reconcile()).rejects.toThrow(refusal);
+  expect((await identity()).externalId).toBe(expected);
+});

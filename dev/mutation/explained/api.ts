@@ -117,6 +117,9 @@ export const API: Explained = {
   'src/api/families/whoami.ts': {
     'const row = * → const row = true ? *': 'a statement more, which finds nothing',
   },
+  'src/api/housekeeping.ts': {
+    "signal.addEventListener('abort', * → *": 'a signal is aborted once',
+  },
   'src/api/http/access-log.ts': {
     "app.decorateRequest('reasons', null); → ;": 'a request has no reasons without it, either',
   },
@@ -216,6 +219,7 @@ export const API: Explained = {
     'lists.set(list, stored); → ;': 'a list is read once for each of its elements',
   },
   'src/api/http/shutdown.ts': {
+    "socket.once('close', () => connections.delete(socket)); → ;": 'frees memory',
     'export const SHUTDOWN: * → *': 'how long to wait; no test asserts a time',
     'const SWEEP_EVERY_MS = * → *': 'how often to look; no test asserts a time',
     'const MOST_SETTLING_ROUNDS = * → *': 'any number of about this will do',
@@ -258,6 +262,9 @@ export const API: Explained = {
   },
   'src/api/store/deadlines.ts': {
     'const timer = * → *limitMs / 5)).unref();': 'how often to look; more often will do, too',
+  },
+  'src/api/store/event-retention.ts': {
+    'const BATCH = 1000; → *': 'any number of about this will do',
   },
   'src/api/store/repository.ts': {
     'if (!statement) { → if (true) {': 'the same statement, written once more',

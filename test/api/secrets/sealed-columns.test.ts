@@ -1,0 +1,38 @@
+/** A secret that a rotation of the encryption key leaves out cannot be opened any more once the old key is gone. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
+import { createSample } from '../../../dev/fixtures/samples.ts';
+import { SEALED } from '../../../src/api/families/all.ts';
+import { FAMILIES } from '../../../src/resources/families.ts';
+import { startTestApi } from '../harness.ts';
+
+const { admin, rows } = await startTestApi();
+const withId = z.looseObject({ id: z.string() });
+
+/** Where the database has something sealed, as `table.column`. */
+async function sealed(): Promise<string[]> {
+  const columns = z.array(z.object({ table: z.string(), column: z.string() })).parse(
+    await rows(`select table_name as table, column_name as column from information_schema.columns
+      where table_schema = current_schema() and data_type = 'text'`),
+  );
+  const found = columns.map(async ({ table, column }) => {
+    const some = await rows(`select 1 from ${table} where ${column} like 'v1.tests.%' limit 1`);
+    return some.length > 0 ? [`${table}.${column}`] : [];
+  });
+  return (await Promise.all(found)).flat().sort();
+}
+
+test('a rotation seals anew whatever any family or module has sealed', async () => {
+  const values = await sampleValues();
+  const post = async (path: string, body: object) => (await admin.post(path, body)).as(withId);
+  for (const [index, family] of FAMILIES.entries()) await createSample(post, family, 'full', index + 1, values);
+  const edge = await post('/edges/https', {});
+  const route = await post(`/edges/https/${edge.id}/routes`, { match: '/', match_type: 'path_prefix' });
+  const oidc = { issuer: 'https://issuer.example.com', client_id: 'c', client_secret: 's' };
+  expect((await admin.put(`/edges/https/${edge.id}/routes/${route.id}/oidc`, oidc)).status).toBe(200);
+
+  const found = await sealed();
+  expect(found.length).toBeGreaterThan(3);
+  expect(SEALED.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(found);
+});

@@ -86,6 +86,7 @@ export const API: Explained = {
     '* → return (await tx.query({ text, values*': 'prepared or not, a statement answers the same',
   },
   'src/api/families/reserved-domain.ts': {
+    'const attaches = * → *(before?.certificate_id);': 'where both are set, it is neither null nor undefined',
     '* → *query({ text, *': 'prepared or not, a statement answers the same',
   },
   'src/api/families/rule-set.ts': {

@@ -8,7 +8,9 @@ import { mount } from '../crud/mount.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 
 export const ipPolicyRules = mount(ipPolicyRule, {
-  lockFirst: async ({ tx }, id) => void (await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] })),
+  async lockFirst({ tx }, id) {
+    await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] });
+  },
   async beforeCreate({ tx }, { ip_policy: { id } }) {
     if (!(await touch(tx, id))) {
       throw invalidRequest(
@@ -26,8 +28,12 @@ export const ipPolicyRules = mount(ipPolicyRule, {
       });
     }
   },
-  beforeUpdate: async ({ tx }, { ip_policy }) => void (await touch(tx, ip_policy.id)),
-  beforeDelete: async ({ tx }, { ip_policy }) => void (await touch(tx, ip_policy.id)),
+  async beforeUpdate({ tx }, { ip_policy }) {
+    await touch(tx, ip_policy.id);
+  },
+  async beforeDelete({ tx }, { ip_policy }) {
+    await touch(tx, ip_policy.id);
+  },
 });
 
 const LOCK_POLICY_OF_RULE = `

@@ -67,7 +67,6 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     summary: 'Get all rules of an IP policy',
     description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
-    errors: ['NOT_FOUND'],
     async handle(call, { db }) {
       const { params, base, ifNoneMatch } = call;
       const { id } = params;

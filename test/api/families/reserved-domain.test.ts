@@ -154,6 +154,13 @@ describe('the CNAME targets of a domain', () => {
     expect((await admin.post(PATH, { domain })).error.details['/domain']).toMatch(/belongs to the service/);
   });
 
+  test('one keeps its targets when the service has other domains by now', async () => {
+    const { id, cname_target } = await create();
+    const later = await startTestApi({ databaseUrl: api.databaseUrl, platform: { serviceDomains: ['new.example'] } });
+    const { text } = await later.admin.patch(`${PATH}/${id}`, { description: 'new' });
+    expect(JSON.parse(text)).toMatchObject({ description: 'new', cname_target });
+  });
+
   test('nobody gets a wildcard above the service', async () => {
     const deep = await startTestApi({ platform: { serviceDomains: ['tunnels.corp.example'] } });
     const { error } = await deep.admin.post(PATH, { domain: '*.corp.example' });

@@ -75,6 +75,10 @@ export const API: Explained = {
     '* → *query({ text, *': 'prepared or not, a statement answers the same',
   },
   'src/api/families/hostports.ts': {
+    'if (edge.hostports.length === 0) * → if (false) *': 'statements more, which change nothing',
+    'if (before.hostports.join() === * → if (false) *': 'statements more, which change nothing',
+    'if (found.length === 0) * → if (false) *': 'statements more, which change nothing',
+    'return `it * → *serviceDomains)}`;': 'what cannot be reserved belongs to the service so far',
     '* → *query({ text, *': 'prepared or not, a statement answers the same',
     'const COVERINGS = 64; → *': 'any number of about this will do',
   },
@@ -220,6 +224,7 @@ export const API: Explained = {
     'lists.set(list, stored); → ;': 'a list is read once for each of its elements',
   },
   'src/api/http/shutdown.ts': {
+    'let round = 0, before = -1; → let round = 0, before = -2;': 'no number of connections, either',
     "socket.once('close', () => connections.delete(socket)); → ;": 'frees memory',
     'export const SHUTDOWN: * → *': 'how long to wait; no test asserts a time',
     'const SWEEP_EVERY_MS = * → *': 'how often to look; no test asserts a time',

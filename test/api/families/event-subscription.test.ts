@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/resources/definition/id.ts';
+import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
@@ -185,6 +186,40 @@ describe('a source', () => {
     expect((await admin.patch(path, { enabled: true })).error.details).toHaveProperty(['/enabled']);
   });
 
+  test('is not read again where it is known already', async () => {
+    const { id } = await create({ sources: typed('ip_policy_created.v0') });
+    const path = `${PATH}/${id}/sources/ip_policy_created.v0`;
+    const { etag = '' } = (await admin.get(path)).headers;
+    expect((await admin.get(path, { 'if-none-match': etag })).status).toBe(304);
+  });
+
+  test('may be changed with its own address, and with no other, and is added without one', async () => {
+    const { id } = await create({ sources: typed('ip_policy_created.v0') });
+    const path = `${PATH}/${id}/sources`;
+    const one = sourceAt(id, 'ip_policy_created.v0');
+    const other = { '/uri': 'is set by the service' };
+    expect((await admin.patch(`${path}/${one.type}`, one)).as(eventSource)).toEqual(one);
+    expect((await admin.patch(`${path}/${one.type}`, { uri: 'x' })).error.details).toMatchObject(other);
+    const next = sourceAt(id, 'ip_policy_updated.v0');
+    expect((await admin.post(path, { ...next, uri: 'x' })).error.details).toMatchObject(other);
+  });
+
+  test('is what its idempotency key has made, for as long as the subscription exists', async () => {
+    const { id } = await create({});
+    const [kept, gone] = ['kept', 'gone'].map((name) => `${name}-${id}`);
+    const path = `${PATH}/${id}/sources`;
+    const types = new Map([
+      [kept, 'ip_policy_created.v0'],
+      [gone, 'ip_policy_deleted.v0'],
+    ]);
+    for (const [key = '', type] of types) await admin.post(path, { type }, { 'idempotency-key': key });
+    const close = async (key = '') =>
+      JSON.parse((await admin.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`)).text).resource;
+    expect(await close(kept)).toMatchObject({ uri: sourceAt(id, 'ip_policy_created.v0').uri });
+    await admin.delete(`${PATH}/${id}`);
+    expect(await close(gone)).toBeNull();
+  });
+
   test('is there once', async () => {
     const { id } = await create({ sources: typed('ip_policy_created.v0') });
     const { error } = await admin.post(`${PATH}/${id}/sources`, { type: 'ip_policy_created.v0' });
@@ -208,6 +243,8 @@ describe('a source', () => {
       expect((await admin.patch(path, {})).status).toBe(404);
       expect((await admin.delete(path)).status).toBe(404);
     }
+    const { error } = await admin.get(`${PATH}/${id}/sources/ip_policy_created.v0`);
+    expect(error.details).toMatchObject({ id, type: 'ip_policy_created.v0' });
     expect((await admin.get(none)).status).toBe(404);
     expect((await admin.post(none, { type: 'ip_policy_created.v0' })).status).toBe(404);
   });

@@ -132,7 +132,9 @@ describe('a request', () => {
 
   test('that is refused by a rule of its family is logged with the rule', async () => {
     const { id } = (await admin.post('/reserved_domains', { domain: 'logged.example.com' })).as(reservedDomain.view);
-    const [policy, owner] = [newId('ipp'), newId('bot')];
+    const [policy, owner, authority] = [newId('ipp'), newId('bot'), newId('sshca')];
+    const { id: configuration } = JSON.parse((await admin.post('/endpoint_configurations', { type: 'https' })).text);
+    const { public_key } = JSON.parse((await admin.post('/ssh_certificate_authorities', {})).text);
     const refused: [Method, string, object, Record<string, string>][] = [
       [
         'PATCH',
@@ -155,6 +157,24 @@ describe('a request', () => {
       ],
       ['PATCH', `/reserved_domains/${id}`, { certificate_id: newId('cert') }, { '/certificate_id': 'does not exist' }],
       [
+        'PATCH',
+        `/reserved_domains/${id}`,
+        { http_endpoint_configuration_id: configuration },
+        { '/http_endpoint_configuration_id': 'must be of type http' },
+      ],
+      [
+        'POST',
+        '/ssh_host_certificates',
+        { ssh_certificate_authority_id: newId('sshca'), public_key: 'ssh-ed25519 AAAA' },
+        { '/public_key': expect.any(String) },
+      ],
+      [
+        'POST',
+        '/ssh_host_certificates',
+        { ssh_certificate_authority_id: authority, public_key },
+        { '/ssh_certificate_authority_id': 'does not exist' },
+      ],
+      [
         'POST',
         '/ssh_certificate_authorities',
         { private_key_type: 'ed25519', elliptic_curve: 'nistp256' },
@@ -167,7 +187,8 @@ describe('a request', () => {
       expect(logged(`rule-${index}`)).toMatchObject([{ reasons }]);
     }
     const log = api.logs.join('\n');
-    for (const sent of [policy, owner, 'x.example.com', 'other.test']) expect(log).not.toContain(sent);
+    for (const sent of [policy, owner, authority, configuration, 'x.example.com', 'other.test'])
+      expect(log).not.toContain(sent);
   });
 
   test.each([

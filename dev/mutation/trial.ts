@@ -16,7 +16,7 @@ export interface Seat {
 export interface Trials {
   /** Runs the tests that may be needed with nothing broken; to be called first. */
   measure(files: readonly string[]): Promise<void>;
-  /** Tries every mutant, on as many seats as there are at a time, until `isOver`. */
+  /** Tries every mutant, on as many seats as there are at a time, until `isOver`; reports what is certain. */
   tryEach(
     mutants: readonly Mutant[],
     isOver: () => boolean,
@@ -128,7 +128,8 @@ export function trials({ seats, imports, reach, isWanted, most, say }: TrialOpti
     return found !== undefined;
   }
 
-  async function tryOne(seat: Seat, mutant: Mutant): Promise<Omit<Found, 'ms'>> {
+  /** Undefined if that cannot be told, since the machine is too busy. */
+  async function tryOne(seat: Seat, mutant: Mutant): Promise<Omit<Found, 'ms'> | undefined> {
     const { sandbox, runner } = seat;
     const { file } = mutant;
     const tests = testsOf(file);
@@ -136,6 +137,7 @@ export function trials({ seats, imports, reach, isWanted, most, say }: TrialOpti
     if (baselines.length === 0) return { outcome: 'untested' };
     const able = baselines.filter(([test, { coverage }]) => canNotice(test, coverage, mutant));
     sandbox.write(file, mutantSource(mutant));
+    let isUncertain = false;
     try {
       for (const [test, usual] of inOrder(file, able).slice(0, most)) {
         const startedAt = performance.now();
@@ -145,8 +147,9 @@ export function trials({ seats, imports, reach, isWanted, most, say }: TrialOpti
           outcome !== 'survived' && (await isBelieved(seat, verdict, performance.now() - startedAt, test, mutant));
         count(file, test, isNoticed);
         if (isNoticed) return { outcome, by: outcome === 'killed' ? `${test}: ${verdict.test}` : test };
+        isUncertain ||= outcome !== 'survived';
       }
-      return { outcome: 'survived' };
+      return isUncertain ? undefined : { outcome: 'survived' };
     } finally {
       sandbox.restore(file);
     }
@@ -166,7 +169,7 @@ export function trials({ seats, imports, reach, isWanted, most, say }: TrialOpti
         if (isOver()) return;
         const startedAt = performance.now();
         const found = await tryOne(seat, mutant);
-        report(mutant, { ...found, ms: Math.round(performance.now() - startedAt) });
+        if (found) report(mutant, { ...found, ms: Math.round(performance.now() - startedAt) });
       });
     },
   };

@@ -3,7 +3,6 @@ import { newId } from '../../../src/resources/definition/id.ts';
 import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { eventSource, eventSources, eventSubscription } from '../../../src/resources/event-subscription.ts';
-import { FAMILIES } from '../../../src/resources/families.ts';
 import { BASE, startTestApi } from '../harness.ts';
 
 const api = await startTestApi();
@@ -292,18 +291,5 @@ describe('a source', () => {
     const replies = await Promise.all(types.map((type) => admin.post(`${PATH}/${id}/sources`, { type })));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(typesOf(await sourcesOf(id)).sort()).toEqual(types.toSorted());
-  });
-});
-
-describe('GET /event_types', () => {
-  test('has three types of every family, all of which a subscription may ask for', async () => {
-    const { event_types: types } = JSON.parse((await admin.get('/event_types')).text);
-    const names = typesOf(types);
-    expect(names).toHaveLength(FAMILIES.length * 3);
-    expect(names).toEqual(
-      expect.arrayContaining(['ip_policy_created.v0', 'ip_policy_updated.v0', 'event_subscription_deleted.v0']),
-    );
-    expect(types).toContainEqual({ type: 'ip_policy_created.v0', description: 'An IP policy was created.' });
-    expect((await create({ sources: typed(...names) })).sources).toHaveLength(names.length);
   });
 });

@@ -286,20 +286,3 @@ describe('GET /metrics', () => {
       expect(text).toMatch(new RegExp(`^${name} 0$`, 'm'));
   });
 });
-
-describe('probes', () => {
-  test('need no key', async () => {
-    expect(JSON.parse((await anonymous.get('/healthz')).text)).toEqual({ status: 'ok' });
-    expect(JSON.parse((await anonymous.get('/readyz')).text)).toEqual({ status: 'ready' });
-  });
-
-  test('of readiness fail while a migration of this release is missing', async () => {
-    await api.rows('update schema_migrations set version = 100000 where version = 1');
-    expect((await anonymous.get('/readyz')).error).toMatchObject({
-      error_code: 'UNAVAILABLE',
-      msg: expect.stringContaining('migrations'),
-    });
-    await api.rows('update schema_migrations set version = 1 where version = 100000');
-    expect((await anonymous.get('/readyz')).status).toBe(200);
-  });
-});

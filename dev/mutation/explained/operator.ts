@@ -5,7 +5,7 @@ export const OPERATOR: Explained = {
   'src/operator/api-owner.ts': {
     'await delay(jittered(RECHECK_MS, 0.2)* → await delay(jittered(RECHECK_MS, 1.2)*':
       'how long the jitter is; no test asserts a time',
-    'await delay(* → *{ });': 'how long a stop takes; no test asserts a time',
+    'await delay(* → *undefined, { }).catch(*': 'how long a stop takes; no test asserts a time',
     'const RECHECK_MS = * → *': 'how long to wait; no test asserts a time',
   },
   'src/operator/controller/api-budget.ts': {

@@ -2,16 +2,9 @@
 import { expect, test } from 'vitest';
 import { bootstrap } from '../../src/api/bootstrap.ts';
 import { BadBootstrapKey, tokenHash } from '../../src/api/secrets/tokens.ts';
-import { type Database, openDatabase } from '../../src/api/store/database.ts';
+import type { Database } from '../../src/api/store/database.ts';
 import { newId } from '../../src/resources/definition/id.ts';
-import { ADMIN_KEY, atEnd, BASE, emptyDatabase } from './harness.ts';
-
-async function opened(): Promise<Database> {
-  const url = await emptyDatabase();
-  const db = openDatabase({ url, poolSize: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
-  atEnd(() => db.close());
-  return db;
-}
+import { ADMIN_KEY, BASE, openTestDatabase } from './harness.ts';
 
 const all = (db: Database, text: string, values: unknown[] = []) => db.query({ text, values });
 const ADMINS = 'select id, name, admin, active, revision from users';
@@ -21,7 +14,7 @@ const EVENTS = 'select type, actor, resource_id, payload from events order by id
 
 /** With the given key, and what it is of. */
 async function given() {
-  const db = await opened();
+  const db = await openTestDatabase();
   expect(await bootstrap(db, ADMIN_KEY, BASE)).toEqual({});
   const [[owner], [key]] = [await all(db, ADMINS), await all(db, KEYS)];
   return { db, ownerId: String(owner?.id), keyId: String(key?.id) };
@@ -31,7 +24,7 @@ test.each([
   ['given', ADMIN_KEY],
   ['made up', undefined],
 ])('a key that is %s belongs to an admin, and events tell of both', async (_, key) => {
-  const db = await opened();
+  const db = await openTestDatabase();
   const shown: string[] = [];
   const { madeUp } = await bootstrap(db, key, BASE, (each) => void shown.push(each));
   expect(shown).toEqual(key === undefined ? [madeUp] : []);
@@ -57,7 +50,7 @@ test.each([
 });
 
 test('a key that nobody has seen is not kept', async () => {
-  const db = await opened();
+  const db = await openTestDatabase();
   const unseen = bootstrap(db, undefined, BASE, () => {
     throw new Error('nobody reads it');
   });

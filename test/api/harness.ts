@@ -88,6 +88,18 @@ export function emptyDatabase(): Promise<string> {
   return createTestDatabase(SCHEMA);
 }
 
+/** A database of its own, without the API; closed at the end of the test file. */
+export async function openTestDatabase(poolSize = 4): Promise<Database> {
+  const db = openDatabase({
+    url: await emptyDatabase(),
+    poolSize,
+    statementTimeoutMs: 10_000,
+    connectTimeoutMs: 5_000,
+  });
+  atEnd(() => db.close());
+  return db;
+}
+
 const open: (() => Promise<unknown>)[] = [];
 
 afterAll(async () => {

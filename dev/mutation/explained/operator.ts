@@ -205,8 +205,6 @@ export const OPERATOR: Explained = {
   },
   'src/operator/operator.ts': {
     'this.#leaderKube = * → *timeoutMs: config.leaseMs *, metrics });': 'how long to wait; no test asserts a time',
-    'renewDeadlineMs: * → renewDeadlineMs: *': 'how long to wait; no test asserts a time',
-    'retryMs: * → retryMs: *': 'how long to wait; no test asserts a time',
     'this.#sources = * → *referrersOf(key).size >= 0 });': 'frees memory',
   },
   'src/operator/plan/bounded-calls.ts': {

@@ -7,8 +7,7 @@ import { ApiError } from '../../../src/api/errors/errors.ts';
 import { BadEncryptionKey, keyring, parseKeyring } from '../../../src/api/secrets/keyring.ts';
 import { keyFromFile, openSecrets, rotateEncryption } from '../../../src/api/secrets/rotation.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
-import { type Database, openDatabase } from '../../../src/api/store/database.ts';
-import { atEnd, emptyDatabase } from '../harness.ts';
+import { openTestDatabase } from '../harness.ts';
 
 const base64 = () => randomBytes(32).toString('base64');
 
@@ -103,32 +102,21 @@ describe('a sealed secret', () => {
   });
 });
 
-async function database(): Promise<Database> {
-  const db = openDatabase({
-    url: await emptyDatabase(),
-    poolSize: 4,
-    statementTimeoutMs: 10_000,
-    connectTimeoutMs: 5_000,
-  });
-  atEnd(() => db.close());
-  return db;
-}
-
 describe('a start', () => {
   test('is possible without a key while the database needs none', async () => {
-    const db = await database();
+    const db = await openTestDatabase();
     const secrets = await openSecrets(db, undefined);
     expect(() => secrets.seal('x', place)).toThrow(/set ENCRYPTION_KEY/);
   });
 
   test('fails with the reason when the key cannot be registered', async () => {
-    const db = await database();
+    const db = await openTestDatabase();
     await db.query({ text: 'alter table encryption_keys add constraint no_more check (false) not valid', values: [] });
     await expect(openSecrets(db, ring(base64()))).rejects.toThrow('no_more');
   });
 
   test('is refused without the key that the database was used with, and with another of that id', async () => {
-    const db = await database();
+    const db = await openTestDatabase();
     const a = `a:${base64()}`;
     await openSecrets(db, ring(a));
     await openSecrets(db, ring(a));
@@ -142,7 +130,7 @@ describe('a start', () => {
   });
 
   test('that was refused leaves nothing behind', async () => {
-    const db = await database();
+    const db = await openTestDatabase();
     const a = `a:${base64()}`;
     await openSecrets(db, ring(a));
     await expect(openSecrets(db, ring(`b:${base64()}`))).rejects.toThrow();
@@ -150,7 +138,7 @@ describe('a start', () => {
   });
 
   test('of many at once is possible', async () => {
-    const db = await database();
+    const db = await openTestDatabase();
     const keys = ring(base64());
     await Promise.all(Array.from({ length: 8 }, () => openSecrets(db, keys)));
   });
@@ -158,7 +146,7 @@ describe('a start', () => {
 
 describe('a rotation', () => {
   test('seals everything under the first key, after which the others may go', async () => {
-    const db = await database();
+    const db = await openTestDatabase();
     await db.query({ text: 'create table things (id text primary key, private_key text)', values: [] });
     const [a, b] = [`a:${base64()}`, `b:${base64()}`];
     const before = await openSecrets(db, ring(a));

@@ -1,6 +1,5 @@
 /** Who waits for whom. The numbers are part of an upgrade: a server of another release must use the same. */
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../../src/api/store/database.ts';
 import {
   COVERING_LOCKS,
   HOSTPORT_LOCKS,
@@ -8,18 +7,7 @@ import {
   lockUntilCommit,
   tryLockUntilCommit,
 } from '../../../src/api/store/locks.ts';
-import { atEnd, emptyDatabase } from '../harness.ts';
-
-async function opened() {
-  const db = openDatabase({
-    url: await emptyDatabase(),
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-    connectTimeoutMs: 5_000,
-  });
-  atEnd(() => db.close());
-  return db;
-}
+import { openTestDatabase, untilWaiting } from '../harness.ts';
 
 test('a lock has the number that it has in every release', () => {
   expect([LOCKS, HOSTPORT_LOCKS, COVERING_LOCKS]).toEqual([
@@ -30,7 +18,7 @@ test('a lock has the number that it has in every release', () => {
 });
 
 test('a transaction waits for a lock until the one that has it ends', async () => {
-  const db = await opened();
+  const db = await openTestDatabase();
   const order: string[] = [];
   let second: Promise<void> | undefined;
   await db.transaction(async (first) => {
@@ -39,8 +27,7 @@ test('a transaction waits for a lock until the one that has it ends', async () =
       await lockUntilCommit(tx, LOCKS.users);
       order.push('second');
     });
-    // By then, the other one has asked.
-    await first.query({ text: 'select pg_sleep(0.2)', values: [] });
+    await untilWaiting({ rows: (text, values = []) => db.query({ text, values }) }, 1);
     order.push('first');
   });
   await second;
@@ -48,7 +35,7 @@ test('a transaction waits for a lock until the one that has it ends', async () =
 });
 
 test('a lock that another transaction has is not waited for', async () => {
-  const db = await opened();
+  const db = await openTestDatabase();
   await db.transaction(async (first) => {
     expect(await tryLockUntilCommit(first, LOCKS.eventRetention)).toBe(true);
     expect(await db.transaction((tx) => tryLockUntilCommit(tx, LOCKS.eventRetention))).toBe(false);

@@ -1,13 +1,13 @@
 /** The rows of one family, as the rest of the API reads and writes them. */
 import { expect, test } from 'vitest';
-import { type Database, type Executor, openDatabase } from '../../../src/api/store/database.ts';
+import type { Database, Executor } from '../../../src/api/store/database.ts';
 import { changeEvent } from '../../../src/api/store/outbox.ts';
 import { type Row, repository } from '../../../src/api/store/repository.ts';
 
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { tunnelGroupBackend } from '../../../src/resources/tunnel-group-backend.ts';
-import { atEnd, emptyDatabase } from '../harness.ts';
+import { openTestDatabase } from '../harness.ts';
 
 const policies = repository(ipPolicy);
 const rules = repository(ipPolicyRule);
@@ -28,9 +28,7 @@ const event = (name: string, id: string) => changeEvent(name, 'created', 'usr_1'
 
 /** With the policies `a`, `b` and `c`, of which `b` has the rules 1 to 4, and each other one has one. */
 async function filled(): Promise<Database> {
-  const url = await emptyDatabase();
-  const db = openDatabase({ url, poolSize: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
-  atEnd(() => db.close());
+  const db = await openTestDatabase();
   for (const id of ['a', 'b', 'c']) await policies.insert(db, row(id, {}), event('ip_policy', id));
   await rules.insertMany(db, [...['1', '2', '3', '4'].map((id) => rule(id, 'b')), rule('5', 'a'), rule('0', 'c')]);
   return db;

@@ -17,7 +17,7 @@ import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
-import { LeaderElection } from './kube/leader-election.ts';
+import { LeaderElection, leaseTimes } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { WatchCache } from './kube/watch-cache.ts';
 import { leaseName } from './lease-name.ts';
@@ -106,9 +106,7 @@ export class TunnelOperator extends OuterShell {
     this.#election = new LeaderElection(this.#leaderKube, {
       ...lease,
       identity: config.identity,
-      leaseMs: config.leaseMs,
-      renewDeadlineMs: (config.leaseMs * 2) / 3,
-      retryMs: config.leaseMs / 7.5,
+      ...leaseTimes(config.leaseMs),
       annotations: () => this.#owner.annotations,
       log,
     });

@@ -4,7 +4,12 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
-import { LEASES, LeaderElection, type LeaderElectionOptions } from '../../../src/operator/kube/leader-election.ts';
+import {
+  LEASES,
+  LeaderElection,
+  type LeaderElectionOptions,
+  leaseTimes,
+} from '../../../src/operator/kube/leader-election.ts';
 import { createNamespace, kubeconfig } from '../../harness.ts';
 import { object } from '../objects.ts';
 import { type Answer, answering, json, refusal } from './answering.ts';
@@ -58,6 +63,10 @@ function make(name: string, spec: object) {
   };
   return connect().create(LEASES, body, namespace);
 }
+
+test('a holder gives up well before others may take over, and tries some times before it does', () => {
+  expect(leaseTimes(15_000)).toEqual({ leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 });
+});
 
 describe('a candidate', () => {
   test('makes the Lease, renews it, and hands it over to the next', async () => {
@@ -156,6 +165,14 @@ describe('an API server in trouble', () => {
       await waitFor('the loss', () => losses.length > 0, soon);
       expect([election.leading, losses, server.asked.length]).toEqual([false, ['lost'], answers.length - 1]);
       expect(log().slice(0, 2)).toEqual(['became the leader', warning]);
+    });
+
+    test('ends the lead when others have written, and nobody can tell whether it still holds', async () => {
+      const failures = [taking(9_000, refusal(500)), refusal(409), taking(1_000, refusal(500))];
+      const { acquire, losses, server } = await setUp([json(ours), json(ours), ...failures]);
+      await acquire();
+      await waitFor('the loss', () => losses.length > 0, soon);
+      expect(server.asked.map(({ line }) => line.split(' ')[0])).toEqual(['GET', 'PUT', 'PUT', 'PUT', 'GET']);
     });
 
     test('that does not answer ends the lead in time, too', async () => {

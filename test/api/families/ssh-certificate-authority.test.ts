@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -19,6 +20,25 @@ async function privateKeyOf(id: string) {
   const [row] = await api.rows('select private_key from ssh_certificate_authorities where id = $1', [id]);
   const [table, field] = [sshCertificateAuthority.table, 'private_key'];
   return createPrivateKey(secrets.open(z.string().parse(row?.private_key), { table, id, field }));
+}
+
+/** How many key pairs this process generates until the end is told, and how many of them at once. */
+function countGenerating() {
+  const running = new Set<number>();
+  let [all, most] = [0, 0];
+  const hook = createHook({
+    init(id, type) {
+      if (type !== 'KEYPAIRGENREQUEST') return;
+      all++;
+      most = Math.max(most, running.add(id).size);
+    },
+    after: (id) => void running.delete(id),
+  }).enable();
+  const end = () => {
+    hook.disable();
+    return { all, most };
+  };
+  return { end };
 }
 
 describe('an SSH certificate authority', () => {
@@ -109,11 +129,14 @@ describe('an SSH certificate authority', () => {
   test('lets other requests of the same key be served while RSA keys are generated, however many', async () => {
     // Of so small a pool, one key has two connections at a time.
     const { admin } = await startTestApi({ secrets, poolSize: 4 });
+    const generating = countGenerating();
     const making = Array.from({ length: 3 }, () => admin.post(path, { private_key_type: 'rsa' }));
     const made = Promise.race(making).then(() => 'made');
     const served = admin.get('/ip_policies').then(() => 'served');
     expect(await Promise.race([made, served])).toBe('served');
     expect((await Promise.all(making)).map(({ status }) => status)).toEqual([201, 201, 201]);
+    // One after the other, so that nobody takes all places.
+    expect(generating.end()).toEqual({ all: 3, most: 1 });
   });
 
   test('does not keep that of another owner waiting, however many there are', async () => {

@@ -49,8 +49,16 @@ test('a statement that fails has the code of PostgreSQL, as has its transaction'
   const spans = await spansOf((own) => own.transaction((tx) => tx.query({ text: 'select 1 / 0', values: [] })));
   const [statement, transaction, work] = spans;
   expect(statement).toMatchObject({ parentId: transaction?.spanId, isError: true, name: 'SELECT' });
-  expect(transaction).toMatchObject({ parentId: work?.spanId, isError: true, name: 'transaction' });
+  expect(transaction).toMatchObject({ parentId: work?.spanId, isError: true, name: 'transaction', kind: 'client' });
   expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['22012', '22012', undefined]);
+});
+
+test('a transaction says where it took place', async () => {
+  const at = 'postgres://user:password@db.example/tunnels';
+  const spans = await spansOf((own) => own.transaction((tx) => tx.query({ text: 'select 1', values: [] })), { at });
+  const place = { 'db.namespace': 'tunnels', 'server.address': 'db.example', 'server.port': 5432 };
+  const found = spans.find(({ name }) => name === 'transaction');
+  expect(found?.attributes).toEqual({ 'db.system.name': 'postgresql', ...place });
 });
 
 test('what is done for nobody has no spans', async () => {

@@ -4,20 +4,20 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
-import { CannotStart, cannotListen } from '../settings/cannot-start.ts';
+import { cannotListen } from '../settings/cannot-start.ts';
 import { listenAddress } from '../settings/listen-address.ts';
-import { BadSettings, readSettings } from '../settings/settings.ts';
+import { readSettings } from '../settings/settings.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
 import { startHousekeeping } from './housekeeping.ts';
-import { connectionCaps, descriptorLimit } from './http/descriptors.ts';
+import { descriptorLimit } from './http/descriptors.ts';
 import { buildMetricsServer } from './http/metrics-server.ts';
-import { MOST_SETTLING_MS } from './http/shutdown.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
+import { connectionLimits, stopTimes } from './start-limits.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
@@ -41,9 +41,6 @@ export interface RunningApi {
 
 const DEFAULTS: ApiConfig = readSettings(apiSettings, {}, {});
 
-/** Part of the shutdown timeout that is kept for closing the database, when the requests under way take all they may. */
-const closingMs = (shutdownTimeoutMs: number) => Math.min(2_000, shutdownTimeoutMs / 5);
-
 /**
  * Starts the API. Throws what made it impossible, with everything stopped that had been started.
  * @param settings what is to differ from the defaults
@@ -59,7 +56,8 @@ export async function startApi(
 ): Promise<RunningApi> {
   const config = { ...DEFAULTS, ...settings };
   const { host, port } = config;
-  const connectionLimits = limitsOf(config, logger);
+  const { closingMs, ...shutdown } = stopTimes(config);
+  const limits = connectionLimits(config, descriptorLimit(), (about, message) => logger?.warn(about, message));
   const undo: (() => Promise<unknown>)[] = [];
   const ending = new AbortController();
   const stop = async () => {
@@ -89,7 +87,7 @@ export async function startApi(
     undo.push(() =>
       Promise.race([
         Promise.all([housekeepingDone().then(() => db.close()), tracing?.stop()]),
-        delay(closingMs(config.shutdownTimeoutMs) / 2, undefined, { ref: false }),
+        delay(closingMs, undefined, { ref: false }),
       ]),
     );
     const secrets = await openSecrets(db, keys, source).catch(blameDatabase);
@@ -114,11 +112,8 @@ export async function startApi(
         inAll: config.bytesInFlight,
       },
       metricsElsewhere: config.metricsPort !== undefined,
-      connectionLimits,
-      shutdown: {
-        delayMs: config.shutdownDelayMs,
-        deadlineMs: config.shutdownTimeoutMs - closingMs(config.shutdownTimeoutMs),
-      },
+      connectionLimits: limits,
+      shutdown,
       trustedProxies: config.trustedProxies,
       tracing,
     });
@@ -152,26 +147,6 @@ export async function startApi(
     await stop().catch((failure) => logger?.error({ err: failure }, 'could not clean up after a failed start'));
     throw error;
   }
-}
-
-/** Checks what one setting alone does not show. */
-function limitsOf(config: ApiConfig, logger: FastifyBaseLogger | undefined) {
-  const { shutdownDelayMs: delayMs, shutdownTimeoutMs } = config;
-  const spareMs = closingMs(shutdownTimeoutMs) + MOST_SETTLING_MS;
-  if (delayMs > 0 && delayMs + spareMs > shutdownTimeoutMs)
-    throw new BadSettings(`SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT, by ${spareMs / 1000}s`);
-  const descriptors = descriptorLimit();
-  const caps = connectionCaps(config.maxConnections, config.poolSize, descriptors);
-  if (caps.most < 1)
-    throw new CannotStart(
-      `DATABASE_POOL_SIZE: with ${config.poolSize} connections to the database, the ${descriptors} files that this process may open (ulimit -n) leave none for clients`,
-    );
-  if (caps.most < config.maxConnections)
-    logger?.warn(
-      { max_connections: caps.most, configured: config.maxConnections, open_files: descriptors },
-      'this process may open too few files for MAX_CONNECTIONS (ulimit -n); taking fewer connections',
-    );
-  return { ...caps, perAddress: config.maxConnectionsPerAddress ?? Math.ceil(caps.most / 2) };
 }
 
 async function startEmbedded(dataDir: string, logger: FastifyBaseLogger | undefined): Promise<EmbeddedPostgres> {

@@ -1,13 +1,13 @@
 /**
- * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]… [--seats <number>] [--again]
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]… [--named <pattern>] [--seats <number>] [--again]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
  * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
  * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
  * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
  * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--most` runs for one mutation only so many test files,
- * the quickest and likeliest first, and `--tests` takes only those of a file or folder: a quick look, whose
- * survivors the next run without these tries again. `--seats` is how many are tried at a time, each in a copy of its own (2).
+ * the quickest and likeliest first, `--tests` takes only those of a file or folder, and `--named` only
+ * the tests whose names match: a quick look, whose survivors the next run without these tries again. `--seats` is how many are tried at a time, each in a copy of its own (2).
  * `--list` only prints the mutations.
  *
  * What the type check or the linter rejects needs no test. Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
@@ -42,6 +42,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string' },
     most: { type: 'string' },
     tests: { type: 'string', multiple: true, default: ['test'] },
+    named: { type: 'string' },
     seats: { type: 'string' },
     list: { type: 'boolean', default: false },
     again: { type: 'boolean', default: false },
@@ -78,7 +79,7 @@ const unexplained = all.filter(({ file, text }) => reason(file, text) === undefi
 const open = unexplained.filter(({ file }) => !isPassedOver(file));
 const chosen = size === undefined ? open : sample(open, size, seed);
 
-const seats = sandboxes.map((each) => ({ sandbox: each, runner: testRunner(each, files) }));
+const seats = sandboxes.map((each) => ({ sandbox: each, runner: testRunner(each, files, values.named) }));
 
 const isWanted = (test: string) => values.tests.some((path) => isWithin(test, path));
 

@@ -23,14 +23,17 @@ export interface TestRunner {
   stop(): Promise<void>;
 }
 
-/** @param sources the files whose coverage is of interest. */
-export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly string[] = []): TestRunner {
+/**
+ * @param sources the files whose coverage is of interest.
+ * @param named of the tests of a file only those whose names match this pattern; all of them by default.
+ */
+export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly string[] = [], named = ''): TestRunner {
   let runner: Promise<ChildProcess> | undefined;
   const path = (file: string) => join(sandbox.root, file);
 
   async function start(): Promise<ChildProcess> {
     // A group of its own: whatever a test has started dies with it.
-    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root, ...sources], {
+    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root, named, ...sources], {
       cwd: sandbox.root,
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

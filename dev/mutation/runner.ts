@@ -16,14 +16,18 @@ export const Answer = z.object({ failed: z.string().optional(), coverage: Covera
 
 const Thrown = z.object({ message: z.string() });
 
-/** @param sources the files whose execution is measured, relative to `root`. */
-async function main(root: string, sources: readonly string[]): Promise<void> {
+/**
+ * @param named of the tests only those whose names match, if it is not empty.
+ * @param sources the files whose execution is measured, relative to `root`.
+ */
+async function main(root: string, named: string, sources: readonly string[]): Promise<void> {
   let measured: unknown;
   const vitest = await createVitest('test', {
     root,
     watch: false,
     bail: 1,
     maxWorkers: 1,
+    ...(named === '' ? {} : { testNamePattern: named }),
     reporters: [
       {
         onCoverage(coverage) {
@@ -71,5 +75,5 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
   process.send?.({});
 }
 
-const [, script, root, ...sources] = process.argv;
-if (script === import.meta.filename && root !== undefined) await main(root, sources);
+const [, script, root, named = '', ...sources] = process.argv;
+if (script === import.meta.filename && root !== undefined) await main(root, named, sources);

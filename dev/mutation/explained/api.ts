@@ -264,6 +264,8 @@ export const API: Explained = {
     'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
   },
   'src/api/store/database.ts': {
+    'const PAUSE: * → *': 'how long to wait; no test asserts a time',
+    'limitMs: * → *': 'how long to wait for a server that is silent; no test asserts a time',
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',
   },
   'src/api/store/deadlines.ts': {
@@ -280,8 +282,18 @@ export const API: Explained = {
     '* → *part?.limit));': 'the driver takes undefined for null',
     '*.length === 0) return; → if (false) return;': 'a statement more, which changes nothing',
   },
+  'src/api/store/lock-waits.ts': {
+    'const PAUSE = * → *': 'how long to wait; no test asserts a time',
+    'const TOLD_AFTER_MS = 1_000; → const TOLD_AFTER_MS = 0;': 'how long to wait; no test asserts a time',
+    "for (let told = ''; * → *delay(TOLD_AFTER_MS * 4, *": 'how often to look; no test asserts a time',
+    "for (let told = ''; * → *delay(TOLD_AFTER_MS / 5, *": 'how often to look; no test asserts a time',
+  },
   'src/api/store/servers.ts': {
     'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
+  },
+  'src/api/store/traced-database.ts': {
+    'const known = summaries.get(text) ?? * → const known = summaryOf(text);': 'the same summary, made once more',
+    'summaries.set(text, known); → ;': 'the same summary, made once more',
   },
   'src/api/store/statement-summary.ts': {
     '* → *how.split(/\\s/, 2)[0]*': 'only the first word is taken',

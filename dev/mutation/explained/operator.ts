@@ -204,6 +204,11 @@ export const OPERATOR: Explained = {
     'const LAG_SAMPLE_MS = * → *': 'any number of about this will do',
   },
   'src/operator/operator.ts': {
+    'await Promise.race([sent, * → *delay(2000000, *': 'how long to wait; no test asserts a time',
+    'await Promise.race([sent, * → *delay(2_000, undefined, { *':
+      'the timer would only keep a process alive that ends by exit',
+    'delay(this.#config.shutdownMs, false, * → delay(this.#config.shutdownMs, false, *':
+      'the timer would only keep a process alive that ends by exit',
     'this.#leaderKube = * → *timeoutMs: config.leaseMs *, metrics });': 'how long to wait; no test asserts a time',
     'this.#sources = * → *referrersOf(key).size >= 0 });': 'frees memory',
   },

@@ -72,6 +72,13 @@ test('what was broken and mended again is mended for the next run, whichever fil
   expect(await run('a.ts', 'b')).toEqual({ outcome: 'survived' });
 });
 
+test('of a file, the tests with other names need not be run', async () => {
+  write('test/a.test.ts', "import { test } from 'vitest'; test('a', () => {}); test('b', () => Promise.reject('no'));");
+  const named = testRunner({ root }, [], '^a$');
+  expect(await named.run(undefined, 'test/a.test.ts', 60_000)).toEqual({ outcome: 'survived' });
+  await named.stop();
+});
+
 test('nothing that a test has started outlives the runner', async () => {
   const pidFile = join(root, 'pid');
   write(

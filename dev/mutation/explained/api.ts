@@ -81,6 +81,7 @@ export const API: Explained = {
     'return `it * → *serviceDomains)}`;': 'what cannot be reserved belongs to the service so far',
     '* → *query({ text, *': 'prepared or not, a statement answers the same',
     'const COVERINGS = 64; → *': 'any number of about this will do',
+    "const below = domain.startsWith('*.') * → *domain.slice(2) *": 'edges more, which are covered as before',
   },
   'src/api/families/ip-policy-rule.ts': {
     '* → *query({ text, *': 'prepared or not, a statement answers the same',
@@ -114,6 +115,7 @@ export const API: Explained = {
     '* → *query({ text, *': 'prepared or not, a statement answers the same',
   },
   'src/api/families/ssh-host-certificate.ts': {
+    "if ('reason' in parsed) * → *refused({ });": 'what cannot be read, the schema of the body has refused',
     'return (randomBytes(8)* → *randomBytes(9)*': 'the first eight bytes are read',
   },
   'src/api/families/user.ts': {
@@ -274,6 +276,12 @@ export const API: Explained = {
   'src/api/store/event-retention.ts': {
     'const BATCH = 1000; → *': 'any number of about this will do',
   },
+  'src/api/store/lock-waits.ts': {
+    'const PAUSE = * → *': 'how long to wait; no test asserts a time',
+    'const TOLD_AFTER_MS = 1_000; → const TOLD_AFTER_MS = 0;': 'how long to wait; no test asserts a time',
+    "for (let told = ''; * → *delay(TOLD_AFTER_MS * 4, *": 'how often to look; no test asserts a time',
+    "for (let told = ''; * → *delay(TOLD_AFTER_MS / 5, *": 'how often to look; no test asserts a time',
+  },
   'src/api/store/repository.ts': {
     'if (!statement) { → if (true) {': 'the same statement, written once more',
     'pages.set(name, statement); → ;': 'the same statement, written once more',
@@ -282,18 +290,8 @@ export const API: Explained = {
     '* → *part?.limit));': 'the driver takes undefined for null',
     '*.length === 0) return; → if (false) return;': 'a statement more, which changes nothing',
   },
-  'src/api/store/lock-waits.ts': {
-    'const PAUSE = * → *': 'how long to wait; no test asserts a time',
-    'const TOLD_AFTER_MS = 1_000; → const TOLD_AFTER_MS = 0;': 'how long to wait; no test asserts a time',
-    "for (let told = ''; * → *delay(TOLD_AFTER_MS * 4, *": 'how often to look; no test asserts a time',
-    "for (let told = ''; * → *delay(TOLD_AFTER_MS / 5, *": 'how often to look; no test asserts a time',
-  },
   'src/api/store/servers.ts': {
     'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',
-  },
-  'src/api/store/traced-database.ts': {
-    'const known = summaries.get(text) ?? * → const known = summaryOf(text);': 'the same summary, made once more',
-    'summaries.set(text, known); → ;': 'the same summary, made once more',
   },
   'src/api/store/statement-summary.ts': {
     '* → *how.split(/\\s/, 2)[0]*': 'only the first word is taken',
@@ -306,5 +304,9 @@ export const API: Explained = {
     'const milliseconds = * → const milliseconds = false ? *': 'nothing stands there, which is padded to the same',
     'const milliseconds = * → *=== 23 ? *': 'nothing stands there, which is padded to the same',
     "const milliseconds = * → *padEnd(4, '0').slice(0, 3);": 'what is too much is cut off',
+  },
+  'src/api/store/traced-database.ts': {
+    'const known = summaries.get(text) ?? * → const known = summaryOf(text);': 'the same summary, made once more',
+    'summaries.set(text, known); → ;': 'the same summary, made once more',
   },
 };

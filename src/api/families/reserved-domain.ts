@@ -92,7 +92,6 @@ function detach(what: string, field: string): Operation {
     summary: `Detach the ${said} of a reserved domain`,
     tag,
     access: accessOf(reservedDomain),
-    tagged: true,
     params: { id: idParameter(reservedDomain) },
     success: { status: 204, description: `The domain has no ${said}.` },
     errors: ['PRECONDITION_FAILED'],

@@ -283,6 +283,8 @@ describe('a source', () => {
     expect(anew.headers['idempotency-replayed']).toBeUndefined();
     await admin.patch(`${PATH}/${id}`, { sources: [] });
     expect((await admin.post(path, body, headers)).headers['idempotency-replayed']).toBeUndefined();
+    await admin.delete(`${PATH}/${id}`);
+    expect((await admin.post(path, body, headers)).status).toBe(404);
   });
 
   test('added many at once, all stay', async () => {

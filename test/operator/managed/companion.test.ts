@@ -60,7 +60,7 @@ describe('a companion that belongs to the object', () => {
       delete: (...asked: Parameters<KubeApi['delete']>) => cluster.kube.delete(...asked),
     };
     await expect(replaced.ensure(undefined, kube as never)).rejects.toMatchObject({ code: 409 });
-    expect(await replaced.find()).toBeDefined();
+    expect(await replaced.find()).toMatchObject({ metadata: { ownerReferences: [{ name: own.name }] } });
   });
 
   test('is let go of, with the id that a successor knows it by, and stays with its other owners', async () => {

@@ -11,6 +11,7 @@ export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 
  * above it; files directly in `src` are rooms of their own.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'deferred-abort.ts': [],
   'errors.ts': [],
   'log.ts': ['errors.ts'],
   'signals.ts': [],
@@ -23,7 +24,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'resources/definition': ['resources/formats'],
   resources: ['resources/definition', 'resources/formats'],
 
-  client: [...FAMILIES, 'errors.ts', 'retry'],
+  client: [...FAMILIES, 'deferred-abort.ts', 'errors.ts', 'retry'],
 
   'api/errors': FAMILIES,
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
@@ -58,7 +59,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'operator/contract': [],
-  'operator/kube': ['errors.ts', 'retry', 'tracing'],
+  'operator/kube': ['deferred-abort.ts', 'errors.ts', 'retry', 'tracing'],
   'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
   'operator/controller': ['retry', 'tracing', 'operator/kube', 'operator/managed'],
   'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
@@ -107,6 +108,7 @@ export const LOADED_BY_MAIN = [
 
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
+  'deferred-abort.ts': 'Aborts calls in a turn of the event loop in which undici bears it.',
   'errors.ts': 'What errors of Node, the system or a library say.',
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
   'signals.ts': 'How a process ends that is told to.',

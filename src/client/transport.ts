@@ -1,6 +1,7 @@
 /** HTTP under the typed client: keep-alive, timeouts, retries where they are safe, errors as typed values. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors } from 'undici';
+import { type DeferredAbort, deferredAbort } from '../deferred-abort.ts';
 import { messageOf } from '../errors.ts';
 import { backoff } from '../retry/backoff.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
@@ -74,15 +75,17 @@ export function createTransport(options: TransportOptions): Transport {
     let status: number | undefined;
     let requestId: string | undefined;
     let failure: unknown;
+    let abort: DeferredAbort | undefined;
     const trace = options.trace?.({ method, url });
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
+      abort = deferredAbort(call.signal ? AbortSignal.any([call.signal, deadline]) : deadline);
       const response = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method,
         headers: { ...trace?.headers, ...headers },
-        signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
+        signal: abort.signal,
         ...(body === undefined ? {} : { body }),
       });
       status = response.statusCode;
@@ -97,6 +100,7 @@ export function createTransport(options: TransportOptions): Transport {
         mayTakeEffect: isChange(call) && !(error instanceof Error && unconnected.has(error)),
       });
     } finally {
+      abort?.end();
       // What began well and then broke off, or was not the API's, was no answer.
       const isAnswer = failure === undefined || (status !== undefined && status >= 400);
       const seconds = (performance.now() - started) / 1000;

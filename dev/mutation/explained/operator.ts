@@ -83,6 +83,8 @@ export const OPERATOR: Explained = {
     '* → return a.length === b.length ? a > b : a.length >= b.length;': 'the lengths differ in that branch',
   },
   'src/operator/kube/kube-transport.ts': {
+    'abort?.end(); → ;': 'frees memory',
+    "response.body.once('close', abort.end); → ;": 'frees memory',
     'await response.body.dump(); → response.body.dump();': 'the rest of the answer is read while the next call is made',
   },
   'src/operator/kube/leader-election.ts': {

@@ -5,8 +5,10 @@
  * create a new connection pool, and hence do a TLS handshake, for every request
  * (`KubeConfig.applySecurityAuthentication`).
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
+import { type DeferredAbort, deferredAbort } from '../../deferred-abort.ts';
 import { messageOf } from '../../errors.ts';
 import { traceHttpCall } from '../../tracing/http-call.ts';
 import { errorType, type Tracing } from '../../tracing/tracing.ts';
@@ -55,9 +57,10 @@ export class KubeTransport {
   }
 
   /** Aborts every request and watch in progress. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closed.abort(new Error('the client is closed'));
-    return this.#credentials.close();
+    await nextTurn();
+    await this.#credentials.close();
   }
 
   /**
@@ -79,9 +82,11 @@ export class KubeTransport {
     const trace = tracing?.ids() && traceHttpCall(tracing, { method, url: new URL(fullPath, this.#server) });
     let failure: unknown;
     let status: number | undefined;
+    let abort: DeferredAbort | undefined;
     try {
       const credentials = await this.#credentials.get();
       const { headers, dispatcher } = credentials;
+      abort = deferredAbort(AbortSignal.any([this.#closed.signal, ...(options.signal ? [options.signal] : [])]));
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
@@ -95,15 +100,17 @@ export class KubeTransport {
           ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
         },
         body,
-        signal: AbortSignal.any([this.#closed.signal, ...(options.signal ? [options.signal] : [])]),
+        signal: abort.signal,
         headersTimeout: this.#options.timeoutMs,
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });
+      response.body.once('close', abort.end);
       status = response.statusCode;
       if (status === 401) this.#credentials.refused(credentials);
       return response;
     } catch (cause) {
       failure = cause;
+      abort?.end();
       if (options.signal?.aborted) throw cause;
       throw new KubeUnreachableError(`${method} ${path}: ${messageOf(cause)}`, { cause });
     } finally {

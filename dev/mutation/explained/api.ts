@@ -228,6 +228,8 @@ export const API: Explained = {
   'src/api/http/shutdown.ts': {
     'let round = 0, before = -1; → let round = 0, before = -2;': 'no number of connections, either',
     "socket.once('close', () => connections.delete(socket)); → ;": 'frees memory',
+    'if (!request.complete) * → if (true) *': 'a request that is complete closes in the same turn',
+    'if (unanswerable.has(reply.raw)) * → if (unanswerable.has(reply.raw)) {}': 'it goes no further in any case',
     'export const SHUTDOWN: * → *': 'how long to wait; no test asserts a time',
     'const SWEEP_EVERY_MS = * → *': 'how often to look; no test asserts a time',
     'const MOST_SETTLING_ROUNDS = * → *': 'any number of about this will do',

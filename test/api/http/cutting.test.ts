@@ -48,12 +48,33 @@ describe('a connection is closed for doing nothing', () => {
     expect(await peer.untilEnded()).toBe('closed');
   });
 
-  test('also when the body of its last request came after the answer', async () => {
-    const { app, connect, isOpen } = await startServer();
+  const answeredEarly = async ({ connect }: Awaited<ReturnType<typeof startServer>>) => {
     const peer = await connect();
     const headers = { 'content-type': 'application/json', 'content-length': '4' };
     peer.socket.write(request('/early', { method: 'POST', headers, body: '{' }));
     await peer.until(/early$/);
+    return peer;
+  };
+
+  test('also when the body of its last request came after the answer', async () => {
+    const server = await startServer();
+    const { app, read } = server;
+    const peer = await answeredEarly(server);
+    const before = read();
+    peer.socket.write('  }');
+    await waitFor('its end', () => read() > before);
+    const closed = peer.untilEnded();
+    await waitFor('the end of ours', () => {
+      pass(app, QUIET_MS + 1);
+      return !server.isOpen();
+    });
+    expect(await closed).toBe('closed');
+  });
+
+  test('not sooner when a request comes behind such a body', async () => {
+    const server = await startServer();
+    const { app, isOpen } = server;
+    const peer = await answeredEarly(server);
     let isRead = false;
     app.server.prependListener('request', () => {
       isRead = true;

@@ -26,11 +26,11 @@ async function waiting(answer: Answer, settings: Partial<OperatorConfig> = {}) {
   await stack.apply(policy('waits'));
   await waitFor('a call', () => api.asked.some(({ line }) => !line.endsWith('/whoami')));
   warnings();
-  return operator;
+  return { operator, api };
 }
 
 test('a pause that the API has asked for does not hold it up', async () => {
-  const operator = await waiting((response, asked) => {
+  const { operator } = await waiting((response, asked) => {
     response.setHeader('retry-after', '300');
     return failure('RATE_LIMITED', 429)(response, asked);
   });
@@ -44,7 +44,7 @@ test('the calls under way are ended before others may lead', async () => {
     underWay++;
     response.once('close', () => underWay--);
   };
-  const operator = await waiting(hang, { leaderElect: true, shutdownMs: 100 });
+  const { operator } = await waiting(hang, { leaderElect: true, shutdownMs: 100 });
   const { release } = LeaderElection.prototype;
   let left: number | undefined;
   vi.spyOn(LeaderElection.prototype, 'release').mockImplementation(async function (this: LeaderElection) {
@@ -55,6 +55,13 @@ test('the calls under way are ended before others may lead', async () => {
   await stack.stopOperator(operator);
   expect(left).toBe(0);
   expect(warnings().some((line) => line.includes('shutdown timeout'))).toBe(true);
+});
+
+test('no connection to the API is left', async () => {
+  const { operator, api } = await waiting(unknown);
+  expect(await api.connections()).toBeGreaterThan(0);
+  await stack.stopOperator(operator);
+  await expect.poll(api.connections).toBe(0);
 });
 
 test('what it has to say in Events is said before others may lead', async () => {

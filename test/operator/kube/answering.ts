@@ -5,6 +5,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { onTestFinished } from 'vitest';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
@@ -26,6 +27,8 @@ export interface Answering {
   readonly url: string;
   /** Everything that was asked so far. */
   readonly asked: Asked[];
+  /** How many are open. */
+  connections(): Promise<number>;
   /** A client of this server. */
   connect(options?: Partial<KubeTransportOptions> & { readonly config?: KubeConfig }): KubeApi;
 }
@@ -39,6 +42,8 @@ export async function answering(...answers: Answer[]): Promise<Answering> {
     asked.push(one);
     answers[Math.min(asked.length, answers.length) - 1]?.(response, one);
   });
+  // None ends by itself.
+  server.keepAliveTimeout = 3_600_000;
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   onTestFinished(async () => {
@@ -48,6 +53,7 @@ export async function answering(...answers: Answer[]): Promise<Answering> {
   return {
     url,
     asked,
+    connections: () => promisify(server.getConnections.bind(server))(),
     connect({ config = configFor(url), ...options } = {}) {
       const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000, ...options });
       onTestFinished(() => api.close());

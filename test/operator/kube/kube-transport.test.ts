@@ -160,6 +160,15 @@ test('closing ends the calls and watches in progress, also those of connections 
   expect(await failed(api.get(EVENTS, 'a'))).toBe('KubeUnreachableError');
 });
 
+test('closing leaves no connection', async () => {
+  const server = await answering(json(object()));
+  const api = server.connect();
+  await api.get(EVENTS, 'a');
+  expect(await server.connections()).toBe(1);
+  await api.close();
+  await expect.poll(server.connections).toBe(0);
+});
+
 test('a client that was closed under those who share it fails their calls, also when its credentials were refused', async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown) => void unhandled.push(error);

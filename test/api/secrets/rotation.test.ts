@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import files, { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ApiError } from '../../../src/api/errors/errors.ts';
 import { BadEncryptionKey, keyring, parseKeyring } from '../../../src/api/secrets/keyring.ts';
 import { keyFromFile, openSecrets, rotateEncryption } from '../../../src/api/secrets/rotation.ts';
@@ -190,5 +191,20 @@ describe('the key beside the embedded database', () => {
     await writeFile(file, 'damaged');
     await expect(keyFromFile(file)).rejects.toThrow(/postgres\.encryption-key: key 1 must be/);
     await rm(folder, { recursive: true });
+  });
+
+  test('is not made where it cannot be put in its place, and leaves nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'key-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const link = vi
+      .spyOn(files, 'link')
+      .mockRejectedValue(Object.assign(new Error('no links here'), { code: 'EPERM' }));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      link.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await expect(keyFromFile(join(folder, 'postgres.encryption-key'))).rejects.toThrow('no links here');
+    expect(await readdir(folder)).toEqual([]);
   });
 });

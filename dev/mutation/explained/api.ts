@@ -290,6 +290,7 @@ export const API: Explained = {
     'const BATCH = 1000; → *': 'any number of about this will do',
   },
   'src/api/store/lock-waits.ts': {
+    'for (let failures = 1; * → *': 'how long to wait; no test asserts a time',
     'const PAUSE = * → *': 'how long to wait; no test asserts a time',
     'const TOLD_AFTER_MS = 1_000; → const TOLD_AFTER_MS = 0;': 'how long to wait; no test asserts a time',
     "for (let told = ''; * → *delay(TOLD_AFTER_MS * 4, *": 'how often to look; no test asserts a time',

@@ -1,7 +1,8 @@
 /** Controllers whose kinds refer to each other; with a real API server and management API. */
 import { expect, onTestFinished, test } from 'vitest';
+import { ANNOTATION } from '../../../src/operator/contract/names.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
-import { eventually, type Manifest, manifest, ours, startStack } from '../../e2e/stack.ts';
+import { eventually, type Manifest, manifest, ours, policy, startStack } from '../../e2e/stack.ts';
 import { noInputs } from '../inputs.ts';
 import { control } from './controlled.ts';
 
@@ -109,4 +110,20 @@ test('what is deleted says who refers to it, and whether that could refer to som
     );
     expect(await messageOf(BOTS)).toMatch(/^APIKey .*: delete what refers to it$/);
   });
+});
+
+test('what the others may ask of a kind', async () => {
+  const inputs = noInputs();
+  await control(stack, 'HTTPSEdgeRouteModules', { inputs });
+  await control(stack, 'IPPolicy', { inputs, isFilled: false });
+  const [modules, policies] = [inputs.peer('HTTPSEdgeRouteModules'), inputs.peer('IPPolicy')];
+  expect([modules?.ownerKind, policies?.ownerKind]).toEqual(['HTTPSEdgeRoute', undefined]);
+  expect([modules?.gap?.(), policies?.gap?.()]).toEqual([undefined, 'not listed yet']);
+  const { id } = await client.ipPolicies.create({});
+  await stack.apply(policy('asked', {}, { [ANNOTATION.adopt]: id }));
+  const key = `${stack.namespace}/asked`;
+  expect(policies?.store.get(key)).toBeUndefined();
+  await policies?.catchUp?.(stack.namespace);
+  expect(policies?.store.get(key)?.metadata.name).toBe('asked');
+  expect(policies?.concernedWith?.(id)).toEqual([key]);
 });

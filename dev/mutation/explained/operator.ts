@@ -17,6 +17,7 @@ export const OPERATOR: Explained = {
   },
   'src/operator/controller/controller.ts': {
     'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
+    'if (planned) * → *Math.max(1, *': 'a timer of 0 ms takes 1 ms',
   },
   'src/operator/controller/fair-queue.ts': {
     'if (this.#head > 1024 * → *': 'when the memory of what was taken is freed',

@@ -1,8 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { LOCKS } from '../../../src/api/store/locks.ts';
 import { type Migration, migrate, migrations, pendingMigrations } from '../../../src/api/store/migrate.ts';
 import { createTestDatabase } from '../../harness.ts';
@@ -68,6 +70,23 @@ describe('migrations', () => {
     await writer.commit();
     await held.rollback();
     expect(await migrated).toEqual([next.name]);
+  });
+
+  test('are told from what serves by the name of their sessions', async () => {
+    const url = await createTestDatabase();
+    const sql = "create table seen as select current_setting('application_name') as name";
+    await migrate(url, [{ version: 1, name: '0001_seen.sql', sql, checksum: 'x' }]);
+    const client = await heldTransaction(url);
+    expect((await client.query('select name from seen')).rows).toEqual([{ name: 'tunnel-operator migrate' }]);
+    await client.rollback();
+  });
+
+  test('do not wait for ever for a server that says nothing', async () => {
+    const silent = createServer();
+    await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening));
+    onTestFinished(() => void silent.close());
+    const { port } = z.object({ port: z.number() }).parse(silent.address());
+    await expect(migrate(`postgres://somebody@127.0.0.1:${port}/nothing`, [])).rejects.toThrow(/timeout/);
   });
 
   test('that fail leave nothing behind, and run again when mended', async () => {

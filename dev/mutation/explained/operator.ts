@@ -18,6 +18,8 @@ export const OPERATOR: Explained = {
   'src/operator/controller/controller.ts': {
     'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
     'if (planned) * → *Math.max(1, *': 'a timer of 0 ms takes 1 ms',
+    'this.cache.addHandler(this.#workers); → ;':
+      'frees memory; what comes back from another shard waits longer after its next failure, and no test asserts a time',
   },
   'src/operator/controller/fair-queue.ts': {
     'if (this.#head > 1024 * → *': 'when the memory of what was taken is freed',

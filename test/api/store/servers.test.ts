@@ -21,10 +21,13 @@ function at(url: string, hosts: readonly string[], parameters = ''): string {
 
 const hostOf = (url: string) => new URL(url).host;
 
-/** Takes connections, and says nothing. */
-async function silent(): Promise<string> {
+/** Takes connections, and says nothing but what `greet` says. */
+async function silent(greet: (socket: Socket) => void = () => undefined): Promise<string> {
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    greet(socket);
+  }).listen(0, '127.0.0.1');
   atEnd(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -204,6 +207,29 @@ describe('a single server', () => {
       // Not "no server": who has a connection goes on.
       expect(await tx.query({ text: 'select 1 as one', values: [] })).toEqual([{ one: 1 }]);
     });
+  });
+});
+
+describe('a server that hangs is given up', () => {
+  const find = (host: string) =>
+    new Servers(`postgres://user@${host}/database?target_session_attrs=read-write`, { connectTimeoutMs: 200 }).find();
+
+  test('before it has let us in', async () => {
+    await expect(find(await silent())).rejects.toThrow(/timeout/);
+  });
+
+  test('and after that, when it knows who asks', async () => {
+    let startup = '';
+    // Authentication is complete, and it is ready for a query.
+    const welcome = Buffer.from('520000000800000000' + '5a0000000549', 'hex');
+    const host = await silent((socket) =>
+      socket.once('data', (packet) => {
+        startup = packet.toString();
+        socket.write(welcome);
+      }),
+    );
+    await expect(find(host)).rejects.toThrow(/timeout/);
+    expect(startup).toContain('application_name\0tunnel-operator\0');
   });
 });
 

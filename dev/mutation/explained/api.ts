@@ -316,6 +316,7 @@ export const API: Explained = {
     "client.on('error', () => {}); → ;":
       'a connection that breaks between its last answer and its end, which no test can force',
     'const headStart = * → *{ })]);': 'asks the other servers later, whose answers are not needed any more',
+    "if (this.#wanted !== 'any') { → if (true) {": 'asks a server what it is, of which anything will do',
     'found.abort(); → ;': 'asks the other servers, too, whose answers are not needed any more',
     'found.signal.throwIfAborted(); → ;': 'asks the other servers, too, whose answers are not needed any more',
     'const HEAD_START_MS = 500; → *': 'how long to wait; no test asserts a time',

@@ -210,6 +210,15 @@ describe('a single server', () => {
   });
 });
 
+test.each([
+  ['any', 'answers'],
+  ['primary', 'is primary'],
+])('where %s will do and none is there, the error says that no server %s', async (wanted, what) => {
+  const url = `postgres://user@${NOWHERE},127.0.0.1:2/database?target_session_attrs=${wanted}`;
+  const found = new Servers(url, { connectTimeoutMs: 10_000 }).find();
+  await expect(found).rejects.toThrow(`no server ${what} (${NOWHERE}: `);
+});
+
 describe('a server that hangs is given up', () => {
   const find = (host: string) =>
     new Servers(`postgres://user@${host}/database?target_session_attrs=read-write`, { connectTimeoutMs: 200 }).find();

@@ -279,6 +279,9 @@ export const API: Explained = {
     'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
   },
   'src/api/store/database.ts': {
+    'deadlines.stop(); → ;': 'a timer that keeps no process from ending, and has nothing left to do',
+    'if (!broken) await run(ROLLBACK)* → if (true) *':
+      'asks a broken connection in vain, for as long as a statement may take',
     'const PAUSE: * → *': 'how long to wait; no test asserts a time',
     'limitMs: * → *': 'how long to wait for a server that is silent; no test asserts a time',
     'const ATTEMPTS = 3; → const ATTEMPTS = 4;': 'a limit on what does not end by itself; any small number will do',

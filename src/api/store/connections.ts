@@ -82,7 +82,8 @@ export function openConnections(options: ConnectionOptions, ask: Ask): Connectio
     servers.doubt();
     options.onError?.(error);
   });
-  // While the pool ends, its connections have no listener of its own: one that the server cuts then would end the process.
+  // One that the server cuts between two statements, or while the pool ends, would end the process: the pool itself listens
+  // only to those that nobody uses.
   pool.on('connect', (client) => void client.on('error', () => {}));
 
   function take(taker: Taker, isRepeated = false): void {

@@ -78,11 +78,6 @@ export function openDatabase(options: DatabaseOptions): Database {
       connections.take((client, noClient) => (client ? resolve(client) : reject(noClient)));
     });
     let broken: Error | undefined;
-    const onError = (error: Error) => {
-      broken ??= error;
-    };
-    // Without a listener, a connection cut between two statements would end the process.
-    client.on('error', onError);
     const run = (statement: Statement) =>
       new Promise<Result>((resolve, reject) => {
         send(client, statement, {
@@ -104,10 +99,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (error) {
       // On a connection in an unknown state, the rollback would time out as well.
-      if (!broken) await run(ROLLBACK).catch(onError);
+      if (!broken) await run(ROLLBACK).catch(() => undefined);
       throw error;
     } finally {
-      client.off('error', onError);
       // A broken connection does not return to the pool.
       connections.giveBack(client, broken);
     }

@@ -1,0 +1,52 @@
+/** Which transactions are tried again, and which are none. */
+import { expect, test, vi } from 'vitest';
+import { type Executor, openDatabase } from '../../../src/api/store/database.ts';
+import { atEnd, emptyDatabase } from '../harness.ts';
+
+const url = await emptyDatabase();
+const [db, other] = [1, 1].map((poolSize) =>
+  openDatabase({ url, poolSize, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 }),
+) as [ReturnType<typeof openDatabase>, ReturnType<typeof openDatabase>];
+atEnd(() => Promise.all([db.close(), other.close()]));
+const run = (on: Executor, text: string) => on.query({ text, values: [] });
+
+const failing = (code: string) => `do $$ begin raise exception 'as told' using errcode = '${code}'; end $$`;
+
+test.each([
+  ['fails once for others', '40001', 1, 2],
+  ['fails twice for others', '40P01', 2, 3],
+  ['fails for others again and again', '40001', 9, 3],
+  ['fails by itself', '22012', 9, 1],
+])('one that %s (%s)', async (_, code, failures, attempts) => {
+  const work = vi.fn(async (tx: Executor) => {
+    if (work.mock.calls.length <= failures) await run(tx, failing(code));
+    return 'done';
+  });
+  const outcome = await db.transaction(work).catch((error: unknown) => error);
+  if (failures < attempts) expect(outcome).toBe('done');
+  else expect(outcome).toMatchObject({ code });
+  expect(work).toHaveBeenCalledTimes(attempts);
+});
+
+test('one in which a failure went unnoticed is none', async () => {
+  await run(db, 'create table noticed (n integer)');
+  const careless = db.transaction(async (tx) => {
+    await run(tx, 'insert into noticed values (1)');
+    await run(tx, 'select 1 / 0').catch(() => undefined);
+  });
+  await expect(careless).rejects.toThrow('a statement failed unnoticed');
+  expect(await run(db, 'select n from noticed')).toEqual([]);
+});
+
+test('one whose connection is cut between two statements fails, and the next has another connection', async () => {
+  const pid = async (on: Executor) => (await run(on, 'select pg_backend_pid() as pid'))[0]?.pid;
+  let cut: unknown;
+  const transaction = db.transaction(async (tx) => {
+    cut = await pid(tx);
+    await run(other, `select pg_terminate_backend(${cut}, 10000)`);
+    // Until this side has heard of it, without a statement of its own.
+    await run(other, 'select pg_sleep(0.05)');
+  });
+  await expect(transaction).rejects.toThrow(/terminat|not queryable|ended/i);
+  expect(await pid(db)).not.toBe(cut);
+});

@@ -65,13 +65,21 @@ describe('a start', () => {
     const key = z.string().parse(first.bootstrapKey);
     expect(key).toMatch(/^tnl_ak_[0-9A-Za-z]{43}$/);
     expect(first.logs.join()).not.toContain(key);
+    const migrated = ({ logs }: typeof first) =>
+      logs.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'migrated the database');
+    expect(migrated(first)).toMatchObject([{ applied: expect.arrayContaining(['0001_owners_and_api_keys.sql']) }]);
     const users = await (await first.send('/users', { key })).json();
     expect(z.object({ users: z.array(user.view) }).parse(users).users).toMatchObject([{ admin: true, active: true }]);
     await first.stop();
 
     const second = await start({ databaseUrl });
+    expect(migrated(second)).toHaveLength(0);
     expect(second.bootstrapKey).toBeUndefined();
     expect((await second.send('/users', { key })).status).toBe(200);
+
+    // One that may be repeated.
+    await open(databaseUrl).query({ text: 'delete from schema_migrations where version = 17', values: [] });
+    expect(migrated(await start({ databaseUrl }))).toMatchObject([{ applied: ['0017_shown_forms.sql'] }]);
   });
 
   test('makes the given key work, as often as it is given', async () => {
@@ -165,6 +173,11 @@ describe('a start', () => {
     expect(list.parse(await (await behind.send('/ip_policies')).json()).uri).toBe(
       'https://api.example.com/tunnels/ip_policies',
     );
+    await behind.send('/ip_policies', { method: 'POST' });
+    // That of the first admin was made by the start.
+    const uri = (at: string) => expect.stringMatching(`^https://api\\.example\\.com/tunnels/${at}/`);
+    const events = await open(databaseUrl).query({ text: "select payload ->> 'uri' as uri from events", values: [] });
+    expect(events.map((event) => event.uri).sort()).toEqual([uri('api_keys'), uri('ip_policies'), uri('users')]);
     const plain = await start({ databaseUrl });
     expect(list.parse(await (await plain.send('/ip_policies')).json()).uri).toBe(`${plain.url}/ip_policies`);
   });
@@ -189,14 +202,35 @@ describe('a start', () => {
     expect((await plain.send('/metrics')).status).toBe(200);
   });
 
+  test('on an address of IPv6 says so as URLs do', async () => {
+    const { listening } = await start({ databaseUrl: await createTestDatabase(), host: '::1' });
+    expect(listening).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await fetch(`${listening}/healthz`)).status).toBe(200);
+  });
+
   test('that fails leaves nothing running', async () => {
     const databaseUrl = await createTestDatabase();
     const running = await start({ databaseUrl });
     const port = Number(new URL(running.listening).port);
+    const db = open(databaseUrl);
+    const text = `select pid from pg_stat_activity where datname = current_database() and application_name = 'tunnel-operator'
+      and pid <> pg_backend_pid() and backend_start > $1`;
+    const [{ now } = {}] = await db.query({ text: 'select now()', values: [] });
     await expect(startApi({ databaseUrl, port })).rejects.toThrow(/EADDRINUSE/);
+    await vi.waitFor(async () => expect(await db.query({ text, values: [now] })).toEqual([]), { timeout: 10_000 });
     const gone = databaseUrl.replace(/:\d+\//, ':1/');
     await expect(startApi({ databaseUrl: gone, port: 0 })).rejects.toThrow(/ECONNREFUSED/);
   });
+});
+
+test('an idle connection to the database that is lost is a warning', async () => {
+  const databaseUrl = await createTestDatabase();
+  const api = await start({ databaseUrl, bootstrapApiKey: KEY });
+  await api.send('/users');
+  const text = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+    and application_name = 'tunnel-operator' and pid <> pg_backend_pid()`;
+  await open(databaseUrl).query({ text, values: [] });
+  await vi.waitFor(() => expect(api.logs.join()).toContain('lost an idle connection to the database'));
 });
 
 describe('a stop', () => {

@@ -267,6 +267,10 @@ export const API: Explained = {
     'await writeFile(* → *{ flag: *': 'the chmod that follows does it',
     'await writeFile(* → writeFile(*': 'a race with the two calls behind it, which no test can force',
   },
+  'src/api/server.ts': {
+    'delay(closingMs, undefined, { ref: false }), → *': 'the timer would only keep a process alive that ends by exit',
+    'ending.abort(); → ;': 'ends sooner what the end of the time for closing cuts off',
+  },
   'src/api/ssh/keys.ts': {
     'running: 2, → *': 'how many at once; any small number will do',
   },

@@ -118,7 +118,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Our line per request is in access-log.ts.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: (request) => requestId(request.headers['x-request-id']),
-    bodyLimit,
     trustProxy: options.trustedProxies ?? false,
     serverFactory: (handle) =>
       httpServer(inLine(handle, { ...PIPELINING_LIMITS, ...options.pipelining }, log), timeouts),

@@ -312,6 +312,7 @@ export const API: Explained = {
     '*.length === 0) return; → if (false) return;': 'a statement more, which changes nothing',
   },
   'src/api/store/migrate.ts': {
+    "await client.query('rollback')* → client.query('rollback')*": 'what comes after it on the connection waits for it',
     'const CONNECT_TIMEOUT_MS = 10_000; → const CONNECT_TIMEOUT_MS = 10000000;':
       'how long to wait; no test asserts a time',
     'if (!servers.isTrusted) * → if (true) *': 'asks a single server once more what it is',

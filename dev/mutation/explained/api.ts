@@ -269,6 +269,7 @@ export const API: Explained = {
   },
   'src/api/server.ts': {
     'delay(closingMs, undefined, { ref: false }), → *': 'the timer would only keep a process alive that ends by exit',
+    'const given = * → const given = true *': 'a request between the listening and the key, which no test can force',
     'ending.abort(); → ;': 'ends sooner what the end of the time for closing cuts off',
   },
   'src/api/ssh/keys.ts': {

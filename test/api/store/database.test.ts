@@ -152,7 +152,13 @@ function timerOf(port: number): string | undefined {
 }
 
 test('the server knows who is connected, and in which format to answer', async () => {
-  const db = await opened(1);
+  const url = await emptyDatabase();
+  const admin = await opened(1, { url });
+  const name = new URL(url).pathname.slice(1);
+  // What its owner prefers is nothing to us.
+  await run(admin, `alter database "${name}" set TimeZone = 'Asia/Tokyo'`);
+  await run(admin, `alter database "${name}" set DateStyle = 'German'`);
+  const db = await opened(1, { url });
   const text = `select application_name as name, current_setting('TimeZone') as zone, current_setting('DateStyle') as style
     from pg_stat_activity where pid = pg_backend_pid()`;
   expect(await run(db, text)).toEqual([{ name: 'tunnel-operator', zone: 'UTC', style: 'ISO, MDY' }]);

@@ -48,6 +48,16 @@ describe('a connection is closed for doing nothing', () => {
     expect(await peer.untilEnded()).toBe('closed');
   });
 
+  test('also when its last request had a body', async () => {
+    const { app, connect } = await startServer();
+    const peer = await connect();
+    const headers = { 'content-type': 'application/json', 'content-length': '2' };
+    peer.socket.write(request('/small', { method: 'POST', headers, body: '{}' }));
+    await answered(peer, 1);
+    pass(app, QUIET_MS + 1);
+    expect(await peer.untilEnded()).toBe('closed');
+  });
+
   const answeredEarly = async ({ connect }: Awaited<ReturnType<typeof startServer>>) => {
     const peer = await connect();
     const headers = { 'content-type': 'application/json', 'content-length': '4' };

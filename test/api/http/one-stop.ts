@@ -65,6 +65,7 @@ export async function startServer(times: Partial<ShutdownTimes> = {}) {
     handled.push('/small');
     return 'small';
   });
+  app.post('/small', async () => 'small');
   app.get('/held', () => {
     handled.push('/held');
     const gate = Promise.withResolvers<string>();

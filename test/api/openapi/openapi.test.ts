@@ -227,3 +227,8 @@ function* collect(node: unknown): Generator<{ ref: string; example: unknown }> {
   if (found.success && 'example' in node) yield { ref: found.data.schema.$ref, example: found.data.example };
   for (const member of Object.values(node)) yield* collect(member);
 }
+
+test('a file that the reference does not have is missing as everything else is', async () => {
+  const { status, error } = await api.anonymous.get('/docs/static/nothing.css');
+  expect([status, error.error_code]).toEqual([404, 'NOT_FOUND']);
+});

@@ -54,6 +54,8 @@ export async function startServer(times: Partial<ShutdownTimes> = {}) {
     pluginTimeout: 0,
     serverFactory: (handle) => createServer(inLine(handle, PIPELINING_LIMITS, { warn: () => undefined })),
   });
+  // Nothing but the stop ends a connection.
+  app.server.keepAliveTimeout = 3_600_000;
   lingerOnClose(app.server, LINGER);
   addShutdown(app, { ...SHUTDOWN, quietMs: QUIET_MS, deadlineMs: DEADLINE_MS, ...times });
   const handled: string[] = [];

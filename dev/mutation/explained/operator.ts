@@ -209,6 +209,9 @@ export const OPERATOR: Explained = {
     'const LAG_SAMPLE_MS = * → *': 'any number of about this will do',
   },
   'src/operator/operator.ts': {
+    'if (this.#grants.staleness() === undefined) * → if (true) *': 'looks at what waits once more',
+    'if (this.#grants.staleness() === undefined) * → *':
+      'noticed by the next attempt, within a minute; no test asserts a time',
     'await Promise.race([sent, * → *delay(2000000, *': 'how long to wait; no test asserts a time',
     'await Promise.race([sent, * → *delay(2_000, undefined, { *':
       'the timer would only keep a process alive that ends by exit',

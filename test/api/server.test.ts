@@ -180,6 +180,10 @@ describe('a start', () => {
     expect(events.map((event) => event.uri).sort()).toEqual([uri('api_keys'), uri('ip_policies'), uri('users')]);
     const plain = await start({ databaseUrl });
     expect(list.parse(await (await plain.send('/ip_policies')).json()).uri).toBe(`${plain.url}/ip_policies`);
+    await plain.send('/ip_policies', { method: 'POST' });
+    const last = "select payload ->> 'uri' as uri from events order by id desc limit 1";
+    const [{ uri: path } = {}] = await open(databaseUrl).query({ text: last, values: [] });
+    expect(path).toMatch(/^\/ip_policies\//);
   });
 
   test('with METRICS_PORT serves the metrics there, and there alone', async () => {
@@ -218,6 +222,8 @@ describe('a start', () => {
     const [{ now } = {}] = await db.query({ text: 'select now()', values: [] });
     await expect(startApi({ databaseUrl, port })).rejects.toThrow(/EADDRINUSE/);
     await vi.waitFor(async () => expect(await db.query({ text, values: [now] })).toEqual([]), { timeout: 10_000 });
+    await db.query({ text: "update schema_migrations set checksum = 'x' where version = 1", values: [] });
+    await expect(startApi({ databaseUrl, port: 0 })).rejects.toThrow(/was changed after it was applied/);
     const gone = databaseUrl.replace(/:\d+\//, ':1/');
     await expect(startApi({ databaseUrl: gone, port: 0 })).rejects.toThrow(/ECONNREFUSED/);
   });
@@ -231,6 +237,16 @@ test('an idle connection to the database that is lost is a warning', async () =>
     and application_name = 'tunnel-operator' and pid <> pg_backend_pid()`;
   await open(databaseUrl).query({ text, values: [] });
   await vi.waitFor(() => expect(api.logs.join()).toContain('lost an idle connection to the database'));
+});
+
+test('another server of the database that is used is a warning', async () => {
+  const databaseUrl = await createTestDatabase();
+  const { host } = new URL(databaseUrl);
+  const api = await start({ databaseUrl: databaseUrl.replace(host, `127.0.0.1:1,${host}`) });
+  const said = api.logs
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'another server is the database now');
+  expect(said).toMatchObject([{ level: 40, server: host, before: '127.0.0.1:1' }]);
 });
 
 describe('a stop', () => {

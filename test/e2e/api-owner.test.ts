@@ -42,6 +42,17 @@ test('one with the key of another owner is not ready, and leaves the lead to oth
   expect(await remembered()).toBe(ours);
 });
 
+test('one with the key of another owner does not begin when it is stopped, either', async () => {
+  const first = await stack.operate({ ...settings, identity: 'first' });
+  await stack.stopOperator(first);
+  const wrong = stack.makeOperator({ ...settings, leaderElect: false, identity: 'wrong', apiKey: otherKey });
+  const started = wrong.start();
+  await eventually(async () => expect((await readyz(wrong)).text).toContain(`belongs to ${other}`));
+  stack.logs.length = 0;
+  await Promise.all([stack.stopOperator(wrong), started]);
+  expect(stack.logs.filter((line) => line.includes('"reconciling"'))).toEqual([]);
+});
+
 test('a Lease that is deleted comes back with the owner', async () => {
   const operator = await stack.operate({ ...settings, identity: 'leader' });
   const { uid } = (await lease()).metadata;
@@ -68,9 +79,11 @@ test('one that stood by while another owner was accepted gives up the lead', asy
   await take('somebody');
   await first.lostLead;
   await stack.stopOperator(first);
+  stack.logs.length = 0;
   await take('');
   await second.lostLead;
   await started;
+  expect(stack.logs.filter((line) => line.includes('"reconciling"'))).toEqual([]);
   expect(await holder()).toBe('');
   expect(await remembered()).toBe(other);
   expect(await stack.metric('tunnel_operator_api_owner_refused')).toBe(1);

@@ -28,8 +28,11 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
   /** What the log has said since the last time, but for what is said of every start. */
   const warnings = () => {
     const said = stack.logs.splice(0).map((line) => JSON.parse(line));
+    begun.push(...said.filter(({ msg }) => msg === 'reconciling').map(({ kinds }) => kinds));
     return said.filter(({ level }) => level > 30).map(({ time: _, pid: __, hostname: ___, ...line }) => line);
   };
+  /** The kinds with which the operators have begun, one list for each time. */
+  const begun: string[][] = [];
   const saidOnce = [{ level: 40, resource: 'ippolicies', namespace: 'default', msg: MESSAGE }];
 
   test('the others are served, it is said, and the kind starts when it comes', async () => {
@@ -42,11 +45,14 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     expect(await stack.metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(1);
     expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
     expect(warnings()).toEqual(saidOnce);
+    expect(begun).toEqual([expect.not.arrayContaining(['IPPolicy'])]);
 
     await run(['apply', '--server-side', '-f', crd]);
     await run(['wait', '--for=condition=Established', '-f', crd]);
     await apply(policy('one'));
     await ready('ipp/one');
+    warnings();
+    expect(begun.slice(1)).toEqual([['IPPolicy']]);
     expect(await readyz(operator)).toEqual({ status: 200, text: 'ok\n' });
     expect(await stack.metric('tunnel_operator_crd_missing')).toBe(0);
   });

@@ -5,7 +5,9 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { EventRecorder } from '../../src/operator/kube/event-recorder.ts';
 import { LeaderElection } from '../../src/operator/kube/leader-election.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
-import { policy, startStack } from '../e2e/stack.ts';
+import { newId } from '../../src/resources/definition/id.ts';
+import { user } from '../../src/resources/user.ts';
+import { API_KEY, policy, startStack } from '../e2e/stack.ts';
 import { type Answer, answering, json } from './kube/answering.ts';
 
 const stack = await startStack({ prefix: 'stopping', operators: 0 });
@@ -55,6 +57,33 @@ test('the calls under way are ended before others may lead', async () => {
   await stack.stopOperator(operator);
   expect(left).toBe(0);
   expect(warnings().some((line) => line.includes('shutdown timeout'))).toBe(true);
+});
+
+test('an API key that has become another owner’s is the end, and nothing more is sent with it', async () => {
+  const whoami = await (
+    await fetch(`${stack.api.url}/whoami`, { headers: { authorization: `Bearer ${API_KEY}` } })
+  ).text();
+  const { owner } = await stack.client.whoami();
+  const others = whoami.replaceAll(owner.id, newId(user.prefix));
+  let isExchanged = false;
+  let isTold = false;
+  const late: string[] = [];
+  const api = await answering((response, asked) => {
+    if (asked.line.endsWith('/whoami')) {
+      isTold = isExchanged;
+      return json(JSON.parse(isExchanged ? others : whoami))(response, asked);
+    }
+    isExchanged = true;
+    if (isTold) late.push(asked.line);
+    return failure('UNAUTHENTICATED', 401)(response, asked);
+  });
+  await stack.stopOperator(await stack.operate());
+  // One call at a time, so that none is under way when it is told.
+  const operator = await stack.operate({ apiUrl: api.url, apiConcurrency: 1 });
+  await stack.apply(policy('refused'));
+  await operator.lostLead;
+  await stack.stopOperator(operator);
+  expect([isTold, late]).toEqual([true, []]);
 });
 
 test('no connection to the API is left', async () => {

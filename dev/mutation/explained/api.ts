@@ -268,6 +268,7 @@ export const API: Explained = {
     'await writeFile(* → writeFile(*': 'a race with the two calls behind it, which no test can force',
   },
   'src/api/server.ts': {
+    'const { madeUp: bootstrapKey } = * → *= (await makeKey());': 'a given key that is there already is left alone',
     'delay(closingMs, undefined, { ref: false }), → *': 'the timer would only keep a process alive that ends by exit',
     'const given = * → const given = true *': 'a request between the listening and the key, which no test can force',
     'ending.abort(); → ;': 'ends sooner what the end of the time for closing cuts off',
@@ -281,9 +282,13 @@ export const API: Explained = {
     'await delay(pauseMs); → delay(pauseMs);': 'how long to wait; no test asserts a time',
   },
   'src/api/store/connections.ts': {
+    '...(servers.hasChoice ? * → ...(true ? *': 'asks a server what it is, of which anything will do',
+    'for (const connection of open) * → *if (true) *': 'what ends is opened anew',
+    "this.once('end', () => open.delete(this)); → ;": 'frees memory',
     'idleTimeoutMillis: 30_000, → *': 'how long to wait; no test asserts a time',
   },
   'src/api/store/database.ts': {
+    'if (!broken) await run(ROLLBACK)* → if (!broken) run(ROLLBACK)*': 'what comes next on the connection waits for it',
     'deadlines.stop(); → ;': 'a timer that keeps no process from ending, and has nothing left to do',
     'if (!broken) await run(ROLLBACK)* → if (true) *':
       'asks a broken connection in vain, for as long as a statement may take',

@@ -16,6 +16,8 @@ export const OPERATOR: Explained = {
     'await Promise.all(* → Promise.all(*': 'what is waited for ends in the same moment by itself',
   },
   'src/operator/controller/controller.ts': {
+    'if (!this.cache.store.get(key)) return; → if (false) return;': 'the workers drop a key without an object',
+    'this.#queue.forget(key); → ;': 'how long to wait after the next failure; no test asserts a time',
     'const BACKOFF = * → *': 'how long to wait; no test asserts a time',
     'if (planned) * → *Math.max(1, *': 'a timer of 0 ms takes 1 ms',
     'this.cache.addHandler(this.#workers); → ;':

@@ -1,11 +1,11 @@
 /** The encryption key as whoever runs the service meets it: at start, beside the data, at a rotation. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { SEALED } from '../../../src/api/families/all.ts';
 import { keyring } from '../../../src/api/secrets/keyring.ts';
 import { startApi } from '../../../src/api/server.ts';
@@ -110,9 +110,16 @@ describe('with the embedded database', () => {
     expect(first.logs.join()).not.toMatch(/ENCRYPTION_KEY is not set/);
     await sign(first);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const postmaster = join(dataDir, 'postmaster.pid');
+    expect((await stat(postmaster)).isFile()).toBe(true);
     await first.stop();
+    await expect(stat(postmaster)).rejects.toThrow('ENOENT');
     const second = await start({ dataDir });
     await sign(second);
+    // As when the system runs out of memory; it is started again, and the log says so.
+    process.kill(Number.parseInt(await readFile(postmaster, 'utf8'), 10), 'SIGKILL');
+    await vi.waitFor(() => expect(second.logs.join()).toMatch(/"level":40,[^\n]*PostgreSQL/), { timeout: 30_000 });
+    await vi.waitFor(() => sign(second), { timeout: 30_000 });
     await second.stop();
 
     await rename(file, `${file}.away`);

@@ -7,6 +7,7 @@ import { transientCondition } from '../../../src/api/store/database-errors.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { Servers } from '../../../src/api/store/servers.ts';
 import { createTestDatabase } from '../../harness.ts';
+import { breakableWayTo } from '../breakable-way.ts';
 import { WireProxy } from '../faults/wire-proxy.ts';
 import { atEnd, emptyDatabase } from '../harness.ts';
 
@@ -132,6 +133,15 @@ describe('of several servers', () => {
     await expect.poll(() => lost.length).toBe(1);
     await isServed();
     expect(moves).toEqual([`${gone} > ${hostOf(url)}`]);
+  });
+
+  test('another is used when the one in use takes no more connections', async () => {
+    const url = await emptyDatabase();
+    // It is there when it is looked for.
+    const gone = await breakableWayTo(url, (count) => count > 1);
+    const { moves, isServed } = opened(at(url, [hostOf(gone), hostOf(url)]));
+    await isServed();
+    expect(moves).toEqual([`${hostOf(gone)} > ${hostOf(url)}`]);
   });
 
   test('another is used when the one in use hangs, and who waits there is told', async () => {

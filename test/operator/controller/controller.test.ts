@@ -113,6 +113,8 @@ describe('a controller', () => {
     const { controller, reconciles } = await control(stack, 'TunnelCredential');
     controller.start();
     await restored();
+    // Which changes nothing that concerns its object.
+    await stack.run('annotate', 'secret', 'other', 'unrelated=x');
     await settle();
     expect([await reconciles(), await stack.find(SECRETS, 'other')]).toEqual([1, expect.anything()]);
   });

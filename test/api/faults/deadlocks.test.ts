@@ -44,6 +44,17 @@ describe('hostports', () => {
     );
   });
 
+  test('are asked for together while an edge moves from one to the other', async () => {
+    await make('/reserved_domains', { domain: 'moving.example.com' });
+    const both = [8000, 8001].map((port) => `moving.example.com:${port}`);
+    const edge = `/edges/https/${await make('/edges/https', { hostports: both.slice(0, 1) })}`;
+    const replies = await times(200, (n) => {
+      if (n % 2 === 0) return admin.post('/edges/tls', { hostports: both });
+      return admin.patch(edge, { hostports: [both[((n - 1) / 2) % 2]] });
+    });
+    expect(statuses(replies)).toEqual([200, 409]);
+  });
+
   test('are taken and freed while edges come and go', async () => {
     await make('/reserved_domains', { domain: 'gone.example.com' });
     const wanted = Array.from({ length: 4 }, (_, n) => `gone.example.com:${8000 + n}`);

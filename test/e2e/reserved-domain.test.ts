@@ -1,5 +1,6 @@
 /** Reserved domains: what they need in the DNS, and what is known of their certificates. */
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
@@ -17,6 +18,8 @@ const domain = (name: string, spec: object) => ({
   metadata: { name },
   spec,
 });
+/** Longer than it takes until the watch has told what was just written. */
+const settle = () => delay(500);
 const condition = async (name: string, type: string) =>
   findCondition((await stack.see(DOMAINS, name)).status.conditions ?? [], type);
 
@@ -196,6 +199,7 @@ test('writes its DNSEndpoint again that somebody has edited or deleted', async (
   const written = (await stack.find(DNS_ENDPOINTS, 'kept'))?.spec;
   await stack.run('patch', 'dnsendpoint', 'kept', '--type=merge', '--patch={"spec":{"endpoints":[]}}');
   await eventually(async () => expect((await stack.find(DNS_ENDPOINTS, 'kept'))?.spec).toEqual(written));
+  await settle();
   await stack.run('delete', 'dnsendpoint', 'kept');
   await eventually(async () => expect((await stack.find(DNS_ENDPOINTS, 'kept'))?.spec).toEqual(written));
 });
@@ -211,6 +215,22 @@ test('takes back a DNSEndpoint that no status tells of', async () => {
   await stack.run('annotate', 'rdom', 'kept', 'tunnel-operator.dev/paused-');
   await eventually(async () => expect(await stack.find(DNS_ENDPOINTS, 'kept')).toBeUndefined());
   await stack.remove(DOMAINS, 'kept');
+});
+
+test('takes back one that is made for it when it has long been at rest', async () => {
+  await stack.apply(domain('plain', { domain: 'plain.example.net' }));
+  const { uid } = (await stack.ready(DOMAINS, 'plain')).object.metadata;
+  await settle();
+  const owner = { apiVersion: `${GROUP}/${VERSION}`, kind: 'ReservedDomain', name: 'plain', uid };
+  const made = {
+    apiVersion: 'externaldns.k8s.io/v1alpha1',
+    kind: 'DNSEndpoint',
+    metadata: { name: 'plain', ownerReferences: [owner] },
+    spec: { endpoints: [] },
+  };
+  expect(await stack.tryApply(made)).toMatchObject({ code: 0 });
+  await eventually(async () => expect(await stack.find(DNS_ENDPOINTS, 'plain')).toBeUndefined());
+  await stack.remove(DOMAINS, 'plain');
 });
 
 test('leaves its DNSEndpoint to the domain that Retain keeps, also if that is managed again', async () => {

@@ -284,9 +284,6 @@ export const API: Explained = {
   'src/api/store/connections.ts': {
     'client.release(true); → *':
       'a connection that is made just as another server is turned to, which no test can force',
-    'if (broken) servers.doubt(); → if (broken) {}': 'the next connection doubts by itself, if not as soon',
-    'if (broken) servers.doubt(); → if (false) *': 'the next connection doubts by itself, if not as soon',
-    'servers.doubt(); → ;': 'the next connection doubts by itself, if not as soon',
     'take(taker, isRepeated); → ;':
       'a connection that is made just as another server is turned to, which no test can force',
     '...(servers.hasChoice ? * → ...(true ? *': 'asks a server what it is, of which anything will do',

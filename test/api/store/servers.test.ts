@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type DatabaseOptions, openDatabase } from '../../../src/api/store/database.ts';
@@ -142,6 +142,32 @@ describe('of several servers', () => {
     const { moves, isServed } = opened(at(url, [hostOf(gone), hostOf(url)]));
     await isServed();
     expect(moves).toEqual([`${hostOf(gone)} > ${hostOf(url)}`]);
+  });
+
+  // With a limit of a minute for a connection, and for this test.
+  test.each([
+    ['while nobody uses it', undefined],
+    ['in the middle of a statement', 'select pg_sleep(600)'],
+  ])('another is used at once when the one in use is lost %s, and hangs from then on', async (_, text) => {
+    const url = await emptyDatabase();
+    const { port, hostname } = new URL(url);
+    const sockets: Socket[] = [];
+    let isLost = false;
+    const first = await silent((socket) => {
+      if (isLost) return;
+      const onward = connect(Number(port), hostname);
+      for (const each of [socket, onward]) sockets.push(each.on('error', () => undefined));
+      socket.pipe(onward).pipe(socket);
+    });
+    const lost: Error[] = [];
+    const { run, isServed } = opened(at(url, [first, hostOf(url)]), { onError: (error) => lost.push(error) });
+    await isServed();
+    const underWay = text === undefined ? undefined : run(text).catch((error: Error) => lost.push(error));
+    isLost = true;
+    for (const socket of sockets) socket.resetAndDestroy();
+    await underWay;
+    await expect.poll(() => lost.length).toBe(1);
+    await isServed();
   });
 
   test('another is used when the one in use hangs, and who waits there is told', async () => {

@@ -1,6 +1,7 @@
 /** A cluster that lacks the CustomResourceDefinition of one kind, on a control plane of its own. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { answering, json } from '../operator/kube/answering.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
 import { credential, eventually, type Manifest, policy, ROOT, type RunningOperator, startStack } from './stack.ts';
@@ -76,5 +77,29 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     await ready('ipp/two');
     await run(['delete', 'ipp,tcred', '--all']);
     expect(await stack.remoteIds()).toEqual([]);
+  });
+
+  test('not if it comes while the operator stops', async () => {
+    await run(['delete', '-f', crd]);
+    const held: (() => void)[] = [];
+    const api = await answering((response, asked) => {
+      const missing = json({ error_code: 'NOT_FOUND', status_code: 404, msg: 'no', details: {} }, 404);
+      if (asked.line.endsWith('/whoami')) missing(response, asked);
+      else held.push(() => missing(response, asked));
+    });
+    const operator = await stack.operate({ ...settings, apiUrl: api.url });
+    await apply(credential('held'));
+    await eventually(async () => expect(held.length).toBeGreaterThan(0));
+    warnings();
+    begun.length = 0;
+    const stopped = stack.stopOperator(operator);
+    await run(['apply', '--server-side', '-f', crd]);
+    await eventually(async () => expect(await stack.metric('tunnel_operator_crd_missing')).toBe(0));
+    for (const release of held) release();
+    await stopped;
+    warnings();
+    expect(begun).toEqual([]);
+    await run(['patch', 'tcred', 'held', '--type=merge', '--patch={"metadata":{"finalizers":null}}']);
+    await run(['delete', 'tcred', 'held']);
   });
 });

@@ -3,6 +3,7 @@ import type { Explained } from './entries.ts';
 /** Of the management API. */
 export const API: Explained = {
   'src/api/app.ts': {
+    '...(options.logger ? * → ...(true ? *': 'the framework takes an undefined logger for none',
     'await app.register(* → app.register(*': 'the framework awaits what is registered before it is ready',
     'connectionsCheckingInterval: * → *': 'how often to look; no test asserts a time',
     'forceCloseConnections: false, → ': 'closes what the stop closes by itself',

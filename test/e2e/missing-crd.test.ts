@@ -80,21 +80,24 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
   });
 
   test('not if it comes while the operator stops', async () => {
-    await run(['delete', '-f', crd]);
     const held: (() => void)[] = [];
     const api = await answering((response, asked) => {
       const missing = json({ error_code: 'NOT_FOUND', status_code: 404, msg: 'no', details: {} }, 404);
       if (asked.line.endsWith('/whoami')) missing(response, asked);
       else held.push(() => missing(response, asked));
     });
-    const operator = await stack.operate({ ...settings, apiUrl: api.url });
+    const operator = await stack.restart(() => run(['delete', '-f', crd]), { ...settings, apiUrl: api.url });
     await apply(credential('held'));
     await eventually(async () => expect(held.length).toBeGreaterThan(0));
     warnings();
     begun.length = 0;
+    expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
     const stopped = stack.stopOperator(operator);
     await run(['apply', '--server-side', '-f', crd]);
-    await eventually(async () => expect(await stack.metric('tunnel_operator_crd_missing')).toBe(0));
+    await eventually(async () => {
+      const metrics = await (await fetch(`${operator.healthUrl}/metrics`)).text();
+      expect(metrics).toMatch(/^tunnel_operator_crd_missing\{kind="IPPolicy"\} 0$/m);
+    });
     for (const release of held) release();
     await stopped;
     warnings();

@@ -1,18 +1,20 @@
 /**
- * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>] [--minutes <number>] [--most <number>] [--tests <path>]… [--named <pattern>] [--seats <number>] [--again]
+ * npm run test:mutants [-- paths …] [--reach near|program|all] [--sample <number>] [--seed <number>]
+ *   [--minutes <number>] [--most <number>] [--tests <path>]… [--named <pattern>] [--seats <number>] [--again] [--list]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
  * paths are files or folders, everything but `src/main.ts` and `src/log.ts` by default. `--reach near` (default) runs
  * the tests beside the file, `program` all tests of its program, `all` also those that start both programs and a
  * cluster; files without tests within the reach are only counted. `--sample` picks that many mutations at random; the
- * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. `--most` runs for one mutation only so many test files,
- * the quickest and likeliest first, `--tests` takes only those of a file or folder, and `--named` only
- * the tests whose names match: a quick look, whose survivors the next run without these tries again. `--seats` is how many are tried at a time, each in a copy of its own (2).
- * `--list` only prints the mutations.
+ * same seed picks the same. `--minutes` ends the run early, as Ctrl-C does. For a quick look, whose survivors the next
+ * run without these tries again, `--most` runs only so many test files for one mutation, the quickest and likeliest
+ * first, `--tests` only those of a file or folder, and `--named` only the tests whose names match. `--seats` is how
+ * many are tried at a time, each in a copy of its own (2). `--list` only prints the mutations.
  *
- * What the type check or the linter rejects needs no test. Results are kept in `.data/mutation/results.jsonl`: what was noticed is not tried again until the file changes. A
- * mutation that no test can notice belongs into `dev/mutation/explained`, with the reason. A file of which nothing is
- * left enters `dev/mutation/noticed.json`, to be checked in; it is passed over until it changes, unless `--again` is given.
+ * What the type check or the linter rejects needs no test. Results are kept in `.data/mutation/results.jsonl`: what was
+ * noticed is not tried again until the file changes. A mutation that no test can notice belongs into
+ * `dev/mutation/explained`, with the reason. A file of which nothing is left enters `dev/mutation/noticed.json`, to be
+ * checked in; it is passed over until it changes, unless `--again` is given.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';

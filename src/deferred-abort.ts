@@ -1,7 +1,7 @@
 /**
- * undici (8.13.1) loses sight of a stream of HTTP/2 whose request is aborted in the turn of the event loop in which it is
- * sent: when the connection ends, the stream fails, nobody listens, and that ends the process. In a later turn it does
- * not.
+ * undici, up to 8.13.1 at least, loses sight of a stream of HTTP/2 whose request is aborted in the turn of the event loop
+ * in which it is sent: when the connection ends, the stream fails, nobody listens, and that ends the process. In a later
+ * turn it does not.
  */
 export interface DeferredAbort {
   /** Aborted, for the same reason, one turn after the given one. */

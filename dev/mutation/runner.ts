@@ -14,6 +14,9 @@ export const Order = z.object({ changed: z.string().optional(), test: z.string()
  */
 export const Answer = z.object({ failed: z.string().optional(), coverage: Coverage.optional() });
 
+/** In place of the name of a test, when none has run. */
+export const FILE_ITSELF = 'the file itself';
+
 const Thrown = z.object({ message: z.string() });
 
 /**
@@ -65,7 +68,7 @@ async function main(root: string, named: string, sources: readonly string[]): Pr
     const [first] = module?.children.allTests('failed') ?? [];
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
     const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
-    return { failed: first?.fullName ?? `the file itself: ${said}` };
+    return { failed: first?.fullName ?? `${FILE_ITSELF}: ${said}` };
   }
 
   process.on('message', async (message) => {

@@ -5,6 +5,7 @@ import { type Mutant, mutantSource } from './mutant.ts';
 import { type Reach, startsProcess, testsThatReach } from './reach.ts';
 import type { Outcome } from './report.ts';
 import type { TestRunner, Verdict } from './run-tests.ts';
+import { FILE_ITSELF } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Where one mutant at a time is tried. */
@@ -60,6 +61,9 @@ interface Tally {
   readonly asked: number;
   readonly noticed: number;
 }
+
+/** None of its tests has run: it cannot be loaded any more, or nothing can, as while packages are installed. */
+const isOfFile = (verdict: Verdict) => verdict.outcome === 'killed' && verdict.test.startsWith(FILE_ITSELF);
 
 /** As long as little is known: half of them, and fewer of those that are not known to load the file at all. */
 const likelihoodOf = ({ asked, noticed }: Tally, isLoading: boolean) => (noticed + 1) / (asked + (isLoading ? 2 : 8));
@@ -118,9 +122,9 @@ export function trials({ seats, imports, reach, isWanted, most, say }: TrialOpti
     return startsProcess(test, imports) || isExecuted(coverage, file, source, start);
   }
 
-  /** Of what was noticed only by its taking long, the machine may be the cause. */
+  /** Of what was noticed only by its taking long, or by no test at all, the machine may be the cause. */
   async function isBelieved(seat: Seat, verdict: Verdict, ms: number, test: string, mutant: Mutant): Promise<boolean> {
-    if (verdict.outcome === 'survived' || ms < LONG_MS) return true;
+    if (verdict.outcome === 'survived' || (ms < LONG_MS && !isOfFile(verdict))) return true;
     const { sandbox } = seat;
     sandbox.restore(mutant.file);
     const found = await unbroken(seat, test, mutant.file);

@@ -1,4 +1,4 @@
-/** Limits that follow from several settings at once, and which no single one of them can be blamed for by itself. */
+/** Limits that follow from several settings at once. */
 import { CannotStart } from '../settings/cannot-start.ts';
 import { BadSettings } from '../settings/settings.ts';
 import type { ConnectionLimits } from './http/connections.ts';
@@ -7,7 +7,7 @@ import { MOST_SETTLING_MS, type ShutdownTimes } from './http/shutdown.ts';
 import type { ApiConfig } from './settings.ts';
 
 export interface StopTimes extends Pick<ShutdownTimes, 'delayMs' | 'deadlineMs'> {
-  /** Milliseconds for closing the database and sending the last traces, while neither may answer. */
+  /** Milliseconds after which a database or a receiver of traces that does not answer is left as it is. */
   closingMs: number;
 }
 

@@ -108,7 +108,7 @@ export const LOADED_BY_MAIN = [
 
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
-  'deferred-abort.ts': 'Aborts calls in a turn of the event loop in which undici bears it.',
+  'deferred-abort.ts': 'Defers the abort of a call by a turn of the event loop, which undici needs.',
   'errors.ts': 'What errors of Node, the system or a library say.',
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
   'signals.ts': 'How a process ends that is told to.',

@@ -1,7 +1,7 @@
 /** A cluster that lacks the CustomResourceDefinition of one kind, on a control plane of its own. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { answering, json } from '../operator/kube/answering.ts';
+import { answering, apiError } from '../operator/kube/answering.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { kubectlOn } from './kubectl.ts';
 import { credential, eventually, type Manifest, policy, ROOT, type RunningOperator, startStack } from './stack.ts';
@@ -26,14 +26,15 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     const response = await fetch(`${healthUrl}/readyz`);
     return { status: response.status, text: await response.text() };
   };
-  /** What the log has said since the last time, but for what is said of every start. */
-  const warnings = () => {
+  /** What the log has said since the last time: warnings, and with which kinds operators have begun. */
+  const taken = () => {
     const said = stack.logs.splice(0).map((line) => JSON.parse(line));
-    begun.push(...said.filter(({ msg }) => msg === 'reconciling').map(({ kinds }) => kinds));
-    return said.filter(({ level }) => level > 30).map(({ time: _, pid: __, hostname: ___, ...line }) => line);
+    const warned = said.filter(({ level }) => level > 30);
+    return {
+      warnings: warned.map(({ time: _, pid: __, hostname: ___, ...line }) => line),
+      begun: said.filter(({ msg }) => msg === 'reconciling').map(({ kinds }) => kinds),
+    };
   };
-  /** The kinds with which the operators have begun, one list for each time. */
-  const begun: string[][] = [];
   const saidOnce = [{ level: 40, resource: 'ippolicies', namespace: 'default', msg: MESSAGE }];
 
   test('the others are served, it is said, and the kind starts when it comes', async () => {
@@ -45,15 +46,13 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     expect(await readyz(operator)).toEqual({ status: 200, text: `ok\nIPPolicy: ${MESSAGE}\n` });
     expect(await stack.metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(1);
     expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
-    expect(warnings()).toEqual(saidOnce);
-    expect(begun).toEqual([expect.not.arrayContaining(['IPPolicy'])]);
+    expect(taken()).toEqual({ warnings: saidOnce, begun: [expect.not.arrayContaining(['IPPolicy'])] });
 
     await run(['apply', '--server-side', '-f', crd]);
     await run(['wait', '--for=condition=Established', '-f', crd]);
     await apply(policy('one'));
     await ready('ipp/one');
-    warnings();
-    expect(begun.slice(1)).toEqual([['IPPolicy']]);
+    expect(taken().begun).toEqual([['IPPolicy']]);
     expect(await readyz(operator)).toEqual({ status: 200, text: 'ok\n' });
     expect(await stack.metric('tunnel_operator_crd_missing')).toBe(0);
   });
@@ -66,11 +65,11 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     });
     await apply(credential('two'));
     await ready('tcred/two');
-    expect(warnings()).toEqual(saidOnce);
+    expect(taken().warnings).toEqual(saidOnce);
     await stack.restart(undefined, settings);
     await apply(credential('three'));
     await ready('tcred/three');
-    expect(warnings()).toEqual(saidOnce);
+    expect(taken().warnings).toEqual(saidOnce);
     await run(['apply', '--server-side', '-f', crd]);
     await run(['wait', '--for=condition=Established', '-f', crd]);
     await apply(policy('two'));
@@ -82,15 +81,14 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
   test('not if it comes while the operator stops', async () => {
     const held: (() => void)[] = [];
     const api = await answering((response, asked) => {
-      const missing = json({ error_code: 'NOT_FOUND', status_code: 404, msg: 'no', details: {} }, 404);
+      const missing = apiError('NOT_FOUND', 404);
       if (asked.line.endsWith('/whoami')) missing(response, asked);
       else held.push(() => missing(response, asked));
     });
     const operator = await stack.restart(() => run(['delete', '-f', crd]), { ...settings, apiUrl: api.url });
     await apply(credential('held'));
     await eventually(async () => expect(held.length).toBeGreaterThan(0));
-    warnings();
-    begun.length = 0;
+    taken();
     expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
     const stopped = stack.stopOperator(operator);
     await run(['apply', '--server-side', '-f', crd]);
@@ -100,8 +98,7 @@ describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLU
     });
     for (const release of held) release();
     await stopped;
-    warnings();
-    expect(begun).toEqual([]);
+    expect(taken().begun).toEqual([]);
     await run(['patch', 'tcred', 'held', '--type=merge', '--patch={"metadata":{"finalizers":null}}']);
     await run(['delete', 'tcred', 'held']);
   });

@@ -8,16 +8,14 @@ import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { user } from '../../src/resources/user.ts';
 import { API_KEY, policy, startStack } from '../e2e/stack.ts';
-import { type Answer, answering, json } from './kube/answering.ts';
+import { type Answer, answering, apiError, json } from './kube/answering.ts';
 
 const stack = await startStack({ prefix: 'stopping', operators: 0 });
 afterEach(() => vi.restoreAllMocks());
 
 const warnings = () => stack.logs.splice(0).filter((line) => JSON.parse(line).level >= 40);
-const failure = (error_code: string, status_code: number) =>
-  json({ error_code, status_code, msg: 'no', details: {} }, status_code);
 /** As of a management API that does not know `/whoami`. */
-const unknown = failure('NOT_FOUND', 404);
+const unknown = apiError('NOT_FOUND', 404);
 
 /** An operator whose API answers like this, once it has been asked for something. */
 async function waiting(answer: Answer, settings: Partial<OperatorConfig> = {}) {
@@ -34,7 +32,7 @@ async function waiting(answer: Answer, settings: Partial<OperatorConfig> = {}) {
 test('a pause that the API has asked for does not hold it up', async () => {
   const { operator } = await waiting((response, asked) => {
     response.setHeader('retry-after', '300');
-    return failure('RATE_LIMITED', 429)(response, asked);
+    return apiError('RATE_LIMITED', 429)(response, asked);
   });
   await stack.stopOperator(operator);
   expect(warnings().filter((line) => line.includes('shutdown timeout'))).toEqual([]);
@@ -75,7 +73,7 @@ test('an API key that has become another owner’s is the end, and nothing more 
     }
     isExchanged = true;
     if (isTold) late.push(asked.line);
-    return failure('UNAUTHENTICATED', 401)(response, asked);
+    return apiError('UNAUTHENTICATED', 401)(response, asked);
   });
   await stack.stopOperator(await stack.operate());
   // One call at a time, so that none is under way when it is told.

@@ -59,6 +59,7 @@ export class KubeTransport {
   /** Aborts every request and watch in progress. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('the client is closed'));
+    // The calls fail for that reason, before their connections are gone.
     await nextTurn();
     await this.#credentials.close();
   }

@@ -77,6 +77,10 @@ export function refusal(code: number, reason = 'Any', more: object = {}): Answer
   return json({ kind: 'Status', code, reason, message: `said ${code}`, ...more }, code);
 }
 
+/** An error of the management API. */
+export const apiError = (error_code: string, status_code: number): Answer =>
+  json({ error_code, status_code, msg: 'no', details: {} }, status_code);
+
 /** Says the parts, and then nothing more. */
 export function hanging(...parts: string[]): Answer {
   return (response) => {

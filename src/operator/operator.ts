@@ -55,6 +55,7 @@ export class TunnelOperator extends OuterShell {
   readonly #election: LeaderElection;
   #controllers: readonly Controller[] = [];
   readonly #lost = Promise.withResolvers<void>();
+  readonly #stopping = Promise.withResolvers<void>();
   #health: HealthServer | undefined;
   #state: 'starting' | 'standing-by' | 'leading' | 'stopping' = 'starting';
 
@@ -150,8 +151,8 @@ export class TunnelOperator extends OuterShell {
   }
 
   /**
-   * Resolves when this process leads (if leader election is on) and the controllers run. A kind whose cache cannot be
-   * filled, because its CustomResourceDefinition or a permission is missing, starts by itself once it can.
+   * Resolves when this process leads (if leader election is on) and the controllers run, or when it is stopped. A kind whose
+   * cache cannot be filled, because its CustomResourceDefinition or a permission is missing, starts by itself once it can.
    */
   override async start(): Promise<void> {
     await super.start();
@@ -167,10 +168,9 @@ export class TunnelOperator extends OuterShell {
     });
     this.#log.info({ url: this.#health.url }, 'serving metrics and probes');
     const isUsable = this.#owner.untilUsable();
-    await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
-    await this.#secrets.watch.filled;
-    // After the kinds: what nobody refers to is not kept.
-    await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.#grants.start()]);
+    // A cache that is stopped is never filled.
+    await Promise.race([this.#fillCaches(), this.#stopping.promise]);
+    if (this.#state === 'stopping') return;
     this.#state = 'standing-by';
     // Before it leads: a replica with the right key must not have to wait for this one.
     if (!(await isUsable)) return;
@@ -196,6 +196,7 @@ export class TunnelOperator extends OuterShell {
   /** Waits for the reconciles in progress, at most for the shutdown timeout, then closes everything. */
   override async stop(): Promise<void> {
     this.#state = 'stopping';
+    this.#stopping.resolve();
     this.#owner.stop();
     // A pause requested by the API may outlast every timeout.
     this.#budget.close();
@@ -218,6 +219,13 @@ export class TunnelOperator extends OuterShell {
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
     await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
+  }
+
+  async #fillCaches(): Promise<void> {
+    await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
+    await this.#secrets.watch.filled;
+    // After the kinds: what nobody refers to is not kept.
+    await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.#grants.start()]);
   }
 
   async #startLater(controller: Controller): Promise<void> {

@@ -47,7 +47,11 @@ test('one with the key of another owner does not begin when it is stopped, eithe
   await stack.stopOperator(first);
   const wrong = stack.makeOperator({ ...settings, leaderElect: false, identity: 'wrong', apiKey: otherKey });
   const started = wrong.start();
-  await eventually(async () => expect((await readyz(wrong)).text).toContain(`belongs to ${other}`));
+  await eventually(async () => {
+    const { text } = await readyz(wrong);
+    expect(text).toContain(`belongs to ${other}`);
+    expect(text).not.toContain('starting');
+  });
   stack.logs.length = 0;
   await Promise.all([stack.stopOperator(wrong), started]);
   expect(stack.logs.join()).not.toContain('"reconciling"');

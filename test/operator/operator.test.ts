@@ -125,15 +125,17 @@ test('an operator that may keep no Lease works without leader election, and says
   await stack.stopOperator(operator);
 });
 
-test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
+/** One that waits for the right to list Secrets, and its start. */
+async function withoutSecrets() {
   const { namespace } = stack;
-  const without = () =>
-    chartAccount(kubectl, namespace, [namespace], (rules) =>
-      rules.filter(({ resources }) => !resources.includes('secrets')),
-    );
-  const kubeconfig = await without();
+  const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+    rules.filter(({ resources }) => !resources.includes('secrets')),
+  );
   const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
   const mayList = async () => (await stack.run('auth', 'can-i', 'list', 'secrets', as)).stdout;
+  onTestFinished(async () => {
+    await chartAccount(kubectl, namespace, [namespace]);
+  });
   await eventually(async () => expect(await mayList()).toBe('no\n'));
   said(INFO);
   const operator = stack.makeOperator({ kubeconfig });
@@ -144,13 +146,24 @@ test('an operator that may not list Secrets does nothing before it may, and says
     expect(text).toContain('\nSecret: not allowed to list secrets');
     expect(text).toContain('\nReferenceGrant: not listed yet\n');
   });
+  return { operator, started };
+}
+
+test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
+  const { operator, started } = await withoutSecrets();
   expect(await stack.metric('tunnel_operator_watch_forbidden', { resource: 'secrets' })).toBe(1);
   expect(await stack.metric('tunnel_operator_watch_staleness_seconds', { resource: 'secrets' })).toBe(0);
   expect(said(INFO).map(({ msg }) => msg)).not.toContain('reconciling');
-  await chartAccount(kubectl, namespace, [namespace]);
+  await chartAccount(kubectl, stack.namespace, [stack.namespace]);
   await started;
   expect(await readyz(operator.healthUrl)).toEqual({ status: 200, text: 'ok\n' });
   await stack.stopOperator(operator);
+});
+
+test('an operator that is stopped while it waits for its caches ends its start, too', async () => {
+  const { operator, started } = await withoutSecrets();
+  await Promise.all([stack.stopOperator(operator), started]);
+  expect(said(INFO).map(({ msg }) => msg)).not.toContain('reconciling');
 });
 
 test('before a route serves, an operator makes sure that it knows who may declare modules of it', async () => {

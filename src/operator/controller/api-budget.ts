@@ -3,6 +3,7 @@
  * Retry-After, it holds every call back until then.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { ApiUnreachableError } from '../../client/errors.ts';
 
 /** A longer Retry-After is cut to this: a wrong header must not stop the operator for hours. */
 export const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -38,7 +39,7 @@ export class ApiBudget {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_PAUSE_MS));
   }
 
-  /** Ends every pause: calls that wait for one fail, now and later. */
+  /** Ends every pause: calls that wait for one fail, now and later, with an ApiUnreachableError. */
   close(): void {
     this.#closed.abort();
   }
@@ -46,7 +47,10 @@ export class ApiBudget {
   async #waitForPause(): Promise<void> {
     for (let left = this.#left; left > 0; left = this.#left) {
       // Jitter of a tenth of the pause, so that waiting calls do not all start at the same moment.
-      await delay(left + Math.random() * Math.min(left / 10, 1_000), undefined, { signal: this.#closed.signal });
+      const ms = left + Math.random() * Math.min(left / 10, 1_000);
+      await delay(ms, undefined, { signal: this.#closed.signal }).catch((cause) => {
+        throw new ApiUnreachableError('not sent: the operator stops', { cause });
+      });
     }
   }
 

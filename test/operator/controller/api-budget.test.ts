@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ApiUnreachableError } from '../../../src/client/errors.ts';
 import { ApiBudget } from '../../../src/operator/controller/api-budget.ts';
 
 /** A call that runs until told to end; `began` is the order in which calls started. */
@@ -69,7 +70,7 @@ describe('a pause requested by the API', () => {
     second.resolve();
     const outcome = second.admitted.then(
       () => 'admitted',
-      () => 'refused',
+      (refused: unknown) => refused instanceof ApiUnreachableError && !refused.mayTakeEffect && 'refused',
     );
     await turn();
     expect(began).toEqual(holdsUp ? ['first'] : ['first', 'second']);

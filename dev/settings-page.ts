@@ -4,7 +4,7 @@ import type { Setting, Settings } from '../src/settings/settings.ts';
 
 /** Defaults that each process finds for itself. */
 const FOUND: Readonly<Record<string, string>> = {
-  [operatorSettings.identity.env]: 'the name of the host and the id of the process',
+  [operatorSettings.identity.env]: 'the name of the host and a random part',
 };
 
 export function settingsTable(settings: Settings): string {

@@ -1,4 +1,5 @@
 /** The operator's settings: one table that the command line, its help and the validation are derived from. */
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
@@ -140,8 +141,9 @@ export const operatorSettings = {
   identity: {
     env: 'POD_NAME',
     flag: '--identity <name>',
-    description: 'name of this process in the Lease and in Kubernetes Events',
-    default: `${hostname()}-${process.pid}`,
+    description: 'name of this process in the Lease and in Kubernetes Events; each replica needs one of its own',
+    // In containers, which may share the name of their host, each process has the same id.
+    default: `${hostname()}-${randomBytes(4).toString('hex')}`,
     schema: z.string().min(1),
   },
   host: {

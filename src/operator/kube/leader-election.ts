@@ -38,6 +38,12 @@ export interface LeaderElectionOptions extends LeaseTimes {
 
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
+/** For an answer that may have made this process the leader; the Lease ends by itself if it comes later. */
+const LONGEST_ACQUIRING_MS = 2_000;
+
+/** What came of a try to take or renew the Lease. */
+type Attempt = 'held' | 'held by another' | 'failed';
+
 export class LeaderElection {
   readonly #api: KubeApi;
   readonly #options: LeaderElectionOptions;
@@ -47,7 +53,9 @@ export class LeaderElection {
   #seen: { version: string; at: number } | undefined;
   /** The lease as this process wrote it last. */
   #written: KubeObject | undefined;
+  #acquiring: Promise<boolean> | undefined;
   #renewing: Promise<void> | undefined;
+  #releasing: Promise<void> | undefined;
   #leading = false;
   #problem: string | undefined;
 
@@ -68,13 +76,25 @@ export class LeaderElection {
   }
 
   /** Resolves true once this process leads, false if stopped first. Calls `onLost` once if leadership is lost. */
-  async acquire(onLost: () => void): Promise<boolean> {
+  acquire(onLost: () => void): Promise<boolean> {
+    this.#acquiring = this.#acquire(onLost);
+    return this.#acquiring;
+  }
+
+  /** Stops renewing and releases the lease, so that the next leader need not wait for it to expire. */
+  release(): Promise<void> {
+    this.#releasing ??= this.#release();
+    return this.#releasing;
+  }
+
+  async #acquire(onLost: () => void): Promise<boolean> {
     const { log, identity, retryMs } = this.#options;
     while (!this.#stop.signal.aborted) {
-      if (await this.#tryOnce()) {
+      const begun = performance.now();
+      if ((await this.#tryOnce()) === 'held') {
         this.#leading = true;
         log.info({ identity }, 'became the leader');
-        this.#renewing = this.#renew(onLost);
+        this.#renewing = this.#renew(onLost, begun);
         return true;
       }
       await this.#pause(jittered(retryMs, 0.2));
@@ -82,9 +102,9 @@ export class LeaderElection {
     return false;
   }
 
-  /** Stops renewing and releases the lease, so that the next leader need not wait for it to expire. */
-  async release(): Promise<void> {
+  async #release(): Promise<void> {
     this.#stop.abort();
+    await Promise.race([this.#acquiring, delay(LONGEST_ACQUIRING_MS, undefined, { ref: false })]);
     await this.#renewing;
     if (!this.#leading) return;
     this.#leading = false;
@@ -95,51 +115,54 @@ export class LeaderElection {
     );
   }
 
-  async #renew(onLost: () => void): Promise<void> {
+  /** @param acquiredAt when the request that acquired the Lease was sent */
+  async #renew(onLost: () => void, acquiredAt: number): Promise<void> {
     const { retryMs, renewDeadlineMs, log } = this.#options;
-    let renewedAt = performance.now();
+    let renewedAt = acquiredAt;
     while (!this.#stop.signal.aborted) {
       await this.#pause(retryMs);
       if (this.#stop.signal.aborted) return;
       // A renewal that hangs must not outlast the deadline.
       const left = renewDeadlineMs - (performance.now() - renewedAt);
       const begun = performance.now();
-      const held = await Promise.race([this.#tryOnce(), delay(Math.max(0, left), undefined, { ref: false })]);
-      if (held) renewedAt = begun;
-      if (performance.now() - renewedAt < renewDeadlineMs) continue;
+      const attempt = await Promise.race([this.#tryOnce(), delay(Math.max(0, left), undefined, { ref: false })]);
+      if (attempt === 'held') renewedAt = begun;
+      const isAnothers = attempt === 'held by another';
+      if (!isAnothers && performance.now() - renewedAt < renewDeadlineMs) continue;
       this.#leading = false;
-      log.error('lost leadership: could not renew the Lease in time');
+      log.error(
+        `lost leadership: ${isAnothers ? 'another process holds the Lease' : 'could not renew the Lease in time'}`,
+      );
       onLost();
       return;
     }
   }
 
-  /** Tries once to take or renew the lease; a failure counts as not held. */
-  async #tryOnce(): Promise<boolean> {
+  async #tryOnce(): Promise<Attempt> {
     try {
-      const held = await this.#takeOrRenew();
+      const attempt = await this.#takeOrRenew();
       this.#failures.succeeded();
       this.#problem = undefined;
-      return held;
+      return attempt;
     } catch (error) {
       const raced = error instanceof KubeError && error.isConflict;
       this.#problem = leaseProblem(error, this.#options.namespace);
       if (!raced) this.#failures.warn(error, 'leader election: could not read or write the Lease');
-      return false;
+      return 'failed';
     }
   }
 
-  async #takeOrRenew(): Promise<boolean> {
-    if (this.#written && (await this.#renewUnread(this.#written))) return true;
+  async #takeOrRenew(): Promise<Attempt> {
+    if (this.#written && (await this.#renewUnread(this.#written))) return 'held';
     const lease = await this.#find();
     if (!lease) {
       await this.#create();
-      return true;
+      return 'held';
     }
     const spec = readLease(lease);
-    if (!mayTake(spec, this.#options, this.#unchangedFor(lease))) return false;
+    if (!mayTake(spec, this.#options, this.#unchangedFor(lease))) return 'held by another';
     await this.#write(lease, this.#holding(spec));
-    return true;
+    return 'held';
   }
 
   /** Writes without a look, as long as nobody else has written: half the requests, which an idle operator mostly makes. */

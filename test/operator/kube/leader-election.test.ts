@@ -107,15 +107,15 @@ describe('a candidate', () => {
 });
 
 describe('a leader', () => {
-  test('that is no longer the holder says so once, and leaves the Lease to the other', async () => {
-    const { election, acquire, losses, log } = candidate('robbed', { renewDeadlineMs: 100 });
+  test('that is no longer the holder says so at once, and leaves the Lease to the other', async () => {
+    const { election, acquire, losses, log } = candidate('robbed', { renewDeadlineMs: HOUR });
     await acquire();
     const other = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
     await connect().patch(LEASES, 'robbed', { spec: other }, namespace);
     await waitFor('the loss', () => losses.length > 0, soon);
     expect(election.leading).toBe(false);
     await election.release();
-    expect([losses, log().at(-1)]).toEqual([['lost'], 'lost leadership: could not renew the Lease in time']);
+    expect([losses, log().at(-1)]).toEqual([['lost'], 'lost leadership: another process holds the Lease']);
     expect((await lease('robbed')).spec).toMatchObject(other);
   });
 
@@ -165,6 +165,14 @@ describe('an API server in trouble', () => {
       await waitFor('the loss', () => losses.length > 0, soon);
       expect([election.leading, losses, server.asked.length]).toEqual([false, ['lost'], answers.length - 1]);
       expect(log().slice(0, 2)).toEqual(['became the leader', warning]);
+    });
+
+    test('ends the lead when the request that began it was sent too long ago', async () => {
+      const answers = [json(ours), taking(6_000, json(ours)), taking(4_000, refusal(500)), json(ours)];
+      const { acquire, losses, server, log } = await setUp(answers);
+      await acquire();
+      await waitFor('the loss', () => losses.length > 0, soon);
+      expect([server.asked.length, log().at(-1)]).toEqual([3, 'lost leadership: could not renew the Lease in time']);
     });
 
     test('ends the lead when others have written, and nobody can tell whether it still holds', async () => {
@@ -239,11 +247,10 @@ describe('an API server in trouble', () => {
 
   test('is not asked to write over what others have written', async () => {
     const answers = [json(ours), json(ours), refusal(409), json(theirs)];
-    const { acquire, server } = await setUp(answers);
+    const { acquire, losses, server } = await setUp(answers);
     await acquire();
-    await waitFor('two more attempts', () => server.asked.length >= answers.length + 2, soon);
-    const asked = server.asked.map(({ line }) => line.split(' ')[0]);
-    expect(asked.slice(0, 6)).toEqual(['GET', 'PUT', 'PUT', 'GET', 'GET', 'GET']);
+    await waitFor('the loss', () => losses.length > 0, soon);
+    expect(server.asked.map(({ line }) => line.split(' ')[0])).toEqual(['GET', 'PUT', 'PUT', 'GET']);
   });
 
   test('that is slow to renew the Lease is given the time before it is asked to release it', async () => {
@@ -259,6 +266,27 @@ describe('an API server in trouble', () => {
     const asked = server.asked.filter(({ line }) => !line.endsWith('/elsewhere')).map(({ line }) => line.split(' ')[0]);
     expect(asked).toEqual(['GET', 'PUT', 'PUT', 'GET', 'PUT']);
     expect(server.asked[3]?.line).toMatch(/elsewhere$/);
+  });
+
+  test('that is slow to give out the Lease is given a moment before it is asked to release it', async () => {
+    const gate = Promise.withResolvers<void>();
+    const late: Answer = (response, asked) => void gate.promise.then(() => json(ours)(response, asked));
+    const { acquire, election, server } = await setUp([refusal(404), late, json(ours)]);
+    const acquired = acquire();
+    await waitFor('the request', () => server.asked.length === 2, soon);
+    const released = [election.release(), election.release()];
+    gate.resolve();
+    await released[1];
+    expect(server.asked.map(({ line }) => line.split(' ')[0])).toEqual(['GET', 'POST', 'GET', 'PUT']);
+    expect([await acquired, election.leading]).toEqual([true, false]);
+  });
+
+  test('that never gives it out does not hold up the end', async () => {
+    const { acquire, election, server } = await setUp([refusal(404), () => {}]);
+    void acquire();
+    await waitFor('the request', () => server.asked.length === 2, soon);
+    await election.release();
+    expect([election.leading, server.asked.length]).toEqual([false, 2]);
   });
 
   test('that refuses to release the Lease is told in the log', async () => {

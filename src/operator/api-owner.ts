@@ -22,14 +22,13 @@ export interface ApiOwnerOptions {
   accepted: string | undefined;
   /** Whether it may work without the permission to remember. */
   mayForget: boolean;
+  /** How long a process that may not work waits, more or less, until it looks whether it may by now; in milliseconds. */
+  recheckMs: number;
   refused: Gauge;
   log: Logger;
 }
 
 type Owner = Awaited<ReturnType<Client['whoami']>>['owner'];
-
-/** How long a process that may not work waits until it looks whether it may by now. */
-const RECHECK_MS = 10_000;
 
 /** The API key belongs to another owner than the remembered one. */
 export class OtherOwner extends Blocked {}
@@ -112,6 +111,15 @@ export class ApiOwner {
     this.#owner = undefined;
   };
 
+  /** While there is trouble that only people can help, looks every so often whether they have; until stopped. */
+  async recheck(): Promise<void> {
+    for (;;) {
+      await this.#pause();
+      if (this.#stop.signal.aborted) return;
+      if (this.#trouble?.isFinal) await this.#check().catch(() => undefined);
+    }
+  }
+
   stop(): void {
     this.#stop.abort();
   }
@@ -178,7 +186,7 @@ export class ApiOwner {
   }
 
   async #pause(): Promise<void> {
-    await delay(jittered(RECHECK_MS, 0.2), undefined, { signal: this.#stop.signal }).catch(() => {});
+    await delay(jittered(this.#options.recheckMs, 0.2), undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 
   #warnOnce(message: string): void {

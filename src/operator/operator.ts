@@ -84,6 +84,7 @@ export class TunnelOperator extends OuterShell {
       memory: new LeaseAnnotation(this.#leaderKube, { ...lease, name: NAME, annotation: ANNOTATION.apiOwner }),
       accepted: config.acceptNewOwner,
       mayForget: !config.leaderElect,
+      recheckMs: 10_000,
       refused: this.#metrics.apiOwnerRefused,
       log,
     });
@@ -174,6 +175,7 @@ export class TunnelOperator extends OuterShell {
     this.#state = 'standing-by';
     // Before it leads: a replica with the right key must not have to wait for this one.
     if (!(await isUsable)) return;
+    void this.#owner.recheck();
     if (this.#config.leaderElect) {
       const isLeading = await this.#election.acquire(() => this.#lost.resolve());
       if (!isLeading) return;
@@ -201,14 +203,15 @@ export class TunnelOperator extends OuterShell {
     // A pause requested by the API may outlast every timeout.
     this.#budget.close();
     const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));
-    const isDone = await Promise.race([
-      finished.then(() => true),
-      delay(this.#config.shutdownMs, false, { ref: false }),
+    const unfinished = await Promise.race([
+      finished.then(() => undefined),
+      delay(this.#config.shutdownMs, 'shutdown timeout reached', { ref: false }),
+      this.#lost.promise.then(() => 'another process may be active'),
     ]);
     // Nobody needs their news any more, and they would take the end of their connections for a failure.
     const cachesStopped = Promise.all(this.#caches().map(([, cache]) => cache.stop()));
-    if (!isDone) {
-      this.#log.warn('shutdown timeout reached; aborting the reconciles in progress');
+    if (unfinished !== undefined) {
+      this.#log.warn(`${unfinished}; aborting the reconciles in progress`);
       // Before the lease is released: the next leader may work on the same objects.
       await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
     }
@@ -237,6 +240,8 @@ export class TunnelOperator extends OuterShell {
 
   /** False if the API key has become the wrong one while this process stood by. */
   async #mayReconcile(): Promise<boolean> {
+    // Whoever stands by calls nothing that would tell.
+    this.#owner.doubt();
     const isRemembered = await this.#owner.untilRemembered();
     if (isRemembered || this.#state === 'stopping') return isRemembered;
     await this.#election.release();

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Gauge, Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -16,14 +17,20 @@ const remembers = (owner?: string) => json(lease(owner));
 const forbidden = refusedWith(403, 'Forbidden');
 const missing = refusedWith(404, 'NotFound');
 
-interface SetUpOptions extends Partial<Pick<ApiOwnerOptions, 'accepted' | 'mayForget'>> {
+interface SetUpOptions extends Partial<Pick<ApiOwnerOptions, 'accepted' | 'mayForget' | 'recheckMs'>> {
   /** What the API server answers; the last one is repeated. */
   answers?: Answer[];
   /** Whose key it is, or what the API says instead. */
   keys?: (string | Error)[];
 }
 
-async function setUp({ answers = [remembers('us')], keys = ['us'], accepted, mayForget = false }: SetUpOptions = {}) {
+async function setUp({
+  answers = [remembers('us')],
+  keys = ['us'],
+  accepted,
+  mayForget = false,
+  recheckMs = 10_000,
+}: SetUpOptions = {}) {
   const server = await answering(...answers);
   const lines: string[] = [];
   const refused = new Gauge({ name: 'refused', help: 'Any.', registers: [new Registry()] });
@@ -45,6 +52,7 @@ async function setUp({ answers = [remembers('us')], keys = ['us'], accepted, may
     memory: new LeaseAnnotation(server.connect(), { namespace: 'ns', name: 'lease', annotation: 'owner' }),
     accepted,
     mayForget,
+    recheckMs,
     refused,
     log: pino({}, { write: (line) => void lines.push(line) }),
   });
@@ -99,10 +107,24 @@ describe('a process that does not work yet', () => {
     },
   );
 
-  test('may not begin when it was stopped', async () => {
-    const { owner, asked } = await setUp();
+  test('looks again whether a key that was refused is accepted by now, and no longer', async () => {
+    const { owner, asked } = await setUp({ keys: [unauthenticated, denied, 'us'], recheckMs: 20 });
+    await owner.untilUsable();
+    const rechecked = owner.recheck();
+    await waitFor('the key to be accepted', () => owner.problem === undefined);
+    // Three more times.
+    await delay(100);
     owner.stop();
-    expect([await owner.untilUsable(), await owner.untilRemembered(), asked()]).toEqual([false, false, 0]);
+    await rechecked;
+    expect(asked()).toBe(3);
+  });
+
+  test('may not begin when it was stopped', async () => {
+    const { owner, asked } = await setUp({ keys: [unauthenticated] });
+    await owner.verify().catch(() => undefined);
+    owner.stop();
+    await owner.recheck();
+    expect([await owner.untilUsable(), await owner.untilRemembered(), asked()]).toEqual([false, false, 1]);
   });
 });
 

@@ -7,7 +7,7 @@ import { LeaderElection } from '../../src/operator/kube/leader-election.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { user } from '../../src/resources/user.ts';
-import { API_KEY, policy, startStack } from '../e2e/stack.ts';
+import { API_KEY, LEASES, policy, startStack } from '../e2e/stack.ts';
 import { type Answer, answering, apiError, json } from './kube/answering.ts';
 
 const stack = await startStack({ prefix: 'stopping', operators: 0 });
@@ -57,19 +57,52 @@ test('the calls under way are ended before others may lead', async () => {
   expect(warnings().some((line) => line.includes('shutdown timeout'))).toBe(true);
 });
 
+test('the calls under way are ended as soon as others lead', async () => {
+  const { operator } = await waiting(() => {}, { leaderElect: true, shutdownMs: 3_600_000 });
+  const stopped = stack.stopOperator(operator);
+  const spec = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
+  await stack.kube.patch(LEASES, 'tunnel-operator', { spec }, stack.namespace);
+  await stopped;
+  expect(warnings().map((line) => JSON.parse(line).msg)).toContain(
+    'another process may be active; aborting the reconciles in progress',
+  );
+  await stack.kube.delete(LEASES, 'tunnel-operator', stack.namespace);
+});
+
+/** What the API says of the key: whose it is, and as if it were somebody else's. */
+async function whoami() {
+  const answer = await fetch(`${stack.api.url}/whoami`, { headers: { authorization: `Bearer ${API_KEY}` } });
+  const [ours, { owner }] = [await answer.text(), await stack.client.whoami()];
+  return { ours: json(JSON.parse(ours)), others: json(JSON.parse(ours.replaceAll(owner.id, newId(user.prefix)))) };
+}
+
+test('an API key that became another owner’s while it stood by is the end before it begins', async () => {
+  const { ours, others } = await whoami();
+  let isExchanged = false;
+  const api = await answering((response, asked) => (isExchanged ? others : ours)(response, asked));
+  const first = await stack.operate({ leaderElect: true, identity: 'first' });
+  const second = stack.makeOperator({ leaderElect: true, identity: 'second', apiUrl: api.url });
+  const started = second.start();
+  await waitFor('it to stand by', async () => (await fetch(`${second.healthUrl}/readyz`)).ok);
+  isExchanged = true;
+  await stack.stopOperator(first);
+  stack.logs.length = 0;
+  await second.lostLead;
+  await started;
+  expect(stack.logs.join()).not.toContain('"reconciling"');
+  expect(new Set(api.asked.map(({ line }) => line))).toEqual(new Set(['GET /whoami']));
+  await stack.stopOperator(second);
+});
+
 test('an API key that has become another owner’s is the end, and nothing more is sent with it', async () => {
-  const whoami = await (
-    await fetch(`${stack.api.url}/whoami`, { headers: { authorization: `Bearer ${API_KEY}` } })
-  ).text();
-  const { owner } = await stack.client.whoami();
-  const others = whoami.replaceAll(owner.id, newId(user.prefix));
+  const { ours, others } = await whoami();
   let isExchanged = false;
   let isTold = false;
   const late: string[] = [];
   const api = await answering((response, asked) => {
     if (asked.line.endsWith('/whoami')) {
       isTold = isExchanged;
-      return json(JSON.parse(isExchanged ? others : whoami))(response, asked);
+      return (isExchanged ? others : ours)(response, asked);
     }
     isExchanged = true;
     if (isTold) late.push(asked.line);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
-import { invalidByRule, refused } from './errors/errors.ts';
+import { ApiError, invalidByRule, refused } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
@@ -20,8 +20,8 @@ import {
   unsupportedMediaType,
 } from './http/error-handler.ts';
 import { limitHandlers } from './http/handler-timeout.ts';
+import { HEAD_LIMITS, headProblem, LINES_READ } from './http/head.ts';
 import { addHealth } from './http/health.ts';
-import { hasOneHost } from './http/host.ts';
 import { parseJson } from './http/json-body.ts';
 import { LINGER, type Linger, lingerOnClose } from './http/lingering.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './http/load-shedding.ts';
@@ -170,8 +170,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const rateLimiter = await addRateLimits(app, db, shares, { ...RATE_LIMITS, ...options.rateLimits });
   // Before Fastify's own handler, which would read the body first, and hold it for whoever sends one.
   app.addHook('onRequest', async (request, reply) => {
-    const hosts = hasOneHost(request.raw) ? undefined : invalidByRule({ Host: 'must be given only once' });
-    const refusal = hosts ?? unroutable.get(request.raw);
+    const refusal = headProblem(request.raw) ?? unroutable.get(request.raw);
     const isRouted = !request.is404 && !methods.lacks(pathOf(request), request.method);
     if (isRouted && !refusal) return;
     await rateLimiter.countUnrouted(request, reply, credentialsOf(request.headers.authorization));
@@ -209,10 +208,13 @@ function httpServer(listener: RequestListener, { request, connection, keepAlive 
     keepAliveTimeout: keepAlive,
     // Node's own answer to a request without Host has no body; baseUrl() below refuses it where it matters.
     requireHostHeader: false,
+    maxHeaderSize: HEAD_LIMITS.bytes,
     // What is read of a body before its caller is known, for whom nobody can count it yet: a piece or two of 64 KiB.
     highWaterMark: 16_384,
   };
-  return createServer(options, listener).setTimeout(connection);
+  const server = createServer(options, listener).setTimeout(connection);
+  server.maxHeadersCount = LINES_READ;
+  return server;
 }
 
 /** Reads bodies of one type only, and reads them strictly (json-body.ts). */
@@ -224,6 +226,9 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request: FastifyRequest) =>
     read(request).catch((error: Error) => void unreadable.set(request, error)),
+  );
+  app.addContentTypeParser('*', (request: FastifyRequest) =>
+    readNothing(request).catch((error: Error) => void unreadable.set(request, error)),
   );
 
   async function read(request: FastifyRequest): Promise<unknown> {
@@ -237,6 +242,14 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
     if ('reason' in parsed) throw refused({ body: parsed });
     request.charge.add(parsed.bytes);
     return parsed.value;
+  }
+
+  /** Some clients give an empty body the type of a form. */
+  async function readNothing(request: FastifyRequest): Promise<undefined> {
+    request.charge ??= chargeOf(request);
+    await readBody(request, 0, request.charge).catch((error) => {
+      throw error instanceof ApiError && error.code === 'PAYLOAD_TOO_LARGE' ? unsupportedMediaType() : error;
+    });
   }
 }
 

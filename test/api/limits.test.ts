@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { TIMEOUTS } from '../../src/api/app.ts';
 import { BYTES_IN_FLIGHT, MAX_PAGE_BYTES } from '../../src/api/http/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from '../../src/api/http/connections.ts';
+import { HEAD_LIMITS } from '../../src/api/http/head.ts';
 import { LINGER } from '../../src/api/http/lingering.ts';
 import { LOAD_LIMITS } from '../../src/api/http/load-shedding.ts';
 import { PIPELINING_LIMITS } from '../../src/api/http/pipelining.ts';
@@ -27,6 +28,7 @@ test.each([
     'Connections of one address (IPv6: one /64)',
     CONNECTION_LIMITS.perAddress === CONNECTION_LIMITS.most / 2 ? 'half of all' : number(CONNECTION_LIMITS.perAddress),
   ],
+  ['Headers of a request, with its first line', `${HEAD_LIMITS.bytes / 1024} KiB and ${HEAD_LIMITS.lines} lines, `],
   ['Time until a new connection sends something', `${CONNECTION_LIMITS.firstByteMs / 1000} s, `],
   ['Time to receive a request', `${TIMEOUTS.request / 1000} s, `],
   ['Time from its headers to the response', `${TIMEOUTS.handler / 1000} s, `],

@@ -39,7 +39,7 @@ export const API_HTTP: Explained = {
   'src/api/http/handler-timeout.ts': {
     'reply.raw.once(* → ;': 'frees memory',
   },
-  'src/api/http/host.ts': {
+  'src/api/http/head.ts': {
     'for (let at = 0; * → *at <= *': 'there is no header behind the last',
   },
   'src/api/http/json-body.ts': {

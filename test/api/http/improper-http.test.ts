@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { HEAD_LIMITS } from '../../../src/api/http/head.ts';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
 import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
@@ -59,6 +60,18 @@ describe('what is no proper HTTP', () => {
     const { status, body } = await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`);
     expect(status).toBe(400);
     expect(errorBody.parse(body).details.headers).toMatch(/too large/);
+  });
+
+  test.each([
+    ['of as many bytes as it may have', ['x: ', 'y'.repeat(HEAD_LIMITS.bytes - 60)], 200],
+    ['of more bytes', ['x: ', 'y'.repeat(HEAD_LIMITS.bytes)], 400],
+    ['of as many lines', ['x: y\r\n'.repeat(HEAD_LIMITS.lines - 3), 'x: y'], 200],
+    ['of one more line', ['x: y\r\n'.repeat(HEAD_LIMITS.lines - 2), 'x: y'], 400],
+    ['of many more', ['x: y\r\n'.repeat(1_000), 'x: y'], 400],
+  ])('because of its headers, unless they are %s: %#', async (_, parts, status) => {
+    const answer = await exchange(`GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${parts.join('')}\r\n\r\n`);
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+    if (status === 400) expect(answer).toContain('"headers":"are ');
   });
 
   test('because it never ends, too: 503, as for everything that passes', async () => {
@@ -144,5 +157,20 @@ describe('what is no proper HTTP', () => {
       request.write('{}', () => request.destroy());
     });
     expect(await api.rows('select count(*) from ip_policies')).toEqual(before);
+  });
+});
+
+describe.each([
+  ['a form', 'content-type: application/x-www-form-urlencoded\r\n'],
+  ['text', 'content-type: text/plain\r\n'],
+  ['no type', ''],
+])('an empty body of %s', (_, type) => {
+  test.each([
+    ['none', '', ''],
+    ['one of no bytes', 'content-length: 0\r\n', ''],
+    ['one in no pieces', 'transfer-encoding: chunked\r\n', '0\r\n\r\n'],
+  ])('is as if there were none: %s', async (_, length, body) => {
+    const head = `POST /ip_policies HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${admin.key}\r\nconnection: close\r\n`;
+    expect(await exchange(`${head}${type}${length}\r\n${body}`)).toMatch(/^HTTP\/1\.1 201 /);
   });
 });

@@ -41,7 +41,9 @@ export interface Family<R extends Resource = Resource> {
   rows: Repository;
   /** The fields of a new resource whose request leaves all of them out. */
   initial: Readonly<Record<string, unknown>>;
-  /** The field that only the creation response shows, if there is one. */
+  /** The field of a secret that no response shows, if there is one. */
+  secret: string | undefined;
+  /** The same, if the creation response shows it. */
   shownOnce: string | undefined;
   show(row: Row, base: string): ViewOfRow;
   /** A view without a base, as it is stored, with its links completed. */
@@ -77,6 +79,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
       ...(parent === undefined || inside === undefined ? {} : { [parent.parameter]: inside }),
     };
   };
+  const [secret, secretField] = Object.entries(resource.fields).find(([, { storage }]) => storage === 'none') ?? [];
   return {
     resource,
     hooks,
@@ -84,7 +87,8 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     add: (operation) => void operations.push(operation),
     rows: repository(resource, hooks.columns),
     initial: initialFields(resource.fields),
-    shownOnce: Object.entries(resource.fields).find(([, field]) => field.storage === 'none' && isShown(field))?.[0],
+    secret,
+    shownOnce: secretField && isShown(secretField) ? secret : undefined,
     show: viewer(resource),
     linked: linker(resource),
     // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.

@@ -51,7 +51,7 @@ export interface Hooks<R extends Resource = Resource> {
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
   lockFirst?(context: WriteContext, id: string): Promise<void>;
-  /** Whether this is the secret of a resource that only its creation response has shown. */
+  /** Whether this is the secret of a resource that no response shows, or only that to its creation. */
   isSecret?(context: WriteContext, id: string, sent: string): Promise<boolean>;
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** What follows from a new resource, in its transaction. */

@@ -22,20 +22,20 @@ export async function refuseOtherValues<R extends Resource>(
     const { path, value } = one;
     const name = String(path[0]);
     if (path.length > 1) return isOfElement(one);
-    // A reference shows under another name; a private key, not at all.
+    // A reference shows under another name.
     const shown = memberOf(before, name) === undefined ? row[name] : memberOf(before, name);
     return isSame(value, shown, name) || isStoredAs(resource.fields[name], value, row[name]);
   });
 }
 
-/** Without the secret that only the creation response has shown: whoever sends that one back changes nothing either. */
+/** Without the secret that no response shows any more: whoever sends it back changes nothing either. */
 async function withoutSecret<R extends Resource>(
   context: WriteContext,
-  { hooks, shownOnce }: Family<R>,
+  { hooks, secret: name }: Family<R>,
   sentBack: readonly SentBack[],
   id: string,
 ): Promise<readonly SentBack[]> {
-  const secret = sentBack.find(({ path }) => path.length === 1 && path[0] === shownOnce);
+  const secret = sentBack.find(({ path }) => path.length === 1 && path[0] === name);
   if (typeof secret?.value !== 'string' || !(await hooks.isSecret?.(context, id, secret.value))) return sentBack;
   return sentBack.filter((one) => one !== secret);
 }

@@ -1,12 +1,18 @@
 /** TLS certificates: chain and key are read and held against each other, and the key is sealed. */
+import { z } from 'zod';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
-import { fits, readChain, readPrivateKey } from '../certificates/chain.ts';
+import { fits, type PrivateKey, readChain, readPrivateKey } from '../certificates/chain.ts';
 import { fieldsOf } from '../certificates/x509.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule, refused } from '../errors/errors.ts';
 
 /** The column of the private key, as PKCS #8 in PEM. */
 const PRIVATE_KEY = 'private_key';
+const stored = z.object({ [PRIVATE_KEY]: z.string() });
+
+const { table } = tlsCertificate;
+const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
+const pkcs8 = ({ key }: PrivateKey) => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 export const tlsCertificates = mount(tlsCertificate, {
   columns: [PRIVATE_KEY],
@@ -20,20 +26,28 @@ export const tlsCertificates = mount(tlsCertificate, {
         ...('reason' in key ? { '/private_key_pem': key } : {}),
       });
     }
-    const [leaf, { key: privateKey, type }] = [chain.value, key.value];
+    const leaf = chain.value;
     if (!(await fits(leaf, key.value))) {
       throw invalidByRule({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
     }
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     return {
       fields: {
         ...fieldsOf(leaf),
         subject_alternative_names: { dns_names: leaf.dnsNames, ips: leaf.ips },
         serial_number: leaf.serialNumber,
-        private_key_type: type,
+        private_key_type: key.value.type,
         issued_at: null,
       },
-      columns: { [PRIVATE_KEY]: secrets.seal(pem, { table: tlsCertificate.table, id, field: PRIVATE_KEY }) },
+      columns: { [PRIVATE_KEY]: secrets.seal(pkcs8(key.value), locationOf(id)) },
     };
+  },
+  async isSecret({ api, tx }, id, sent) {
+    // What is longer costs more to read.
+    if (!tlsCertificate.fields.private_key_pem.input.safeParse(sent).success) return false;
+    const key = readPrivateKey(sent);
+    if ('reason' in key) return false;
+    const text = `select ${PRIVATE_KEY} from ${table} where id = $1`;
+    const [row] = await tx.query({ name: `${table}.private_key`, text, values: [id] });
+    return api.secrets.open(stored.parse(row)[PRIVATE_KEY], locationOf(id)) === pkcs8(key.value);
   },
 });

@@ -106,9 +106,23 @@ describe('a TLS certificate', () => {
     const certificate = (await admin.post(path, selfSigned(made))).as(tlsCertificate.view);
     const changed = await admin.patch(`${path}/${certificate.id}`, { description: 'new' });
     expect(changed.as(tlsCertificate.view)).toEqual({ ...certificate, description: 'new' });
-    const { error } = await admin.patch(`${path}/${certificate.id}`, { private_key_pem: made.keyPem });
-    expect(error.details['/private_key_pem']).toBe('cannot be changed');
     expect((await admin.delete(`${path}/${certificate.id}`)).status).toBe(204);
+  });
+
+  test('may be sent back with its key, in another form, too, and with no other', async () => {
+    const made = await makeCertificate({ algorithm: 'ecdsa' });
+    const { id } = (await admin.post(path, selfSigned(made))).as(tlsCertificate.view);
+    const sec1 = createPrivateKey(made.keyPem).export({ type: 'sec1', format: 'pem' }).toString();
+    for (const private_key_pem of [made.keyPem, `${made.keyPem}\n`, sec1]) {
+      const sent = { ...selfSigned(made), private_key_pem, description: private_key_pem.slice(0, 20) };
+      expect((await admin.patch(`${path}/${id}`, sent)).as(tlsCertificate.view).description).toBe(sent.description);
+    }
+    const much = `${'\n'.repeat(64 * 1024)}${made.keyPem}`;
+    for (const private_key_pem of [other.keyPem, '-----BEGIN PRIVATE KEY-----', much, 1, {}]) {
+      const { error } = await admin.patch(`${path}/${id}`, { ...selfSigned(made), private_key_pem });
+      const { request_id, ...details } = error.details;
+      expect(details).toEqual({ '/private_key_pem': 'cannot be changed' });
+    }
   });
 
   test('is replayed under its idempotency key, and never with its private key', async () => {

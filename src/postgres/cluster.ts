@@ -38,6 +38,12 @@ export interface ClusterOptions {
 const USER = 'tunnel_operator';
 const PASSWORD_FILE = 'tunnel-operator.password';
 
+/**
+ * Nobody rotates the log, which is on the disk of the data: what clients do wrong, of which there may be thousands in a
+ * second, and checkpoints stay out of it. What is left is of starts, ends and the server's own trouble.
+ */
+const SMALL_LOG = '-c log_min_messages=log -c log_checkpoints=off';
+
 /** Opens a data directory, and makes it if there is none. */
 export async function openCluster(location: Location, { log, settings = {} }: ClusterOptions): Promise<Cluster> {
   const { bin, dataDir, identity } = location;
@@ -53,7 +59,7 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
     start: async (port) => {
       await dropStaleLock(dataDir);
       // The path of the temporary directory may be longer than that of a socket may be.
-      const flags = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
+      const flags = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${SMALL_LOG}`;
       const logFile = join(dataDir, 'server.log');
       await pgCtl(['start', '-w', '-t', '60', '-s', '-l', logFile, '-o', flags]).catch(async (error: Error) => {
         // pg_ctl itself says only that there is more in the log.

@@ -23,9 +23,11 @@ atEnd(() => rm(root, { recursive: true, force: true }));
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(text);
-  await client.end();
-  return rows;
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 /** Another process that starts the server, with what it does then. */
@@ -53,6 +55,17 @@ describe('the embedded PostgreSQL', () => {
     const second = await startEmbeddedPostgres({ dataDir });
     expect(await query(second.url, 'select n from kept')).toEqual([{ n: 42 }]);
     await second.stop();
+  });
+
+  test('keeps what clients do wrong out of its log, which nobody rotates', async () => {
+    const server = await startEmbeddedPostgres({ dataDir });
+    const log = () => readFile(join(dataDir, 'server.log'), 'utf8');
+    const before = await log();
+    expect(before).toContain('ready to accept connections');
+    await expect(query(server.url, 'select 1 / 0')).rejects.toThrow('division by zero');
+    await query(server.url, 'checkpoint');
+    expect(await log()).toBe(before);
+    await server.stop();
   });
 
   test('listens on loopback only, and lets nobody in without the password', async () => {

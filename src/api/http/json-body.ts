@@ -7,6 +7,12 @@ import type { Refusal } from '../../resources/definition/errors.ts';
 
 export const MAX_JSON_DEPTH = 32;
 
+/**
+ * Twice what the largest rule set has that is sent back as it is shown. To parse a MiB of short ones would hold up everybody
+ * for a tenth of a second.
+ */
+export const MAX_JSON_VALUES = 20_000;
+
 /** With what the value takes in memory beside its texts, in bytes: some twenty times the body, if that is nothing but brackets. */
 export type ParsedJson = { value: unknown; bytes: number } | Refusal;
 
@@ -81,6 +87,7 @@ function structureOf(text: string): { values: number } | Refusal {
         at = end;
       }
     }
+    if (values > MAX_JSON_VALUES) return { reason: `has more than ${MAX_JSON_VALUES} values` };
     if (open.length > MAX_JSON_DEPTH) return { reason: `is nested more than ${MAX_JSON_DEPTH} levels deep` };
   }
   return { values };

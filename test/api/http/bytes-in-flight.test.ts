@@ -110,16 +110,16 @@ test('a body of nothing but brackets counts for what it takes once it is read', 
   // Whoever comes now has to wait for a turn, with what was read of the body.
   const changes = Array.from({ length: 10 }, () => bot.patch(`/ip_policies/${id}`, { description: 'first' }));
   await untilWaiting(api, 2);
-  const put = () => bot.put(`/ip_policies/${id}/rules`, { rules: Array.from({ length: 100_000 }, () => ({})) });
-  const first = put();
-  await untilInFlight(MIB);
-  const second = await put();
+  const puts = Array.from({ length: 20 }, async () => {
+    const { status } = await bot.put(`/ip_policies/${id}/rules`, { rules: Array.from({ length: 9_000 }, () => ({})) });
+    return status;
+  });
+  await Promise.any(puts.map(async (status) => expect(await status).toBe(429)));
   await held.rollback();
-  expect(second.status).toBe(429);
   // Those that got their turn before it was read go on; of the others, each may find no room.
   const statuses = (await Promise.all(changes)).map(({ status }) => status);
   expect(statuses).toContain(200);
-  for (const status of [...statuses, (await first).status]) expect([200, 400, 429]).toContain(status);
+  for (const status of [...statuses, ...(await Promise.all(puts))]) expect([200, 400, 429]).toContain(status);
 });
 
 /** Waits for the first answer on a connection that reads. */

@@ -23,11 +23,18 @@ test('reads strings of many megabytes, however many escapes they have', () => {
   expect(parse(`"${'\\"'.repeat(size / 2)}`)).toMatchObject({ reason: expect.stringContaining('not valid JSON') });
 });
 
-test('reads very many keys, in a time that grows with the text alone', () => {
-  const keys = Array.from({ length: 300_000 }, (_, n) => `"${n % 2 ? '' : '\\u006b'}k${n}":"v"`);
+test('reads many keys, and no more values than any body can have', () => {
+  const keys = Array.from({ length: 19_000 }, (_, n) => `"${n % 2 ? '' : '\\u006b'}k${n}":"v"`);
   expect(parse(`{${keys.join()}}`)).toHaveProperty('value');
   expect(parse(`{${keys.join()},"k7":1}`)).toMatchObject({ reason: 'has the key "k7" twice in one object' });
+  const reason = 'has more than 20000 values';
+  expect(parse(`{${keys.join()},"more":[${'1,'.repeat(2_000)}1]}`)).toEqual({ reason });
+  for (const many of ['"v",', '[],', '{"a":1},']) expect(parse(`[${many.repeat(500_000)}1]`)).toEqual({ reason });
+});
+
+test('finds the end of strings in a time that grows with the text alone', () => {
+  const long = `"${'v'.repeat(1_000)}",`;
   // The one backslash is far from every string but the last.
-  expect(parse(`[${'"v",'.repeat(1_000_000)}"\\n"]`)).toHaveProperty('value');
-  expect(parse(`[${'"v",'.repeat(1_000_000)}"v"]`)).toHaveProperty('value');
+  expect(parse(`[${long.repeat(15_000)}"\\n"]`)).toHaveProperty('value');
+  expect(parse(`[${long.repeat(15_000)}"v"]`)).toHaveProperty('value');
 });

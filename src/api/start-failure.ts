@@ -9,6 +9,8 @@ import { transientCondition } from './store/database-errors.ts';
 
 /** What to throw instead of what a database threw when it was opened or migrated. */
 export function cannotUseDatabase(error: unknown, url: string): unknown {
+  // What was done meanwhile has failed, and says so itself.
+  if (error instanceof CannotStart) return error;
   const reason = reasonOf(error);
   if (reason === undefined) return error;
   return new CannotStart(`DATABASE_URL: cannot use the database at ${withoutSecrets(url)}: ${reason}`, {

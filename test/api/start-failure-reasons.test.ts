@@ -29,6 +29,7 @@ describe('a database that cannot be used', () => {
     ['a fault of ours', new TypeError('x is not a function')],
     ['one below another', new Error('failed', { cause: new Error('x') })],
     ['what is no error', 'x'],
+    ['what says itself why it failed', new CannotStart('cannot print', { cause: coded('EPIPE') })],
   ])('is not blamed for %s', (_, error) => {
     expect(cannotUseDatabase(error, URL_WITH_SECRETS)).toBe(error);
   });

@@ -21,6 +21,7 @@ import {
 import { POOL_EXHAUSTED, transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
 import { ABORTED, refuseBody } from './body.ts';
+import type { LogRefusal } from './refusal-log.ts';
 import { RequestAborted } from './request-aborted.ts';
 import { newRequestId } from './request-id.ts';
 import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
@@ -29,8 +30,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a request that is refused for load, and says so in the log. */
     noteRefusal: (reason: string) => void;
-    /** Says in the log that requests are refused for this reason, not each time. */
-    logRefusal: (reason: string) => void;
+    /** Says in the log that requests are refused or fail for this reason, not each time. */
+    logRefusal: LogRefusal;
   }
 }
 
@@ -42,14 +43,19 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     return;
   }
   const answer = toApiError(error);
-  // A 4xx is not our fault, and there may be very many of them.
-  const isKnown = error instanceof ApiError;
-  if (answer instanceof Overload) request.server.noteRefusal(answer.message);
-  else if (answer.code === 'RATE_LIMITED' || answer instanceof LateRequest) request.server.logRefusal(answer.message);
-  else if (answer.status >= 500) {
-    request.log[isKnown ? 'warn' : 'error']({ err: error, condition: transientCondition(error) }, answer.message);
-  }
+  logAnswer(answer, error, request);
   sendError(answer, request, reply);
+}
+
+/** A 4xx is not our fault, and there may be very many of them. */
+function logAnswer(answer: ApiError, error: unknown, { server, log }: FastifyRequest): void {
+  const level = error instanceof ApiError ? 'warn' : 'error';
+  if (answer instanceof Overload) server.noteRefusal(answer.message);
+  else if (answer.code === 'RATE_LIMITED' || answer instanceof LateRequest) server.logRefusal(answer.message);
+  // Until what is missing is back, every request fails for the same reason.
+  else if (answer.code === 'UNAVAILABLE')
+    server.logRefusal(answer.message, { err: error, level, condition: transientCondition(error), log });
+  else if (answer.status >= 500) log[level]({ err: error }, answer.message);
 }
 
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {

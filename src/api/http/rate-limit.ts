@@ -45,7 +45,8 @@ declare module 'fastify' {
 export interface RateLimiter {
   /**
    * Looks up whose credentials these are: one at a time, once too many from this address were nobody's. A key that was
-   * valid when last seen does not wait for what others behind the same address (of a proxy, say) do. @throws RATE_LIMITED
+   * valid when last seen does not wait for what others behind the same address (of a proxy, say) do. A lookup that fails
+   * counts as what is known of the key: for it and its owner, or for the address. @throws RATE_LIMITED
    */
   authenticate(request: FastifyRequest, reply: FastifyReply, credentials: Credentials): Promise<Caller>;
   /** Counts a request to a path that needs no key. @throws RATE_LIMITED */
@@ -165,6 +166,23 @@ export async function addRateLimits(
     if (known.size > knownKeys) for (const idlest of known.keys().take(1)) known.delete(idlest);
   }
 
+  async function lookUp(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { fingerprint = '', caller }: Credentials,
+  ): Promise<Caller> {
+    try {
+      return await caller(db);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') known.delete(fingerprint);
+      // While the database is away every lookup fails, and each is an attempt to connect to it.
+      const payer = known.get(fingerprint);
+      if (payer) await countFor(payer, request, reply);
+      else await countStranger(request, reply);
+      throw error;
+    }
+  }
+
   return {
     countStranger,
     async countUnrouted(request, reply, { fingerprint = '' }) {
@@ -181,18 +199,12 @@ export async function addRateLimits(
         try {
           if (reply.isOver) throw new RequestAborted();
           await refuseSpent(request, reply, known.get(fingerprint));
-          const found = await caller(db);
+          const found = await lookUp(request, reply, { fingerprint, caller });
           remember(fingerprint, found);
           return found;
         } finally {
           endOfStranger?.();
         }
-      } catch (error) {
-        if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
-          known.delete(fingerprint);
-          await countStranger(request, reply);
-        }
-        throw error;
       } finally {
         end();
       }

@@ -12,6 +12,7 @@ import {
 } from '../../../src/api/errors/errors.ts';
 import { collectMethods } from '../../../src/api/http/allowed-methods.ts';
 import { answerError, answerUnrouted, toApiError, unsupportedCoding } from '../../../src/api/http/error-handler.ts';
+import type { LogRefusal } from '../../../src/api/http/refusal-log.ts';
 import { RequestAborted } from '../../../src/api/http/request-aborted.ts';
 
 const failure = (members: object, message = 'secret') => Object.assign(new Error(message), members);
@@ -70,7 +71,9 @@ async function answered(error: unknown) {
   onTestFinished(async () => void (await app.close()));
   const noted: [string, string][] = [];
   app.decorate('noteRefusal', (reason: string) => void noted.push(['for load', reason]));
-  app.decorate('logRefusal', (reason: string) => void noted.push(['refusal', reason]));
+  app.decorate<LogRefusal>('logRefusal', (reason, failure) => {
+    noted.push([failure ? `${failure.level} of ${failure.condition}` : 'refusal', reason]);
+  });
   app.decorateRequest('reasons', null);
   app.setErrorHandler(answerError);
   const reasons: unknown[] = [];
@@ -100,6 +103,8 @@ describe('an answer', () => {
   test.each<[unknown, [string, string][]]>([
     [overloaded('full'), [['for load', 'full']]],
     [lateRequest(), [['refusal', lateRequest().message]]],
+    [unavailable('away'), [['warn of undefined', 'away']]],
+    [failure({ code: 'ECONNREFUSED' }), [['error of ECONNREFUSED', expect.stringContaining('not available')]]],
     [internalError(), []],
     [new ApiError('NOT_FOUND', 'a'), []],
   ])('to %s is noted where it may come by the thousand', async (error, expected) => {
@@ -109,9 +114,9 @@ describe('an answer', () => {
   test.each<[string, unknown, number[]]>([
     ['a fault that nobody has thought of', new Error('x'), [50]],
     ['one that is known', internalError(), [40]],
-    ['a database that is away', unavailable('away'), [40]],
     ['a fault of the caller', new ApiError('NOT_FOUND', 'a'), []],
     ['what may come by the thousand', overloaded('full'), []],
+    ['what does so while the database is away', unavailable('away'), []],
   ])('to %s has its place in the log', async (_, error, expected) => {
     expect((await answered(error)).levels).toEqual(expected);
   });

@@ -84,16 +84,28 @@ describe('a key that was valid when last seen', () => {
     expect(await statuses('/keyed', [A1])).toEqual([429]);
   });
 
-  test('stays so when the lookup fails for another reason, which counts for nobody', async () => {
-    const { status, statuses, fail } = await startLimiter({ perKey: 10, perAddress: 1 });
-    expect(await status('/keyed', A1)).toBe(200);
+  test('stays so when the lookup fails for another reason, which counts for it as any request', async () => {
+    const { seen, status, statuses, fail } = await startLimiter({ perKey: 5, perAddress: 1 });
+    expect(await seen('/keyed', A1)).toEqual([200, 5, 4]);
     fail(new Error('the database is away'));
-    expect(await statuses('/keyed', [A1, A1, { key: 'guess' }])).toEqual([500, 500, 500]);
+    expect(await seen('/keyed', A1)).toEqual([500, 5, 3]);
     fail(new ApiError('UNAVAILABLE', 'away'));
-    expect(await statuses('/keyed', [A1, A1])).toEqual([503, 503]);
+    expect(await seen('/keyed', A1)).toEqual([503, 5, 2]);
+    // Others behind its address use up none of it.
+    expect(await statuses('/keyed', [{ key: 'guess' }, { key: 'guess' }])).toEqual([503, 429]);
     fail(undefined);
-    expect(await statuses('/open', [{}, {}])).toEqual([200, 429]);
-    expect(await statuses('/nowhere', [A1, A1])).toEqual([404, 404]);
+    expect(await seen('/keyed', A1)).toEqual([200, 5, 1]);
+    expect(await status('/nowhere', A1)).toBe(404);
+    expect(await status('/open')).toBe(429);
+  });
+
+  test('is not looked up beyond its limit, nor beyond that of its owner, while lookups fail', async () => {
+    const { statuses, lookups, fail } = await startLimiter({ perKey: 2, perOwner: 3 });
+    expect(await statuses('/keyed', [A1, A2])).toEqual([200, 200]);
+    fail(new Error('the database is away'));
+    lookups.length = 0;
+    expect(await statuses('/keyed', [A1, A1, A2, A2])).toEqual([500, 429, 429, 429]);
+    expect(lookups).toEqual(['a-1']);
   });
 
   test('is forgotten if it was used longest ago of more than are remembered', async () => {

@@ -5,7 +5,10 @@ import { refusalLog, refusalLogs } from '../../../src/api/http/refusal-log.ts';
 const MINUTE_MS = 60_000;
 
 let lines: [about: unknown, text: string | undefined][];
-const log = { warn: (about: unknown, text?: string) => void lines.push([about, text]) };
+const log = {
+  warn: (about: unknown, text?: string) => void lines.push([about, text]),
+  error: (about: unknown, text?: string) => void lines.push([about, `error: ${text}`]),
+};
 /** The lines since the last call. */
 const taken = () => lines.splice(0);
 
@@ -57,4 +60,31 @@ test('each reason has lines of its own', () => {
     [{ reason: 'full', refused: 3 }, 'refused requests'],
     [{ reason: 'slow', refused: 2 }, 'refused requests'],
   ]);
+});
+
+test('a failure is told in full with the first request, and then counted by its condition', () => {
+  const failed = refusalLogs(log);
+  const err = new Error('x');
+  const ofRequest = { ...log, error: (about: unknown, text?: string) => void lines.push([about, `request: ${text}`]) };
+  const fail = (condition: string) => failed('away', { err, level: 'error', condition, log: ofRequest });
+  times(3, () => fail('ECONNREFUSED'));
+  times(2, () => fail('admin_shutdown'));
+  expect(taken()).toEqual([
+    [{ err, condition: 'ECONNREFUSED' }, 'request: away'],
+    [{ err, condition: 'admin_shutdown' }, 'request: away'],
+  ]);
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([
+    [{ condition: 'ECONNREFUSED', failed: 3 }, 'error: away'],
+    [{ condition: 'admin_shutdown', failed: 2 }, 'error: away'],
+  ]);
+});
+
+test('failures without a condition are counted by what the answer says, apart from refusals', () => {
+  const failed = refusalLogs(log);
+  const failure = { err: new Error('x'), level: 'warn', condition: undefined, log } as const;
+  times(2, () => failed('late', failure));
+  failed('locked', failure);
+  failed('late');
+  expect(taken().map(([, text]) => text)).toEqual(['late', 'locked', 'refusing requests']);
 });

@@ -16,6 +16,15 @@ describe('an address', () => {
     expect(await statuses('/keyed', [{}, { key: 'guess' }])).toEqual([401, 401]);
   });
 
+  test('uses it up by keys that could not be looked up, but not for keys that are valid', async () => {
+    const { statuses, fail } = await startLimiter({ perAddress: 2 });
+    fail(new Error('the database is away'));
+    expect(await statuses('/keyed', Array(4).fill({ key: 'guess' }))).toEqual([500, 500, 429, 429]);
+    expect(await statuses('/keyed', [{ key: 'guess', from: '192.0.2.2' }])).toEqual([500]);
+    fail(undefined);
+    expect(await statuses('/keyed', [{ key: 'guess' }, A1, A1])).toEqual([429, 200, 200]);
+  });
+
   test('is one, whatever port a proxy names beside it', async () => {
     const { statuses } = await startLimiter({ perAddress: 1 });
     expect(await statuses('/open', [{ from: '192.0.2.1:1' }, { from: '192.0.2.1:2' }])).toEqual([200, 429]);

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { MAX_CHAIN_LENGTH, type tlsKeyType } from '../../resources/tls-certificate.ts';
 import { unusualCurve } from './ec.ts';
 import { type Read, readPem } from './pem.ts';
+import { encodingOf, UNREADABLE, unsupportedType } from './private-key.ts';
 import { costlyRsaKey, shortRsaKey } from './rsa.ts';
 import { type Certificate, readCertificates } from './x509.ts';
 
@@ -50,11 +51,14 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
   if (!LABELS.has(block.label)) {
     return { reason: `is a ${block.label}, not a PRIVATE KEY`, fixed: 'is not a PRIVATE KEY' };
   }
+  const encoding = encodingOf(block);
+  if ('reason' in encoding) return encoding;
   let key: KeyObject;
   try {
-    key = createPrivateKey(pem);
+    // Not the text: OpenSSL would look for a key of any type in it.
+    key = createPrivateKey({ key: block.der, format: 'der', type: encoding.value });
   } catch {
-    return { reason: 'contains no readable private key' };
+    return { reason: UNREADABLE };
   }
   const type = typeOf(key);
   return 'reason' in type ? type : { value: { key, type: type.value } };
@@ -92,6 +96,6 @@ function typeOf(key: KeyObject): Read<KeyType> {
     case 'ed25519':
       return { value: 'ed25519' };
     default:
-      return { reason: `is a key of type ${asymmetricKeyType}; it must be RSA, ECDSA or Ed25519` };
+      return { reason: unsupportedType(asymmetricKeyType) };
   }
 }

@@ -1,5 +1,6 @@
 /** On which curves the EC keys of certificates and their private keys may be. */
 import type { KeyObject } from 'node:crypto';
+import { type DerElement, elementsOf, numberIn, TAG } from './der.ts';
 
 /**
  * Those that Go's crypto/tls takes. OpenSSL reads many more, and any parameters without a name. Of the named ones, the
@@ -8,11 +9,36 @@ import type { KeyObject } from 'node:crypto';
  */
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 
+/** Over which fields they are. */
+const PRIMES = new Set([
+  (2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n).toString(16),
+  (2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n).toString(16),
+  `0${(2n ** 521n - 1n).toString(16)}`,
+]);
+
+/** The bytes of its object identifier (1.2.840.10045.2.1), in hex. */
+export const EC = '2a8648ce3d0201';
+
+const OWN_PARAMETERS = 'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521';
+
+/**
+ * Why OpenSSL must not read a curve, which is named or spells out its parameters (SEC 1, appendix C.2). To find a point
+ * of which only one coordinate is given takes up to 200 ms over a field made for that, but not over these.
+ */
+export function unboundedCurve(parameters: DerElement | undefined): string | undefined {
+  if (parameters?.tag !== TAG.sequence) return undefined;
+  const [, field] = elementsOf(parameters);
+  const [, prime] = elementsOf(field);
+  const isKnown = prime?.tag === TAG.integer && PRIMES.has(numberIn(prime).toString('hex'));
+  return isKnown ? undefined : OWN_PARAMETERS;
+}
+
 /** Why an EC key is on no curve that TLS libraries take, if it is an EC key and that is so. */
 export function unusualCurve({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string | undefined {
   if (asymmetricKeyType !== 'ec') return undefined;
   const { namedCurve } = asymmetricKeyDetails ?? {};
   if (namedCurve !== undefined && CURVES.has(namedCurve)) return undefined;
-  const where = namedCurve === undefined ? 'with parameters of its own' : `on the curve ${namedCurve}`;
-  return `is an EC key ${where}; it must be on P-256, P-384 or P-521`;
+  return namedCurve === undefined
+    ? OWN_PARAMETERS
+    : `is an EC key on the curve ${namedCurve}; it must be on P-256, P-384 or P-521`;
 }

@@ -29,3 +29,15 @@ export function costlyRsaKey(key: KeyObject): string | undefined {
     return `is an RSA key with an exponent above ${MAX_EXPONENT}; the usual one is 65537`;
   return undefined;
 }
+
+/**
+ * Why it may take too long to use a private key of these numbers, given without leading zeros. OpenSSL computes with
+ * them even if they do not fit each other, and only its latest versions refuse those that are longer than the modulus.
+ */
+export function unboundedRsaKey(modulus: Buffer, numbers: Buffer[]): string | undefined {
+  return numbers.some((number) => bitsOf(number) > bitsOf(modulus))
+    ? 'is not a valid RSA key: one of its numbers is longer than its modulus'
+    : undefined;
+}
+
+const bitsOf = (number: Buffer) => number.length * 8 - (Math.clz32(number[0] ?? 0xff) - 24);

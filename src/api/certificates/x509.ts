@@ -10,7 +10,8 @@ import ipaddr from 'ipaddr.js';
 import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
-import { unusualCurve } from './ec.ts';
+import { contextTag, elementsOf, firstElement } from './der.ts';
+import { EC, unboundedCurve, unusualCurve } from './ec.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 import { costlyRsaKey } from './rsa.ts';
 
@@ -67,6 +68,8 @@ function labelProblem(block: PemBlock): Refusal | undefined {
 
 function readCertificate(block: PemBlock): Read<Certificate> {
   try {
+    const unbounded = unboundedKey(block.der);
+    if (unbounded !== undefined) return { reason: `has a public key that ${unbounded}` };
     const certificate = new X509Certificate(block.der);
     if (certificate.raw.length !== block.der.length) return { reason: 'has trailing data after the certificate' };
     const undated = DATES.find(({ printed }) => printed(certificate) === NO_DATE);
@@ -83,6 +86,15 @@ function readCertificate(block: PemBlock): Read<Certificate> {
   } catch {
     return { reason: 'contains no readable X.509 certificate' };
   }
+}
+
+/** OpenSSL reads the key, and the curve that it is on, with the certificate (RFC 5280, section 4.1). */
+function unboundedKey(der: Buffer): string | undefined {
+  const [toBeSigned] = elementsOf(firstElement(der));
+  const [, , , , , key] = elementsOf(toBeSigned).filter(({ tag }) => tag !== contextTag(0));
+  const [algorithm] = elementsOf(key);
+  const [type, parameters] = elementsOf(algorithm);
+  return type?.content.toString('hex') === EC ? unboundedCurve(parameters) : undefined;
 }
 
 /** What OpenSSL prints for an invalid date; Node's `validFromDate` is then uninitialised memory. */

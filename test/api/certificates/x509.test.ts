@@ -97,6 +97,13 @@ function unnamedCurve(): string {
   return pemOf(der);
 }
 
+/** OpenSSL could not read this one. */
+function ownField(): string {
+  const der = derOf(EXPLICIT_CURVE);
+  der.writeUInt8(0xfe, der.indexOf(Buffer.from('ffffffff00000001', 'hex')) + 31);
+  return pemOf(der);
+}
+
 test('a key may spell out the parameters of a usual curve', () => {
   expect(read(EXPLICIT_CURVE)).toHaveLength(1);
 });
@@ -180,6 +187,11 @@ describe('what is no certificate is refused with the reason', async () => {
     [
       'on a curve without a name',
       unnamedCurve(),
+      'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521',
+    ],
+    [
+      'over a field of its own, of which OpenSSL need not read anything',
+      ownField(),
       'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521',
     ],
   ])('a key %s', (_, pem, problem) => {

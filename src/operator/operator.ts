@@ -1,7 +1,7 @@
 /** The operator: which kinds it runs, how it starts and how it stops. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Client } from '../client/client.ts';
+import { ApiUnreachableError, type Client } from '../client/client.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import { listenAddress } from '../settings/listen-address.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -201,7 +201,7 @@ export class TunnelOperator extends OuterShell {
     this.#stopping.resolve();
     this.#owner.stop();
     // A pause requested by the API may outlast every timeout.
-    this.#budget.close();
+    this.#budget.close(new ApiUnreachableError('not sent: the operator stops'));
     const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));
     const unfinished = await Promise.race([
       finished.then(() => undefined),

@@ -3,14 +3,13 @@ import type { Explained } from './entries.ts';
 /** Of the operator. */
 export const OPERATOR: Explained = {
   'src/operator/api-owner.ts': {
-    'await delay(jittered(RECHECK_MS, 0.2)* → await delay(jittered(RECHECK_MS, 1.2)*':
+    'await delay(jittered(this.#options.recheckMs, 0.2)* → await delay(jittered(this.#options.recheckMs, 1.2)*':
       'how long the jitter is; no test asserts a time',
     'await delay(* → *undefined, { }).catch(*': 'how long a stop takes; no test asserts a time',
-    'const RECHECK_MS = * → *': 'how long to wait; no test asserts a time',
   },
   'src/operator/controller/api-budget.ts': {
     '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',
-    'await delay(left * → await delay(left *': 'how long the jitter is; no test asserts a time',
+    'const ms = left * → const ms = left *': 'how long the jitter is; no test asserts a time',
   },
   'src/operator/controller/companion-watch.ts': {
     'await Promise.all(* → Promise.all(*': 'what is waited for ends in the same moment by itself',
@@ -217,8 +216,9 @@ export const OPERATOR: Explained = {
     'await Promise.race([sent, * → *delay(2000000, *': 'how long to wait; no test asserts a time',
     'await Promise.race([sent, * → *delay(2_000, undefined, { *':
       'the timer would only keep a process alive that ends by exit',
-    'delay(this.#config.shutdownMs, false, * → delay(this.#config.shutdownMs, false, *':
+    "delay(this.#config.shutdownMs, 'shutdown timeout reached', * → *":
       'the timer would only keep a process alive that ends by exit',
+    'recheckMs: 10_000, → *': 'how long to wait; no test asserts a time',
     'this.#leaderKube = * → *timeoutMs: config.leaseMs *, metrics });': 'how long to wait; no test asserts a time',
     'this.#sources = * → *referrersOf(key).size >= 0 });': 'frees memory',
   },

@@ -3,7 +3,6 @@
  * Retry-After, it holds every call back until then.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiUnreachableError } from '../../client/errors.ts';
 
 /** A longer Retry-After is cut to this: a wrong header must not stop the operator for hours. */
 export const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -39,18 +38,16 @@ export class ApiBudget {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_PAUSE_MS));
   }
 
-  /** Ends every pause: calls that wait for one fail, now and later, with an ApiUnreachableError. */
-  close(): void {
-    this.#closed.abort();
+  /** Ends every pause: calls that wait for one fail, now and later, for this reason. */
+  close(why?: Error): void {
+    this.#closed.abort(why);
   }
 
   async #waitForPause(): Promise<void> {
     for (let left = this.#left; left > 0; left = this.#left) {
       // Jitter of a tenth of the pause, so that waiting calls do not all start at the same moment.
       const ms = left + Math.random() * Math.min(left / 10, 1_000);
-      await delay(ms, undefined, { signal: this.#closed.signal }).catch((cause) => {
-        throw new ApiUnreachableError('not sent: the operator stops', { cause });
-      });
+      await delay(ms, undefined, { signal: this.#closed.signal }).catch(() => this.#closed.signal.throwIfAborted());
     }
   }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ApiUnreachableError } from '../../../src/client/errors.ts';
 import { ApiBudget } from '../../../src/operator/controller/api-budget.ts';
+
+const stopping = new Error('the operator stops');
 
 /** A call that runs until told to end; `began` is the order in which calls started. */
 function calls(budget: ApiBudget) {
@@ -70,12 +71,12 @@ describe('a pause requested by the API', () => {
     second.resolve();
     const outcome = second.admitted.then(
       () => 'admitted',
-      (refused: unknown) => refused instanceof ApiUnreachableError && !refused.mayTakeEffect && 'refused',
+      (error: unknown) => (error === stopping ? 'refused' : error),
     );
     await turn();
     expect(began).toEqual(holdsUp ? ['first'] : ['first', 'second']);
     // Calls waiting for the end of a pause fail when the operator stops.
-    budget.close();
+    budget.close(stopping);
     expect(await outcome).toBe(holdsUp ? 'refused' : 'admitted');
   });
 });

@@ -103,8 +103,14 @@ const derived: Row[] = [
   {
     rule: 'Certificate and key cannot be changed: a renewal is a new TLS certificate',
     given: { made: post(path, least) },
-    ask: patch(`${path}/{made.id}`, { ...least, certificate_pem: '{pem.ca}' }),
+    ask: patch(`${path}/{made.id}`, { certificate_pem: '{pem.ca}', private_key_pem: '{pem.other_key}' }),
     answer: invalid({ '/certificate_pem': 'cannot be changed', '/private_key_pem': 'cannot be changed' }),
+  },
+  {
+    rule: 'Certificate and key of a TLS certificate may be sent back with a change of something else',
+    given: { made: post(path, least) },
+    ask: patch(`${path}/{made.id}`, { ...least, description: 'changed' }),
+    answer: ok({ description: 'changed', private_key_pem: undefined }),
   },
 ];
 

@@ -217,37 +217,37 @@ function httpServer(listener: RequestListener, { request, connection, keepAlive 
   return server;
 }
 
-/** Reads bodies of one type only, and reads them strictly (json-body.ts). */
+/** Reads bodies of one type only, and reads them strictly (json-body.ts); those of other types must be empty. */
 function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: FastifyRequest) => Charge): void {
   const unreadable = new WeakMap<FastifyRequest, Error>();
   // Not by the parser, after which Fastify would close the connection: requests that came behind this one would take effect
   // without an answer.
   app.addHook('preValidation', (request, _reply, done) => done(unreadable.get(request)));
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', (request: FastifyRequest) =>
-    read(request).catch((error: Error) => void unreadable.set(request, error)),
-  );
-  app.addContentTypeParser('*', (request: FastifyRequest) =>
-    readNothing(request).catch((error: Error) => void unreadable.set(request, error)),
-  );
+  for (const [type, read] of [
+    ['application/json', readValue],
+    ['*', readNothing],
+  ] as const)
+    app.addContentTypeParser(type, (request: FastifyRequest) => {
+      request.charge ??= chargeOf(request);
+      return read(request, request.charge).catch((error: Error) => void unreadable.set(request, error));
+    });
 
-  async function read(request: FastifyRequest): Promise<unknown> {
-    request.charge ??= chargeOf(request);
-    const body = await readBody(request, limit, request.charge);
+  async function readValue(request: FastifyRequest, charge: Charge): Promise<unknown> {
+    const body = await readBody(request, limit, charge);
     const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType();
     const { 'content-encoding': coding = 'identity' } = request.headers;
     if (!/^\s*identity(?:\s*,\s*identity)*\s*$/i.test(coding)) throw unsupportedCoding();
     const parsed = parseJson(body);
     if ('reason' in parsed) throw refused({ body: parsed });
-    request.charge.add(parsed.bytes);
+    charge.add(parsed.bytes);
     return parsed.value;
   }
 
   /** Some clients give an empty body the type of a form. */
-  async function readNothing(request: FastifyRequest): Promise<undefined> {
-    request.charge ??= chargeOf(request);
-    await readBody(request, 0, request.charge).catch((error) => {
+  async function readNothing(request: FastifyRequest, charge: Charge): Promise<undefined> {
+    await readBody(request, 0, charge).catch((error) => {
       throw error instanceof ApiError && error.code === 'PAYLOAD_TOO_LARGE' ? unsupportedMediaType() : error;
     });
   }

@@ -15,6 +15,7 @@ import { EnqueueCrossing, EnqueueReferrers } from './controller/input-handlers.t
 import { type Readiness, readiness } from './controller/readiness.ts';
 import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
+import { showForbiddenWatches } from './kube/forbidden-watches.ts';
 import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection, leaseTimes } from './kube/leader-election.ts';
@@ -288,15 +289,10 @@ export class TunnelOperator extends OuterShell {
 
   #readGauges(): void {
     for (const controller of this.#controllers) controller.readGauges();
-    // Of Secrets there are two caches, one of them of metadata.
-    const caches = Map.groupBy(
+    showForbiddenWatches(
       this.#caches().map(([, cache]) => cache),
-      ({ resource }) => resource,
+      this.#metrics.kube,
     );
-    for (const [resource, ofIt] of caches) {
-      const isForbidden = ofIt.some((cache) => cache.obstacle()?.kind === 'forbidden');
-      this.#metrics.kube.watchForbidden.set({ resource }, isForbidden ? 1 : 0);
-    }
     const staleness = this.#secrets.watch.staleness() ?? 0;
     this.#metrics.kube.watchStaleness.set({ resource: SECRETS.plural }, staleness / 1000);
     this.#metrics.kube.leader.set({ name: NAME }, this.#state === 'leading' ? 1 : 0);

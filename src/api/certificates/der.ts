@@ -1,6 +1,7 @@
 /**
  * DER (X.690), read without computing anything, to know what a key is before OpenSSL sees it. BER of indefinite length
- * is refused, and so is a tag of several bytes: no key needs either.
+ * is refused, and so is a tag of several bytes: no key needs either. Not with asn1js, which reads all levels at once:
+ * 16 ms of the event loop for 12 KB that are made for it, of which this needs two levels, and 3 ms.
  */
 
 /** The tags that keys are made of. */
@@ -23,9 +24,9 @@ export function firstElement(bytes: Buffer): DerElement {
   return elementAt(bytes, 0).element;
 }
 
-/** The elements within one that must have this tag. */
-export function elementsOf(element: DerElement | undefined, tag: number = TAG.sequence): DerElement[] {
-  if (element?.tag !== tag) throw new MalformedDer('has another element');
+/** The elements within one that must be a sequence. */
+export function elementsOf(element: DerElement | undefined): DerElement[] {
+  if (element?.tag !== TAG.sequence) throw new MalformedDer('has another element');
   const elements: DerElement[] = [];
   let at = 0;
   while (at < element.content.length) {

@@ -16,8 +16,8 @@ const PRIMES = new Set([
   `0${(2n ** 521n - 1n).toString(16)}`,
 ]);
 
-/** The bytes of its object identifier (1.2.840.10045.2.1), in hex. */
-export const EC = '2a8648ce3d0201';
+/** Of the object identifier of EC keys (1.2.840.10045.2.1), the bytes in hex. */
+export const EC_OID = '2a8648ce3d0201';
 
 const OWN_PARAMETERS = 'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521';
 

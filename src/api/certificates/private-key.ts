@@ -3,7 +3,7 @@
  * reads it, in the event loop: up to 20 s for a key of 15 KB. So it only gets keys that are known to be cheap.
  */
 import { contextTag, type DerElement, elementsOf, firstElement, MalformedDer, numberIn, TAG } from './der.ts';
-import { EC, unboundedCurve } from './ec.ts';
+import { EC_OID, unboundedCurve } from './ec.ts';
 import type { PemBlock, Read } from './pem.ts';
 import { unboundedRsaKey } from './rsa.ts';
 
@@ -17,7 +17,7 @@ export const unsupportedType = (type: string | undefined) =>
 /** By the bytes of their object identifiers, in hex. */
 const SUPPORTED: Record<string, 'rsa' | 'ec' | 'ed25519'> = {
   '2a864886f70d010101': 'rsa',
-  [EC]: 'ec',
+  [EC_OID]: 'ec',
   '2b6570': 'ed25519',
 };
 const UNSUPPORTED: Record<string, string> = {

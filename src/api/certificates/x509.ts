@@ -11,7 +11,7 @@ import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
 import { contextTag, elementsOf, firstElement } from './der.ts';
-import { EC, unboundedCurve, unusualCurve } from './ec.ts';
+import { EC_OID, unboundedCurve, unusualCurve } from './ec.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 import { costlyRsaKey } from './rsa.ts';
 
@@ -94,7 +94,7 @@ function unboundedKey(der: Buffer): string | undefined {
   const [, , , , , key] = elementsOf(toBeSigned).filter(({ tag }) => tag !== contextTag(0));
   const [algorithm] = elementsOf(key);
   const [type, parameters] = elementsOf(algorithm);
-  return type?.content.toString('hex') === EC ? unboundedCurve(parameters) : undefined;
+  return type?.content.toString('hex') === EC_OID ? unboundedCurve(parameters) : undefined;
 }
 
 /** What OpenSSL prints for an invalid date; Node's `validFromDate` is then uninitialised memory. */

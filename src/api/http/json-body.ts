@@ -8,7 +8,7 @@ import type { Refusal } from '../../resources/definition/errors.ts';
 export const MAX_JSON_DEPTH = 32;
 
 /**
- * Twice what the largest rule set has that is sent back as it is shown. To parse a MiB of short ones would hold up everybody
+ * Nearly twice what the largest rule set has that is sent back as it is shown. To parse a MiB of short ones would hold up everybody
  * for a tenth of a second.
  */
 export const MAX_JSON_VALUES = 20_000;

@@ -1,5 +1,6 @@
 /** DER (X.690), as far as keys of tests need it: keys that no tool writes, since they are made to cost time. */
 import { randomBytes } from 'node:crypto';
+import { PemConverter } from '@peculiar/x509';
 
 type Content = readonly Uint8Array[];
 
@@ -28,13 +29,7 @@ export function oddNumber(length: number): Buffer {
   return bytes;
 }
 
-export function pem(label: string, der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
-}
+export const pem = (label: string, der: Buffer) => `${PemConverter.encode(der, label)}\n`;
 
 function element(tag: number, ...content: Content): Buffer {
   const bytes = Buffer.concat(content);

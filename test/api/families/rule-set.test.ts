@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
-import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../../src/resources/ip-policy-rule.ts';
 import { BASE, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
@@ -20,6 +20,15 @@ describe('the rule set of an IP policy', () => {
     const id = await newPolicy();
     const reply = (await admin.get(`/ip_policies/${id}/rules`)).as(view);
     expect(reply).toEqual({ ip_policy_rules: [], uri: `${BASE}/ip_policies/${id}/rules` });
+  });
+
+  test('of the largest size may be put as it is read', async () => {
+    const id = await newPolicy();
+    const blocks = Array.from({ length: MAX_RULES_PER_POLICY }, (_, n) => allow(`10.${n >> 8}.${n & 255}.0/24`));
+    expect((await put(id, blocks)).status).toBe(200);
+    const { text } = await admin.get(`/ip_policies/${id}/rules`);
+    const again = await admin.put(`/ip_policies/${id}/rules`, text, { 'content-type': 'application/json' });
+    expect([again.status, again.text]).toEqual([200, text]);
   });
 
   test('becomes what is put, in the order of its blocks', async () => {

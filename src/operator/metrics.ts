@@ -1,6 +1,7 @@
 /** All metrics of the operator in one registry: those of each room, and those of calls to the management API. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { lostLogLines } from '../log.ts';
+import { collectProcessMetrics } from '../process-metrics.ts';
 import { createControllerMetrics } from './controller/metrics.ts';
 import { createKubeMetrics } from './kube/metrics.ts';
 import { createManagedMetrics } from './managed/metrics.ts';
@@ -15,7 +16,7 @@ export type OperatorMetrics = ReturnType<typeof createMetrics>;
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+  collectProcessMetrics(registry, { eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
   new Counter({
     name: 'tunnel_operator_log_lines_lost_total',
     help: 'Lines of the log that were dropped because standard output did not take them.',

@@ -1,7 +1,8 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { lostLogLines } from '../../log.ts';
+import { collectProcessMetrics } from '../../process-metrics.ts';
 import type { Database } from '../store/database.ts';
 import { type BytesInFlight, SHARED } from './bytes-in-flight.ts';
 import type { Connections } from './connections.ts';
@@ -37,7 +38,7 @@ export const countPrunedEvents = (count: number): void => eventsPruned.inc(count
 function processMetrics(): Registry {
   if (!ofProcess) {
     ofProcess = new Registry();
-    collectDefaultMetrics({ register: ofProcess });
+    collectProcessMetrics(ofProcess);
     ofProcess.registerMetric(eventsPruned);
   }
   return ofProcess;

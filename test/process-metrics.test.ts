@@ -1,0 +1,14 @@
+import { Registry } from 'prom-client';
+import { expect, test, vi } from 'vitest';
+import { collectProcessMetrics } from '../src/process-metrics.ts';
+
+test('of a process, no list is read that can end it', async () => {
+  const registry = new Registry();
+  const unsafe = ['_getActiveHandles', '_getActiveRequests'].map((name) => vi.spyOn(process as never, name as never));
+  collectProcessMetrics(registry);
+  const text = await registry.metrics();
+  for (const list of unsafe) expect(list).not.toHaveBeenCalled();
+  expect(text).toContain('nodejs_active_resources_total');
+  expect(text).not.toContain('nodejs_active_handles');
+  expect(text).not.toContain('nodejs_active_requests');
+});

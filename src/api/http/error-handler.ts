@@ -21,6 +21,7 @@ import {
 import { POOL_EXHAUSTED, transientCondition, violation } from '../store/database-errors.ts';
 import { type KnownMethods, pathOf } from './allowed-methods.ts';
 import { ABORTED, refuseBody } from './body.ts';
+import { largeHead } from './head.ts';
 import type { LogRefusal } from './refusal-log.ts';
 import { RequestAborted } from './request-aborted.ts';
 import { newRequestId } from './request-id.ts';
@@ -217,7 +218,7 @@ function clientError(code: string | undefined): ApiError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return lateRequest();
     case 'HPE_HEADER_OVERFLOW':
-      return invalidByRule({ headers: 'are too large' });
+      return largeHead();
     default:
       return invalidByRule({ request: 'is not valid HTTP/1.1' });
   }

@@ -7,13 +7,16 @@ import { type ApiError, invalidByRule } from '../errors/errors.ts';
 
 export const HEAD_LIMITS = { bytes: 8 * 1024, lines: 100 };
 
-/** Beyond this, Node drops lines without a word: one more than the limit, to see that there are too many. */
+/** Beyond this, the first versions of Node 24 drop lines without a word: one more than the limit shows that there are too many. */
 export const LINES_READ = HEAD_LIMITS.lines + 1;
+
+/** Whoever notices first says so: Node, of bytes and in its later versions of lines, or we. */
+export const largeHead = (): ApiError =>
+  invalidByRule({ headers: `are more than ${HEAD_LIMITS.bytes} bytes or ${HEAD_LIMITS.lines} lines` });
 
 /** Why the header lines of a request are refused, if they are. */
 export function headProblem({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): ApiError | undefined {
-  if (rawHeaders.length / 2 > HEAD_LIMITS.lines)
-    return invalidByRule({ headers: `are more than ${HEAD_LIMITS.lines} lines` });
+  if (rawHeaders.length / 2 > HEAD_LIMITS.lines) return largeHead();
   return hasOneHost(rawHeaders) ? undefined : invalidByRule({ Host: 'must be given only once' });
 }
 

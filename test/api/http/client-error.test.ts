@@ -53,7 +53,7 @@ const stateOf = ({ isClosing, socket, written, refusals }: ReturnType<typeof con
 describe('instead of a request', () => {
   test.each([
     ['HPE_INVALID_METHOD', 400, { request: 'is not valid HTTP/1.1' }, undefined],
-    ['HPE_HEADER_OVERFLOW', 400, { headers: 'are too large' }, undefined],
+    ['HPE_HEADER_OVERFLOW', 400, { headers: 'are more than 8192 bytes or 100 lines' }, undefined],
     ['ERR_HTTP_REQUEST_TIMEOUT', 503, {}, '1'],
   ])('%s is answered, and the connection closed', (code, status, details, retryAfter) => {
     const peer = connection();

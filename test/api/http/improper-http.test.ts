@@ -37,6 +37,8 @@ async function metric(start: string): Promise<number> {
   return Number(found?.slice(start.length) ?? 0);
 }
 
+const LARGE = 'are more than 8192 bytes or 100 lines';
+
 describe('what is no proper HTTP', () => {
   test('is answered in the same shape', async () => {
     const { status, body, head } = await raw('NONSENSE\r\n\r\n');
@@ -59,7 +61,7 @@ describe('what is no proper HTTP', () => {
   test('because its headers are too large, too', async () => {
     const { status, body } = await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`);
     expect(status).toBe(400);
-    expect(errorBody.parse(body).details.headers).toMatch(/too large/);
+    expect(errorBody.parse(body).details.headers).toBe(LARGE);
   });
 
   const withHeaders = (lines: string) =>
@@ -67,13 +69,13 @@ describe('what is no proper HTTP', () => {
   const LINE = 'x: y\r\n';
 
   test.each([
-    ['more bytes than they may have', `x: ${'y'.repeat(HEAD_LIMITS.bytes)}\r\n`, 'too large'],
-    ['one line too many', LINE.repeat(HEAD_LIMITS.lines - 1), 'more than 100 lines'],
-    ['many lines too many', LINE.repeat(5 * HEAD_LIMITS.lines), 'more than 100 lines'],
-  ])('because its headers are %s', async (_, lines, problem) => {
+    ['more bytes than they may have', `x: ${'y'.repeat(HEAD_LIMITS.bytes)}\r\n`],
+    ['one line too many', LINE.repeat(HEAD_LIMITS.lines - 1)],
+    ['many lines too many', LINE.repeat(5 * HEAD_LIMITS.lines)],
+  ])('because its headers are %s', async (_, lines) => {
     const answer = await withHeaders(lines);
     expect(answer).toContain('HTTP/1.1 400 ');
-    expect(answer).toContain(`"headers":"are ${problem}"`);
+    expect(answer).toContain(`"headers":"${LARGE}"`);
   });
 
   test.each([

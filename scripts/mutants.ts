@@ -14,7 +14,7 @@
  * What the type check or the linter rejects needs no test. Results are kept in `.data/mutation/results.jsonl`: what was
  * noticed is not tried again until the file changes. A mutation that no test can notice belongs into
  * `dev/mutation/explained`, with the reason. A file of which nothing is left enters `dev/mutation/noticed.json`, to be
- * checked in; it is passed over until it changes, unless `--again` is given.
+ * checked in; it is passed over until it changes, and then tried in the lines that have, unless `--again` is given.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,6 +22,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { positive } from '../dev/arguments.ts';
+import { changedSince, type Span } from '../dev/mutation/changed-lines.ts';
 import { explanations } from '../dev/mutation/explained.ts';
 import { rejectedByLint } from '../dev/mutation/lint-check.ts';
 import { type Mutant, mutantsOf } from '../dev/mutation/mutant.ts';
@@ -56,6 +57,7 @@ let deadline = performance.now() + (positive('--minutes', values.minutes) ?? Num
 const EVERYTHING = ['api', 'client', 'operator', 'postgres', 'resources', 'retry', 'settings'].map(
   (room) => `src/${room}`,
 );
+const LIST = 'dev/mutation/noticed.json';
 const most = positive('--most', values.most) ?? Number.POSITIVE_INFINITY;
 const size = positive('--sample', values.sample);
 const paths = positionals.length > 0 ? positionals : EVERYTHING;
@@ -73,17 +75,30 @@ const report = openReport(join(ROOT, '.data/mutation/results.jsonl'));
 const { reason, stale } = explanations();
 
 const files = sandbox.files.filter((file) => file.endsWith('.ts') && paths.some((path) => isWithin(file, path)));
-const noticed = openNoticed(join(ROOT, 'dev/mutation/noticed.json'), (file) => sandbox.files.includes(file));
+const noticed = openNoticed(join(ROOT, LIST), (file) => sandbox.files.includes(file));
 const sources = new Map(files.map((file) => [file, readFileSync(join(sandbox.root, file), 'utf8')]));
-const isPassedOver = (file: string) => !values.again && noticed.has(file, sources.get(file) ?? '');
+const isPassedOverWhole = (file: string) => !values.again && noticed.has(file, sources.get(file) ?? '');
 const all = [...sources].flatMap(([file, source]) => mutantsOf(file, source));
 const unexplained = all.filter(({ file, text }) => reason(file, text) === undefined);
-const open = unexplained.filter(({ file }) => !isPassedOver(file));
+const changes = new Map(files.filter((file) => !isPassedOverWhole(file)).map((file) => [file, changesOf(file)]));
+const open = unexplained.filter(isOpenStill);
 const chosen = size === undefined ? open : sample(open, size, seed);
 
 const seats = sandboxes.map((each) => ({ sandbox: each, runner: testRunner(each, files, values.named) }));
 
 const isWanted = (test: string) => values.tests.some((path) => isWithin(test, path));
+
+/** What has changed since the file was noticed whole; undefined if it never was. */
+function changesOf(file: string): Span[] | undefined {
+  const entry = values.again ? undefined : noticed.entry(file);
+  return entry === undefined ? undefined : changedSince(ROOT, LIST, file, entry);
+}
+
+function isOpenStill({ file, source, line, end }: Mutant): boolean {
+  if (!changes.has(file)) return false;
+  const lastLine = source.slice(0, end).split('\n').length;
+  return changes.get(file)?.some(({ first, last }) => line <= last && lastLine >= first) ?? true;
+}
 
 function isWithin(file: string, path: string): boolean {
   return file === path || file.startsWith(`${path.replace(/\/$/, '')}/`);
@@ -128,12 +143,12 @@ try {
   const isDone = (mutant: Mutant) => isDead(report.find(mutant)?.outcome ?? 'survived');
   const unfinished = new Set(open.filter((mutant) => !isDone(mutant)).map(({ file }) => file));
   for (const [file, source] of sources) {
-    if (!values.list && !isPassedOver(file) && !unfinished.has(file)) noticed.add(file, source);
+    if (!values.list && !isPassedOverWhole(file) && !unfinished.has(file)) noticed.add(file, source);
   }
   const left = chosen.length - outcomes.length;
   say(
     `${chosen.length} mutants, seed ${seed}: ${figures(outcomes)}, ${left} not tried; ` +
-      `beside them ${all.length - unexplained.length} explained and ${unexplained.length - open.length} in files passed over`,
+      `beside them ${all.length - unexplained.length} explained and ${unexplained.length - open.length} not changed since they were noticed`,
   );
   for (const [file, count] of untested) say(`untested  ${file}: ${count}`);
   if (outdated.length > 0 || outcomes.includes('survived')) process.exitCode = 1;

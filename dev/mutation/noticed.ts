@@ -12,6 +12,8 @@ const List = z.record(z.string(), z.string());
 export interface Noticed {
   /** Whether all is known of the file, which neither has changed since nor has lost an explanation. */
   has(file: string, source: string): boolean;
+  /** As the list has it, if it has the file: of the source as it is now or as it was. */
+  entry(file: string): string | undefined;
   add(file: string, source: string): void;
 }
 
@@ -20,6 +22,7 @@ export function openNoticed(path: string, isThere: (file: string) => boolean): N
   const digests = new Map(Object.entries(existsSync(path) ? List.parse(JSON.parse(readFileSync(path, 'utf8'))) : {}));
   return {
     has: (file, source) => digests.get(file) === digestOf(file, source),
+    entry: (file) => (digests.has(file) ? `"${file}": "${digests.get(file)}"` : undefined),
     add(file, source) {
       digests.set(file, digestOf(file, source));
       const kept = [...digests].filter(([each]) => isThere(each)).sort(([a], [b]) => (a < b ? -1 : 1));

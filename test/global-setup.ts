@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../dev/control-plane/control-plane-handle.ts';
 import { type Postgres, startPostgres } from '../dev/database/postgres.ts';
+import { installCrdsIn } from './crds.ts';
 
 /** What a test file is told about the shared control plane. */
 export type ClusterInfo = Pick<
@@ -32,14 +33,27 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
   let cluster: Promise<ControlPlane> | undefined;
+  let crds: Promise<void> | undefined;
   let postgres: Promise<Postgres> | undefined;
   const secret = randomUUID();
-  const services = new Map<string, () => Promise<ClusterInfo | PostgresInfo>>([
+  const startCluster = () => {
+    cluster ??= startControlPlane({ log });
+    return cluster;
+  };
+  const services = new Map<string, () => Promise<ClusterInfo | PostgresInfo | Record<string, never>>>([
+    [
+      `/${secret}/crds`,
+      async () => {
+        crds ??= startCluster().then(installCrdsIn);
+        await crds;
+        return {};
+      },
+    ],
     [
       `/${secret}/cluster`,
       async () => {
-        cluster ??= startControlPlane({ log });
-        const { server, kubeconfig, kubeconfigPath, kubectlPath, hasControllerManager, external } = await cluster;
+        const { server, kubeconfig, kubeconfigPath, kubectlPath, hasControllerManager, external } =
+          await startCluster();
         return { server, kubeconfig, kubeconfigPath, kubectlPath, hasControllerManager, external };
       },
     ],

@@ -2,13 +2,15 @@
  * What a test file works on: the shared control plane and Postgres, and a namespace and a database of its own in them.
  * Everything made here is removed at the end of the file. Only for test files; it registers a hook of Vitest.
  */
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, inject } from 'vitest';
 import { z } from 'zod';
 import { createDatabase, dropDatabase, ensureTemplate } from '../dev/database/databases.ts';
 import type { ClusterInfo, PostgresInfo } from './global-setup.ts';
+import { type CommandResult, kubectlOn } from './kubectl.ts';
+
+export type { CommandResult };
 
 const ClusterAnswer = z.object({
   server: z.string(),
@@ -31,6 +33,11 @@ let postgresAnswer: Promise<PostgresInfo> | undefined;
 export function cluster(): Promise<ClusterInfo> {
   clusterAnswer ??= ask('cluster', ClusterAnswer);
   return clusterAnswer;
+}
+
+/** Our CustomResourceDefinitions, in the shared control plane: installed once in a run. */
+export async function installCrds(): Promise<void> {
+  await ask('crds', z.object({}));
 }
 
 /** A client configuration for the shared control plane, as a member of `system:masters`. */
@@ -86,31 +93,10 @@ export async function cloneTestDatabase(url: string): Promise<string> {
   return createDatabase(admin, name, { template: new URL(url).pathname.slice(1) });
 }
 
-export interface CommandResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+/** Runs kubectl against the shared control plane. A failure is a result too: look at `code`. */
+export const kubectl = async (...args: KubectlArguments): Promise<CommandResult> => kubectlOn(await cluster(), ...args);
 
-/**
- * Runs kubectl against the shared control plane. A failure is a result too: look at `code`.
- * @param options.input its standard input, for `apply -f -`.
- */
-export async function kubectl(
-  args: readonly string[],
-  options: { readonly input?: string } = {},
-): Promise<CommandResult> {
-  const { kubectlPath, kubeconfigPath } = await cluster();
-  return new Promise((resolve) => {
-    const all = ['--kubeconfig', kubeconfigPath, ...args];
-    const child = execFile(kubectlPath, all, { maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
-    });
-    // One that ends early does not read it all; its exit code tells why.
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(options.input ?? '');
-  });
-}
+type KubectlArguments = Parameters<typeof kubectlOn> extends [unknown, ...infer Rest] ? Rest : never;
 
 function unique(prefix: string, separator: string): string {
   return `${prefix}${separator}${randomBytes(5).toString('hex')}`;

@@ -1,17 +1,28 @@
-/** kubectl against a cluster that is not the shared one. */
+/** Runs kubectl. */
 import { execFile } from 'node:child_process';
-import type { CommandResult } from '../harness.ts';
 
-/** A failure is a result too: look at `code`. */
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Against a cluster of your own; for the shared one, harness.ts has `kubectl`. A failure is a result too: look at `code`.
+ * @param options.input its standard input, for `apply -f -`.
+ */
 export function kubectlOn(
-  { kubectlPath, kubeconfigPath }: { kubectlPath: string; kubeconfigPath: string },
+  { kubectlPath, kubeconfigPath }: { readonly kubectlPath: string; readonly kubeconfigPath: string },
   args: readonly string[],
   options: { readonly input?: string } = {},
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const child = execFile(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args], (error, stdout, stderr) => {
+    const all = ['--kubeconfig', kubeconfigPath, ...args];
+    const child = execFile(kubectlPath, all, { maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
     });
+    // One that ends early does not read it all; its exit code tells why.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
   });
 }

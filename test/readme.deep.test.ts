@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
 import { allKinds } from '../src/operator/kinds/kinds.ts';
-import { kubectlOn } from './e2e/kubectl.ts';
 import { eventually } from './e2e/stack.ts';
+import { kubectlOn } from './kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from './skip.ts';
 
 const ROOT = join(import.meta.dirname, '..');

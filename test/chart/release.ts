@@ -9,9 +9,9 @@ import { expect } from 'vitest';
 import { parse } from 'yaml';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
-import { kubectlOn } from '../e2e/kubectl.ts';
 import { eventually, type RunningOperator, type Stack } from '../e2e/stack.ts';
 import type { CommandResult } from '../harness.ts';
+import { kubectlOn } from '../kubectl.ts';
 import { CHART, type Rendered } from './helm.ts';
 
 export interface Release {

@@ -7,8 +7,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { chartAccount, chartRules, type Rule } from '../e2e/chart-account.ts';
 import { dnsEndpointCrd, referenceGrantCrd } from '../e2e/foreign-crds.ts';
-import { kubectlOn } from '../e2e/kubectl.ts';
 import { credential, manifest, policy, ROOT, startStack } from '../e2e/stack.ts';
+import { kubectlOn } from '../kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 
 const ENFORCED = '--enable-admission-plugins=OwnerReferencesPermissionEnforcement';

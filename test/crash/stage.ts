@@ -3,11 +3,9 @@
  * behind a proxy of its own. What a user does here is remembered, so that at any time all of the namespace and all of
  * the API can be held against it (`inspect.ts`). Only for test files; it registers a hook of Vitest.
  */
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
 import { afterAll } from 'vitest';
@@ -21,8 +19,8 @@ import { type Client, createClient } from '../../src/client/client.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { KubeApi } from '../../src/operator/kube/kube-api.ts';
 import type { Remote } from '../../src/operator/managed/external.ts';
-import { installCrds, installCrdsBy } from '../crds.ts';
-import { createNamespace, createTestDatabase, kubeconfig } from '../harness.ts';
+import { installCrdsIn } from '../crds.ts';
+import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../harness.ts';
 import { installCompanions } from './companions.ts';
 import { compileCache } from './compile-cache.ts';
 import { OperatorProcess } from './operator-process.ts';
@@ -265,7 +263,7 @@ const API_SETTINGS = { poolSize: 10, maxEventLoopDelayMs: 0, encryptionKey: keyr
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const { cluster, flags = [], hasCompanions = false } = options;
-  await (cluster ? installCrdsBy((args) => kubectlOf(cluster, args)) : installCrds());
+  await (cluster ? installCrdsIn(cluster) : installCrds());
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
@@ -281,9 +279,4 @@ async function whereOf(cluster: ControlPlane | undefined) {
   const config = new KubeConfig();
   config.loadFromString(cluster.kubeconfig);
   return { namespace: 'default', kubeconfig: config };
-}
-
-async function kubectlOf({ kubectlPath, kubeconfigPath }: ControlPlane, args: readonly string[]) {
-  await promisify(execFile)(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args]);
-  return { code: 0, stderr: '' };
 }

@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
+import { kubectlOn } from '../kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
-import { kubectlOn } from './kubectl.ts';
 import { eventually, manifest, policy, ROOT, startStack } from './stack.ts';
 
 const [FROM, TO] = ['default', 'policies'];

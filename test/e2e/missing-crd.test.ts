@@ -1,9 +1,9 @@
 /** A cluster that lacks the CustomResourceDefinition of one kind, on a control plane of its own. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { kubectlOn } from '../kubectl.ts';
 import { answering, apiError } from '../operator/kube/answering.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
-import { kubectlOn } from './kubectl.ts';
 import { credential, eventually, type Manifest, policy, ROOT, type RunningOperator, startStack } from './stack.ts';
 
 const MESSAGE = 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition';

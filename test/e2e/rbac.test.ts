@@ -12,9 +12,9 @@ import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { createNamespace, kubectl } from '../harness.ts';
+import { kubectlOn } from '../kubectl.ts';
 import { NOT_OUR_CLUSTER, OWN_ACCOUNT, skipFor } from '../skip.ts';
 import { ACCOUNT, chartAccount, type Kubectl } from './chart-account.ts';
-import { kubectlOn } from './kubectl.ts';
 import {
   API_KEY,
   CREDENTIALS,

@@ -16,9 +16,9 @@ import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.ts';
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
-import { installCrds } from '../crds.ts';
-import { type CommandResult, cluster, createNamespace, kubeconfig, kubectl } from '../harness.ts';
+import { type CommandResult, cluster, createNamespace, installCrds, kubeconfig, kubectl } from '../harness.ts';
 import { conditionProblems } from '../settled.ts';
+import { Applier } from './apply.ts';
 import { chartAccount } from './chart-account.ts';
 import { operatorSettings, unlessForbidden } from './operators.ts';
 import { startOwnApi } from './own-api.ts';
@@ -152,6 +152,7 @@ export async function startStack(
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
   const pool = new pg.Pool({ connectionString: api.databaseUrl, max: 2 });
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
+  const applier = new Applier(await kubeconfig(), namespace);
   const operators = new Set<RunningOperator>();
   const defaults = () => {
     const identity = `test-${operators.size}`;
@@ -202,14 +203,18 @@ export async function startStack(
       const result = await stack.tryApply({ apiVersion: 'v1', kind: 'List', items: manifests });
       expect(result, 'kubectl apply').toMatchObject({ code: 0, stderr: '' });
     },
-    tryApply: (manifest, ...args) =>
-      kubectl(['-n', namespace, 'apply', '-f', '-', ...args], { input: JSON.stringify(manifest) }),
+    tryApply: (manifest, ...args) => {
+      const isDryRun = args[0] === '--dry-run=server';
+      if (args.length === Number(isDryRun) && Applier.knows(manifest)) return applier.apply(manifest, { isDryRun });
+      return kubectl(['-n', namespace, 'apply', '-f', '-', ...args], { input: JSON.stringify(manifest) });
+    },
     replace: (manifest) => kubectl(['-n', namespace, 'replace', '-f', '-'], { input: JSON.stringify(manifest) }),
     async annotate(type, name, annotations) {
       await kube.patch(type, name, { metadata: { annotations } }, namespace);
     },
     async remove(type, ...names) {
-      const result = await stack.run('delete', type.plural, ...names, '--timeout=30s');
+      const apiVersion = [type.group, type.version].filter(Boolean).join('/');
+      const result = await applier.remove(applier.pathOf(apiVersion, type.plural), names);
       expect(result).toMatchObject({ code: 0 });
     },
     find: (type, name) => kube.find(type, name, namespace),
@@ -278,7 +283,7 @@ export async function startStack(
   afterAll(async () => {
     await Promise.all([...operators].map((operator) => operator.stop()));
     await letGo(stack);
-    await Promise.all([client.close(), kube.close(), pool.end()]);
+    await Promise.all([client.close(), kube.close(), applier.close(), pool.end()]);
     await api.stop();
   });
 

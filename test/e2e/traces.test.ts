@@ -8,8 +8,7 @@ import { startProgram, untilAnswering } from '../../dev/processes/program.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
 import { freePort } from '../../src/postgres/ports.ts';
 import { OperatorProcess } from '../crash/operator-process.ts';
-import { installCrds } from '../crds.ts';
-import { cluster, createNamespace, createTestDatabase, kubectl } from '../harness.ts';
+import { cluster, createNamespace, createTestDatabase, installCrds, kubectl } from '../harness.ts';
 import { type ReceivedSpan, type Receiver, startReceiver } from '../tracing/receiver.ts';
 import { API_KEY, credential, ENCRYPTION_KEY, policy } from './stack.ts';
 

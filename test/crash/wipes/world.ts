@@ -19,8 +19,7 @@ import { SecretAccess } from '../../../src/operator/managed/secrets/secret-acces
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
-import { installCrds } from '../../crds.ts';
-import { createNamespace, createTestDatabase, kubeconfig } from '../../harness.ts';
+import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../../harness.ts';
 import { noInputs } from '../../operator/inputs.ts';
 import { admit, WiredKubeApi } from './wire.ts';
 

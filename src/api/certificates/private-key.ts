@@ -2,7 +2,7 @@
  * What a private key is, according to its bytes. OpenSSL computes the public half of a DSA or Diffie-Hellman key while it
  * reads it, in the event loop: up to 20 s for a key of 15 KB. So it only gets keys that are known to be cheap.
  */
-import { contextTag, type DerElement, elementsOf, firstElement, MalformedDer, numberIn, TAG } from './der.ts';
+import { type DerElement, elementsOf, firstElement, MalformedDer, numberIn, TAG } from './der.ts';
 import { EC_OID, unboundedCurve } from './ec.ts';
 import type { PemBlock, Read } from './pem.ts';
 import { unboundedRsaKey } from './rsa.ts';
@@ -84,6 +84,6 @@ function rsaProblem([, modulus, ...members]: DerElement[]): string | undefined {
 }
 
 function ecProblem(members: DerElement[]): string | undefined {
-  const parameters = members.find(({ tag }) => tag === contextTag(0));
+  const parameters = members.find(({ tag }) => tag === TAG.explicit0);
   return parameters && unboundedCurve(firstElement(parameters.content));
 }

@@ -35,9 +35,7 @@ export function costlyRsaKey(key: KeyObject): string | undefined {
  * them even if they do not fit each other, and only its latest versions refuse those that are longer than the modulus.
  */
 export function unboundedRsaKey(modulus: Buffer, numbers: Buffer[]): string | undefined {
-  return numbers.some((number) => bitsOf(number) > bitsOf(modulus))
+  return numbers.some((number) => number.length > modulus.length)
     ? 'is not a valid RSA key: one of its numbers is longer than its modulus'
     : undefined;
 }
-
-const bitsOf = (number: Buffer) => number.length * 8 - (Math.clz32(number[0] ?? 0xff) - 24);

@@ -10,7 +10,7 @@ import ipaddr from 'ipaddr.js';
 import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond, text } from '../../resources/formats/text.ts';
 import { EXTENDED_KEY_USAGES, KEY_USAGES, type KeyUsage } from '../../resources/formats/x509-names.ts';
-import { contextTag, elementsOf, firstElement } from './der.ts';
+import { elementsOf, firstElement, TAG } from './der.ts';
 import { EC_OID, unboundedCurve, unusualCurve } from './ec.ts';
 import { isPrivateKey, type PemBlock, type Read, readPem } from './pem.ts';
 import { costlyRsaKey } from './rsa.ts';
@@ -91,7 +91,7 @@ function readCertificate(block: PemBlock): Read<Certificate> {
 /** OpenSSL reads the key, and the curve that it is on, with the certificate (RFC 5280, section 4.1). */
 function unboundedKey(der: Buffer): string | undefined {
   const [toBeSigned] = elementsOf(firstElement(der));
-  const [, , , , , key] = elementsOf(toBeSigned).filter(({ tag }) => tag !== contextTag(0));
+  const [, , , , , key] = elementsOf(toBeSigned).filter(({ tag }) => tag !== TAG.explicit0);
   const [algorithm] = elementsOf(key);
   const [type, parameters] = elementsOf(algorithm);
   return type?.content.toString('hex') === EC_OID ? unboundedCurve(parameters) : undefined;

@@ -1,5 +1,7 @@
 /** DER (X.690), as far as keys of tests need it: keys that no tool writes, since they are made to cost time. */
 import { randomBytes } from 'node:crypto';
+// Must come before the next import, which needs it at load time.
+import 'reflect-metadata';
 import { PemConverter } from '@peculiar/x509';
 
 type Content = readonly Uint8Array[];

@@ -110,6 +110,12 @@ describe('parseJson', () => {
     expect(parse(text)).toEqual({ value: JSON.parse(text), bytes: 32 * values });
   });
 
+  test('takes as many values as there may be, and not one more', () => {
+    const values = (count: number) => JSON.stringify(Array(count).fill(0));
+    expect(parse(values(20_000))).toMatchObject({ bytes: 32 * 20_000 });
+    expect(parse(values(20_001))).toEqual({ reason: 'has more than 20000 values' });
+  });
+
   test('never throws', () => {
     const alphabet = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', 'a', '1', ' ', '\\u00');
     fc.assert(

@@ -66,7 +66,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const where = ({ file, line, text }: Mutant) => `${file}:${line}  ${text}`;
 
 // The mutant under way is finished: what is known is kept, and nothing stays behind.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (deadline = 0));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (deadline = 0));
 
 const sandboxes = Array.from({ length: positive('--seats', values.seats) ?? 2 }, () => createSandbox(ROOT));
 const [sandbox] = sandboxes;

@@ -2,6 +2,7 @@
 import { createECDH, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readPrivateKey } from '../../../src/api/certificates/chain.ts';
+import { encodingOf } from '../../../src/api/certificates/private-key.ts';
 import { bits, integer, none, octets, oddNumber, oid, pem, sequence, tagged } from './der.ts';
 
 const OID = {
@@ -171,4 +172,11 @@ test.each([
   ['of an impossible length', 'PRIVATE KEY', Buffer.from([0x30, 0xff, ...Buffer.alloc(200, 0xff)])],
 ])('what is no key is refused: %s', (_, label, der) => {
   expect(typeOrReason(pem(label, der))).toBe(UNREADABLE);
+});
+
+test('what has no version does not come before OpenSSL, which would take it for an encrypted key', () => {
+  const der = (version: Buffer) => sequence(version, sequence(oid(OID.rsa), none()), octets(rsaWith({})));
+  const read = (version: Buffer) => encodingOf({ label: 'PRIVATE KEY', der: der(version) });
+  expect(read(none())).toEqual({ reason: UNREADABLE });
+  expect(read(integer(0))).toEqual({ value: 'pkcs8' });
 });

@@ -124,6 +124,9 @@ export const API: Explained = {
     "if ('reason' in parsed) * → *refused({ });": 'what cannot be read, the schema of the body has refused',
     'return (randomBytes(8)* → *randomBytes(9)*': 'the first eight bytes are read',
   },
+  'src/api/families/tls-certificate.ts': {
+    '* → *query({ text, *': 'prepared or not, a statement answers the same',
+  },
   'src/api/families/user.ts': {
     'if (admin && active) * → if (admin || active) *': 'whoever deletes somebody else is an admin, and stays one',
   },

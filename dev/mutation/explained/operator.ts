@@ -256,4 +256,7 @@ export const OPERATOR: Explained = {
     'return sources.length > 0 * → return sources.length > 1 *':
       'a secret with one source is that source in every kind so far',
   },
+  'src/operator/settings.ts': {
+    'default: `${hostname()}* → *randomBytes(5)*': 'any length of about this will do',
+  },
 };

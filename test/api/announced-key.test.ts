@@ -122,7 +122,9 @@ test('a pipe that is full for a while is waited for', async () => {
   await reading;
 });
 
-test('a pipe that stays full keeps the API from starting, and the key from being made', async () => {
+test('a pipe that stays full keeps the API from starting, and the key from being made', {
+  timeout: 60_000,
+}, async () => {
   const databaseUrl = await createTestDatabase();
   const failed = started(databaseUrl, { stderr: fullPipe().descriptor });
   expect(await failed.ended).toBe(1);

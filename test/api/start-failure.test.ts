@@ -216,7 +216,9 @@ describe('is told in one line:', () => {
   });
 });
 
-test('the first key is not lost with a start that fails after it: the next one prints it', async () => {
+test('the first key is not lost with a start that fails after it: the next one prints it', {
+  timeout: 60_000,
+}, async () => {
   const fresh = await createTestDatabase();
   const failed = await run(['api'], { DATABASE_URL: fresh, PORT: String(taken) });
   expect(failed.err).toMatch(/PORT: port/);
@@ -238,17 +240,21 @@ test('a key that could not be shown does not exist', async () => {
   expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
 });
 
-test.each(['2>&-', '2>/dev/null'])('no first key is made that %s would swallow', async (redirected) => {
-  const fresh = await createTestDatabase();
-  const settings = { DATABASE_URL: fresh, PORT: '0' };
-  const failed = await run(['api'], settings, /is ready/, { redirected });
-  expect(failed.code).toBe(1);
-  expect(failed.out).toMatch(/"level":50,.*standard error, which is closed.*BOOTSTRAP_API_KEY/);
-  const { err } = await run(['api'], settings, /is ready/);
-  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
-  // With nothing to show, nobody has to see it.
-  expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
-});
+test.each(['2>&-', '2>/dev/null'])(
+  'no first key is made that %s would swallow',
+  { timeout: 60_000 },
+  async (redirected) => {
+    const fresh = await createTestDatabase();
+    const settings = { DATABASE_URL: fresh, PORT: '0' };
+    const failed = await run(['api'], settings, /is ready/, { redirected });
+    expect(failed.code).toBe(1);
+    expect(failed.out).toMatch(/"level":50,.*standard error, which is closed.*BOOTSTRAP_API_KEY/);
+    const { err } = await run(['api'], settings, /is ready/);
+    expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+    // With nothing to show, nobody has to see it.
+    expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
+  },
+);
 
 test('a database that goes away in the middle of a start is told in one line, too', async () => {
   // Through the first one it is migrated.

@@ -169,7 +169,7 @@ describe('a rotation by age', () => {
     expect((await stack.reconciled(CREDENTIALS, 'aged')).status.id).toBe(after.id);
   });
 
-  test('happens by itself, without any trigger', async () => {
+  test('happens by itself, without any trigger', { timeout: 60_000 }, async () => {
     const before = await made('alone', { rotation: { interval: '1h', overlap: '0s' } });
     // Ten seconds short of its hour.
     await stack.sql(`update credentials set created_at = now() - interval '59 minutes 50 seconds' where id = $1`, [

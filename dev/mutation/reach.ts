@@ -6,6 +6,7 @@ import { isNode, parse, walk } from './syntax.ts';
 /** What is started as a process, and so imported by nobody: by the files that start it. */
 const STARTED: Readonly<Record<string, readonly string[]>> = {
   'dev/processes/program.ts': ['src/main.ts'],
+  'test/api/announced-key.test.ts': ['src/main.ts'],
   'test/api/secrets/start.test.ts': ['src/main.ts'],
   'test/api/start-failure.test.ts': ['src/main.ts'],
   'test/settings/settings.test.ts': ['src/main.ts'],

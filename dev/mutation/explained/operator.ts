@@ -6,6 +6,7 @@ export const OPERATOR: Explained = {
     'await delay(jittered(this.#options.recheckMs, 0.2)* → await delay(jittered(this.#options.recheckMs, 1.2)*':
       'how long the jitter is; no test asserts a time',
     'await delay(* → *undefined, { }).catch(*': 'how long a stop takes; no test asserts a time',
+    'if (this.#trouble?.isFinal) * → if (true) *': 'without such trouble, the owner is known, and nobody is asked',
   },
   'src/operator/controller/api-budget.ts': {
     '#pausedUntil = 0; → #pausedUntil = 1;': 'both are long past',
@@ -210,6 +211,8 @@ export const OPERATOR: Explained = {
     'const LAG_SAMPLE_MS = * → *': 'any number of about this will do',
   },
   'src/operator/operator.ts': {
+    "if (this.#state === 'stopping') return; → if (false) return;":
+      'the owner, which is stopped, too, ends the start next',
     'if (this.#grants.staleness() === undefined) * → if (true) *': 'looks at what waits once more',
     'if (this.#grants.staleness() === undefined) * → *':
       'noticed by the next attempt, within a minute; no test asserts a time',

@@ -68,6 +68,20 @@ test('a Lease that is deleted comes back with the owner', async () => {
   await stack.stopOperator(operator);
 });
 
+test('one that stands by with a key that is refused is ready once the key is accepted', async () => {
+  const leader = await stack.operate({ ...settings, identity: 'leader' });
+  const { id, token } = await stack.client.apiKeys.create({ owner_id: ours });
+  await stack.sql(`update api_keys set expires_at = now() - interval '1 hour' where id = $1`, [id]);
+  const late = stack.makeOperator({ ...settings, identity: 'late', apiKey: String(token) });
+  const started = late.start();
+  const text = expect.stringContaining("refuses the operator's API key");
+  await eventually(async () => expect(await readyz(late)).toEqual({ status: 503, text }));
+  await stack.sql('update api_keys set expires_at = null where id = $1', [id]);
+  await eventually(async () => expect(await readyz(late)).toMatchObject({ status: 200 }));
+  await Promise.all([stack.stopOperator(late), started]);
+  await stack.stopOperator(leader);
+});
+
 test('one that stood by while another owner was accepted gives up the lead', async () => {
   const first = await stack.operate({ ...settings, identity: 'first' });
   const second = stack.makeOperator({ ...settings, identity: 'second' });

@@ -35,7 +35,13 @@ export function costlyRsaKey(key: KeyObject): string | undefined {
  * them even if they do not fit each other, and only its latest versions refuse those that are longer than the modulus.
  */
 export function unboundedRsaKey(modulus: Buffer, numbers: Buffer[]): string | undefined {
-  return numbers.some((number) => number.length > modulus.length)
+  return numbers.some((number) => isLonger(number, modulus))
     ? 'is not a valid RSA key: one of its numbers is longer than its modulus'
     : undefined;
+}
+
+/** By bits. */
+function isLonger(one: Buffer, other: Buffer): boolean {
+  if (one.length !== other.length) return one.length > other.length;
+  return Math.clz32(one[0] ?? 0) < Math.clz32(other[0] ?? 0);
 }

@@ -6,6 +6,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { KubeTransport, type Method } from '../../src/operator/kube/kube-transport.ts';
 import type { CommandResult } from '../harness.ts';
 
@@ -39,6 +40,7 @@ function refusal(body: string): string {
   return `The ${details.kind} "${details.name}" is invalid: ${list.join('')}`;
 }
 
+const DRY_RUN = '--dry-run=server';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 interface Answer {
@@ -85,8 +87,9 @@ export class Applier {
     return this.#transport.close();
   }
 
-  /** Whether it knows where such an object, or each of such a list, belongs; if not, kubectl does. */
-  static knows(manifest: unknown): boolean {
+  /** Whether it does all that is asked, and knows where such an object, or each of such a list, belongs; if not, kubectl does. */
+  static knows(manifest: unknown, args: readonly string[]): boolean {
+    if (args.some((arg) => arg !== DRY_RUN)) return false;
     const items = itemsOf(manifest);
     return items.every(
       ({ kind, metadata }) => PLURALS.has(String(kind)) && isObject(metadata) && !('namespace' in metadata),
@@ -94,10 +97,10 @@ export class Applier {
   }
 
   /** Each of the objects, whether or not those before it were accepted. */
-  async apply(manifest: unknown, { isDryRun }: { isDryRun: boolean }): Promise<CommandResult> {
+  async apply(manifest: unknown, args: readonly string[]): Promise<CommandResult> {
     let [code, stderr] = [0, ''];
     for (const item of itemsOf(manifest)) {
-      const answer = await this.#applyOne(item, isDryRun);
+      const answer = await this.#applyOne(item, args.includes(DRY_RUN));
       if (answer.code >= 300) code = 1;
       stderr += answer.stderr;
     }
@@ -105,7 +108,8 @@ export class Applier {
   }
 
   /** Deletes the objects and waits until they are gone. */
-  async remove(kindPath: string, names: readonly string[]): Promise<CommandResult> {
+  async remove({ group, version, plural }: ResourceType, names: readonly string[]): Promise<CommandResult> {
+    const kindPath = this.#pathOf(group ? `${group}/${version}` : version, plural);
     let [code, stderr] = [0, ''];
     for (const name of names) {
       const answer = await this.#send('DELETE', `${kindPath}/${name}`, new URLSearchParams());
@@ -129,7 +133,7 @@ export class Applier {
     };
     const query = new URLSearchParams({ fieldManager: 'kubectl-client-side-apply', fieldValidation: 'Strict' });
     if (isDryRun) query.set('dryRun', 'All');
-    const collection = this.pathOf(String(declared.apiVersion), PLURALS.get(String(declared.kind)) ?? '');
+    const collection = this.#pathOf(String(declared.apiVersion), PLURALS.get(String(declared.kind)) ?? '');
     const path = `${collection}/${metadata.name}`;
     const found = await this.#send('GET', path, new URLSearchParams());
     if (found.code === 404) return this.#send('POST', collection, query, body);
@@ -140,7 +144,7 @@ export class Applier {
   }
 
   /** Of a collection in the namespace. */
-  pathOf(apiVersion: string, plural: string): string {
+  #pathOf(apiVersion: string, plural: string): string {
     const root = apiVersion.includes('/') ? 'apis' : 'api';
     return `/${root}/${apiVersion}/namespaces/${this.#namespace}/${plural}`;
   }

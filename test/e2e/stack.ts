@@ -200,12 +200,11 @@ export async function startStack(
     },
     run: (...args) => kubectl(['-n', namespace, ...args]),
     async apply(...manifests) {
-      const result = await stack.tryApply({ apiVersion: 'v1', kind: 'List', items: manifests });
-      expect(result, 'kubectl apply').toMatchObject({ code: 0, stderr: '' });
+      const list = { apiVersion: 'v1', kind: 'List', items: manifests };
+      expect(await stack.tryApply(list)).toMatchObject({ code: 0, stderr: '' });
     },
     tryApply: (manifest, ...args) => {
-      const isDryRun = args[0] === '--dry-run=server';
-      if (args.length === Number(isDryRun) && Applier.knows(manifest)) return applier.apply(manifest, { isDryRun });
+      if (Applier.knows(manifest, args)) return applier.apply(manifest, args);
       return kubectl(['-n', namespace, 'apply', '-f', '-', ...args], { input: JSON.stringify(manifest) });
     },
     replace: (manifest) => kubectl(['-n', namespace, 'replace', '-f', '-'], { input: JSON.stringify(manifest) }),
@@ -213,9 +212,7 @@ export async function startStack(
       await kube.patch(type, name, { metadata: { annotations } }, namespace);
     },
     async remove(type, ...names) {
-      const apiVersion = [type.group, type.version].filter(Boolean).join('/');
-      const result = await applier.remove(applier.pathOf(apiVersion, type.plural), names);
-      expect(result).toMatchObject({ code: 0 });
+      expect(await applier.remove(type, names)).toMatchObject({ code: 0 });
     },
     find: (type, name) => kube.find(type, name, namespace),
     async see(type, name) {
@@ -250,9 +247,8 @@ export async function startStack(
     },
     async secret(name) {
       const data = (await stack.find(SECRETS, name))?.data as Record<string, string> | undefined;
-      if (data === undefined) return undefined;
       const decoded = ([key, value]: [string, string]) => [key, Buffer.from(value, 'base64').toString('utf8')];
-      return Object.fromEntries(Object.entries(data).map(decoded));
+      return data && Object.fromEntries(Object.entries(data).map(decoded));
     },
     accepts: async (token) => token !== undefined && (await client.authenticate({ token })).allowed,
     async events(name) {
@@ -294,12 +290,13 @@ export async function startStack(
 /** With no operator left, finalizers would keep the namespace for ever. */
 async function letGo({ kube, namespace }: Stack): Promise<void> {
   for (const { plural } of allKinds) {
-    const type = { group: GROUP, version: VERSION, plural };
     // Of a CRD that nobody has used yet, the first list may be refused for a moment.
-    const { items } = await eventually(() => kube.list(type, { namespace }));
+    const { items } = await eventually(() => kube.list(ours(plural), { namespace }));
     for (const { metadata } of items) {
-      await kube.patch(type, metadata.name, { metadata: { finalizers: null } }, namespace).catch(() => undefined);
-      await kube.delete(type, metadata.name, namespace).catch(() => undefined);
+      await kube
+        .patch(ours(plural), metadata.name, { metadata: { finalizers: null } }, namespace)
+        .catch(() => undefined);
+      await kube.delete(ours(plural), metadata.name, namespace).catch(() => undefined);
     }
   }
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
-import { ApiError, invalidByRule, refused } from './errors/errors.ts';
+import { invalidByRule, refused } from './errors/errors.ts';
 import { OPERATIONS } from './families/all.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { collectMethods, pathOf } from './http/allowed-methods.ts';
@@ -247,9 +247,7 @@ function readJson(app: FastifyInstance, limit: number, chargeOf: (stranger: Fast
 
   /** Some clients give an empty body the type of a form. */
   async function readNothing(request: FastifyRequest, charge: Charge): Promise<undefined> {
-    await readBody(request, 0, charge).catch((error) => {
-      throw error instanceof ApiError && error.code === 'PAYLOAD_TOO_LARGE' ? unsupportedMediaType() : error;
-    });
+    await readBody(request, 0, charge, unsupportedMediaType);
   }
 }
 

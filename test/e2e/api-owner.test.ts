@@ -1,9 +1,12 @@
 /** Replicas of the operator with API keys of different owners. */
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { readLease } from '../../src/operator/kube/lease.ts';
 import { cluster, kubectl } from '../harness.ts';
 import { eventually, LEASES, POLICIES, policy, type RunningOperator, startStack } from './stack.ts';
+
+// What is refused is tried again every 10 s: all that the mutation tester gives a test by default.
+vi.setConfig({ testTimeout: 60_000 });
 
 const stack = await startStack({ prefix: 'owner', operators: 0 });
 const { namespace, kube } = stack;

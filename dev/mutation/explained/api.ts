@@ -26,6 +26,8 @@ export const API: Explained = {
   'src/api/certificates/rsa.ts': {
     'const { modulusLength = 0* → *': 'an RSA key always has a length',
     'if (!isRsa(key)) return undefined; → if (false) *': 'no other key that gets here has a length or an exponent',
+    'if (one.length !== * → *>= other.length;': 'the lengths differ here',
+    'return Math.clz32(* → *?? 1)*': 'a key whose modulus is 0 is refused all the same, as too short',
   },
   'src/api/certificates/x509.ts': {
     'const shown = * → *(false ? *': 'both parsers read every date that OpenSSL does not call bad',

@@ -25,16 +25,18 @@ export function refuseBody(request: IncomingMessage, why: ApiError): void {
  * The body as it was sent. Not by Fastify's own reader, which holds whatever up to the limit has arrived, for as many
  * clients as there are.
  * @param limit maximum size in bytes
- * @throws PAYLOAD_TOO_LARGE, what `charge` throws, and why the body was refused; settles no more once the request is over
+ * @param tooLong makes what to throw for more than that; PAYLOAD_TOO_LARGE by default
+ * @throws what `tooLong` makes or `charge` throws, and why the body was refused; never settles once the request is over
  */
 export function readBody(
   { headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>,
   limit: number,
   charge: Charge,
+  tooLong: () => ApiError = tooLarge,
 ): Promise<Buffer> {
   if (raw.destroyed) return Promise.reject(new RequestAborted());
   const announced = Number(headers['content-length']);
-  if (announced > limit) return Promise.reject(tooLarge());
+  if (announced > limit) return Promise.reject(tooLong());
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
@@ -47,7 +49,7 @@ export function readBody(
       if (charge.isOver) return void stop();
       size += piece.length;
       try {
-        if (size > limit) throw tooLarge();
+        if (size > limit) throw tooLong();
         charge.add(piece.length + BYTES_PER_PIECE);
         pieces.push(piece);
       } catch (error) {

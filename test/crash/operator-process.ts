@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type Child, type Exit, waitForChild } from '../../dev/processes/child-process.ts';
 import { startProgram } from '../../dev/processes/program.ts';
+import { metricSum } from '../metric-sum.ts';
 
 export interface OperatorSettings {
   /** Where its log and its kubeconfig are. */
@@ -81,12 +82,8 @@ export class OperatorProcess {
   /** Whether it has compared everything with the API once, and no worker has or will at once have anything to do. */
   async isIdle(): Promise<boolean> {
     const metrics = await this.metrics();
-    const sum = (name: string, labels = '') => {
-      const lines = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(labels));
-      return lines.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
-    };
-    const busy = sum('workqueue_depth') + sum('controller_runtime_active_workers');
-    return busy === 0 && sum('tunnel_operator_resyncs_total', 'success') >= 2;
+    const busy = metricSum(metrics, 'workqueue_depth') + metricSum(metrics, 'controller_runtime_active_workers');
+    return busy === 0 && metricSum(metrics, 'tunnel_operator_resyncs_total', { result: 'success' }) >= 2;
   }
 
   async metrics(): Promise<string> {

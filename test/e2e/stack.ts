@@ -17,6 +17,7 @@ import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { type CommandResult, cluster, createNamespace, installCrds, kubeconfig, kubectl } from '../harness.ts';
+import { metricSum } from '../metric-sum.ts';
 import { conditionProblems } from '../settled.ts';
 import { Applier } from './apply.ts';
 import { chartAccount } from './chart-account.ts';
@@ -257,14 +258,9 @@ export async function startStack(
         .filter(({ involvedObject }) => (involvedObject as { name?: string }).name === name)
         .map(({ reason, message, type }) => ({ reason: String(reason), message: String(message), type: String(type) }));
     },
-    async metric(name, labels = {}) {
+    async metric(name, labels) {
       const scraped = await fetch(`${[...operators].at(-1)?.healthUrl}/metrics`);
-      const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-      return (await scraped.text())
-        .split('\n')
-        .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-        .filter((line) => wanted.every((label) => line.includes(label)))
-        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+      return metricSum(await scraped.text(), name, labels);
     },
     remoteIds: async () => (await allIds()).filter((id) => !given.includes(id)),
     sql: async (text, values = []) => (await pool.query<Record<string, unknown>>(text, values)).rows,

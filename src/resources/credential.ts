@@ -13,13 +13,16 @@ import { user } from './user.ts';
 const ownerId = idOf(user.prefix, botUser.prefix);
 
 /** The owner of a token; defaults to the caller if left out or null. */
-export const owner = field(
-  ownerId.meta({ description: 'The user or bot that owns it.' }),
-  orNone(ownerId.meta({ description: 'A user or bot. Defaults to the caller; only admins may name another owner.' })),
-  'optional',
-  false,
-  null,
-);
+export const owner = {
+  ...field(
+    ownerId.meta({ description: 'The user or bot that owns it.' }),
+    orNone(ownerId.meta({ description: 'A user or bot. Defaults to the caller; only admins may name another owner.' })),
+    'optional',
+    false,
+    null,
+  ),
+  chosen: true,
+} as const;
 
 export const credential = resource({
   name: 'credential',

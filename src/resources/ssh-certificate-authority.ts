@@ -28,13 +28,10 @@ export const sshCertificateAuthority = resource({
   fields: {
     ...described('Whose hosts it signs for.'),
     private_key_type: field(keyTypeAsked, orNone(keyTypeAsked), 'optional', false, DEFAULT_KEY_TYPE),
-    elliptic_curve: field(
-      ellipticCurve.nullable().meta(CURVE),
-      orNone(ellipticCurve).meta(CURVE),
-      'optional',
-      false,
-      null,
-    ),
+    elliptic_curve: {
+      ...field(ellipticCurve.nullable().meta(CURVE), orNone(ellipticCurve).meta(CURVE), 'optional', false, null),
+      chosen: true,
+    },
     public_key: derived(
       z.string().meta({
         description: 'For a `@cert-authority` line of a known_hosts file.',

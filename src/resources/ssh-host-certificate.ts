@@ -60,10 +60,12 @@ export const sshHostCertificate = resource({
     valid_after: {
       ...field(shownSecond().meta(FROM), orNone(sshTime).meta(FROM), 'optional', false, null),
       show: showSecond,
+      chosen: true,
     },
     valid_until: {
       ...field(shownSecond().meta(UNTIL), orNone(sshTime).meta(UNTIL), 'optional', false, null),
       show: showSecond,
+      chosen: true,
     },
     certificate: derived(
       z.string().meta({

@@ -40,8 +40,13 @@ async function withoutSecret<R extends Resource>(
   return sentBack.filter((one) => one !== secret);
 }
 
-/** Whether a field that cannot be changed was sent in another spelling of what is stored. */
+/**
+ * Whether a field that cannot be changed was sent in another spelling of what is stored. None is what it was in a create:
+ * the initial value, or whatever was chosen then.
+ */
 function isStoredAs(field: Field | undefined, sent: unknown, stored: unknown): boolean {
   const read = field?.input.safeParse(sent);
-  return read?.success === true && stored !== undefined && isDeepStrictEqual(read.data, stored);
+  if (!field || !read?.success || stored === undefined) return false;
+  if (read.data === null && field.chosen) return true;
+  return isDeepStrictEqual(read.data ?? field.initial, stored);
 }

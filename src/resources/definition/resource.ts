@@ -39,6 +39,8 @@ export interface Field<
   readonly onUpdate: OnUpdate;
   /** Stored when a create request leaves the field out, or an update sets it to null. */
   readonly initial: unknown;
+  /** What is stored when a create request leaves the field out is not `initial`, but what the family finds fit. */
+  readonly chosen?: true;
   readonly storage: Storage;
   /** Name in responses if it differs from that in requests: `certificate_id` shows as `certificate`. */
   readonly as?: string;

@@ -88,6 +88,25 @@ describe('what was sent back', () => {
     expect(details).toEqual({ '/region': 'cannot be changed' });
   });
 
+  test.each([
+    ['the initial value', {}, { private_key_type: null }, 200],
+    ['another than the initial value', { private_key_type: 'rsa' }, { private_key_type: null }, 400],
+    ['what the service chose', { private_key_type: 'ecdsa' }, { elliptic_curve: null }, 200],
+    [
+      'what it did not have to choose',
+      { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
+      { elliptic_curve: '' },
+      200,
+    ],
+  ])('may be none where that stood for %s in a create', async (_, given, none, status) => {
+    const path = '/ssh_certificate_authorities';
+    const view = (await admin.post(path, given)).as(withId);
+    const answer = await admin.patch(`${path}/${view.id}`, none);
+    expect(answer.status).toBe(status);
+    if (status === 200) expect(answer.as(withId)).toEqual(view);
+    else expect(answer.error.details).toMatchObject({ '/private_key_type': 'cannot be changed' });
+  });
+
   test('may be spelt as in a create', async () => {
     const { address, view } = await domain({ region: 'eu' });
     const spelt = { domain: view.domain.toUpperCase(), region: 'eu' };

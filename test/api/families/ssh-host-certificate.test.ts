@@ -107,9 +107,10 @@ describe('an SSH host certificate', () => {
     expect(changed.as(sshHostCertificate.view)).toEqual({ ...certificate, description: 'new', metadata: 'm' });
     const immutable = ['public_key', 'principals', 'valid_after', 'valid_until', 'ssh_certificate_authority_id'];
     for (const field of [...immutable, 'certificate', 'key_type']) {
-      const isFixed = immutable.includes(field);
-      const { error } = await admin.patch(`${path}/${certificate.id}`, { [field]: isFixed ? null : 'another' });
-      expect(error.details[`/${field}`]).toBe(isFixed ? 'cannot be changed' : 'is set by the service');
+      const { error } = await admin.patch(`${path}/${certificate.id}`, { [field]: 'another' });
+      expect(error.details[`/${field}`]).toBe(
+        immutable.includes(field) ? 'cannot be changed' : 'is set by the service',
+      );
     }
     expect((await admin.delete(`${path}/${certificate.id}`)).status).toBe(204);
   });

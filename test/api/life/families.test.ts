@@ -112,6 +112,13 @@ describe.each(FAMILIES.map((family) => [family.name, family] as const))('the lif
     }
   });
 
+  test('does not change when what made it is sent again', async () => {
+    for (const which of ['least', 'full'] as const) {
+      const { address, body } = await sample(family, which);
+      await expectNoChange('PATCH', address, body, which);
+    }
+  });
+
   test('takes none for all that the service sets', async () => {
     const { address } = await sample(family, 'full');
     const members = Object.entries(readOnlyInUpdate(family.fields).members);
@@ -202,7 +209,11 @@ describe.each(FAMILIES.map((family) => [family.name, family] as const))('the lif
       const ways = field.onCreate === 'derived' || isIdEnumOrDate(field) ? [null, ''] : [null];
       for (const none of ways) {
         const samples = { ...family.samples, least: { ...family.samples.least, [name]: none } };
-        const { address } = await sample({ ...family, samples }, 'least');
+        const { address, body } = await sample({ ...family, samples }, 'least');
+        // Access must be explicit in a change.
+        if (!field.onUpdate || takesNull(field.input)) {
+          await expectNoChange('PATCH', address, body, `${name} as ${JSON.stringify(none)} again`);
+        }
         const [left, sent] = [without, (await read(address)).body].map((view) => shown(name, field, view));
         // Which keys, names and times the service chooses is another thing each time.
         if (field.onCreate === 'derived' && !field.onUpdate) continue;

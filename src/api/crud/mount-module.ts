@@ -11,7 +11,7 @@ import { notFound } from '../errors/errors.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { operation } from '../http/operation.ts';
-import { refuseUnlessShown } from '../http/sent-back.ts';
+import { isSame, memberOf, refuseUnless } from '../http/sent-back.ts';
 import type { Row } from '../store/repository.ts';
 import { accessOf, type Family, initialFields, singleParameters, writeLocked, writeRow } from './family.ts';
 import type { WriteContext } from './hooks.ts';
@@ -79,8 +79,12 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
         writeLocked(api, family, call, async (context, row) => {
           const settings = { ...initial, ...given(module.fields, call.body) };
           const before = await getModule(api.secrets, context.tx, row.id, module);
-          refuseUnlessShown(call.sentBack, before && show(before, call.base));
           const body = show(settings, call.base);
+          // What it was, or what it will be: a module that was read somewhere else may be put here.
+          const views = [before && show(before, call.base), body];
+          refuseUnless(call.sentBack, ({ path: [name = ''], value }) =>
+            views.some((view) => isSame(value, memberOf(view, name), name)),
+          );
           if (isDeepStrictEqual(before, settings)) return { body, revision: row.revision };
           await refer(context, row, settings);
           await putModule(api.secrets, context.tx, row.id, module, settings);

@@ -2,7 +2,8 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { collectMethods } from './allowed-methods.ts';
 import { logAcceptErrors } from './connections.ts';
-import { answerClientError, answerUnrouted } from './error-handler.ts';
+import { answerClientError, answerError, answerUnrouted } from './error-handler.ts';
+import { headProblem } from './head.ts';
 import type { Metrics } from './metrics.ts';
 import { refusalLog, refusalLogs } from './refusal-log.ts';
 
@@ -36,6 +37,11 @@ export function buildMetricsServer(
   );
   logAcceptErrors(server, log);
   app.decorate('logRefusal', refusalLogs(log));
+  app.setErrorHandler(answerError);
+  app.addHook('onRequest', async ({ raw }) => {
+    const problem = headProblem(raw);
+    if (problem) throw problem;
+  });
   app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
   app.get('/metrics', async (_, reply) => reply.type(contentType).send(await bytes()));
   return app;

@@ -48,6 +48,21 @@ test('answers what is not HTTP as the API does, and says so in the log', async (
   expect(logged).toEqual([[{ reason: expect.stringContaining('is not valid HTTP') }, expect.any(String)]]);
 });
 
+test('refuses a request for two hosts, as the API does', async () => {
+  const { open } = await listening();
+  const { socket, received } = await open('GET /metrics HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n');
+  await once(socket, 'close');
+  expect(received()).toMatch(/^HTTP\/1\.1 400 /);
+  expect(received()).toContain('"Host":"must be given only once"');
+});
+
+test('answers what fails as the API does', async () => {
+  const bytes = () => Promise.reject(new Error('no metrics'));
+  const app = buildMetricsServer({ contentType: 'text/x-metrics', bytes }, { warn() {}, error() {} });
+  onTestFinished(async () => void (await app.close()));
+  expect((await app.inject('/metrics')).json()).toMatchObject({ error_code: 'INTERNAL_ERROR', status_code: 500 });
+});
+
 test('has sixteen connections at most, and says so in the log', async () => {
   const { open, logged } = await listening();
   const kept = [];

@@ -9,13 +9,29 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-test('a file of the reference is read once, and once more if there was no descriptor', async () => {
+async function serve(document: Record<string, unknown>) {
   const app = Fastify();
   onTestFinished(async () => void (await app.close()));
   const unused = () => Promise.reject(new Error('not for strangers'));
   const limiter = { countStranger: async () => undefined, authenticate: unused, count: unused, countUnrouted: unused };
-  await addDocs(app, { info: { title: 'x' } }, limiter);
+  await addDocs(app, document, limiter);
   await app.ready();
+  return app;
+}
+
+test('the document is made once, however often it is asked for', async () => {
+  const made = vi.fn(() => ({ title: 'x' }));
+  const app = await serve({ info: { title: 'x', toJSON: made } });
+  const before = made.mock.calls.length;
+  for (const path of ['/openapi.json', '/docs/json', '/openapi.json', '/docs/json']) {
+    expect((await app.inject(path)).json()).toEqual({ info: { title: 'x' } });
+  }
+  expect(before).toBeGreaterThan(0);
+  expect(made).toHaveBeenCalledTimes(before);
+});
+
+test('a file of the reference is read once, and once more if there was no descriptor', async () => {
+  const app = await serve({ info: { title: 'x' } });
   const read = vi.spyOn(files, 'readFile').mockRejectedValueOnce(new Error('EMFILE'));
   syncBuiltinESMExports();
   const statuses: number[] = [];

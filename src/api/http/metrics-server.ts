@@ -2,7 +2,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { collectMethods } from './allowed-methods.ts';
 import { logAcceptErrors } from './connections.ts';
-import { answerClientError, answerError, answerUnrouted } from './error-handler.ts';
+import { answerClientError, answerUnrouted, sendError, toApiError } from './error-handler.ts';
 import { headProblem } from './head.ts';
 import type { Metrics } from './metrics.ts';
 import { refusalLog, refusalLogs } from './refusal-log.ts';
@@ -37,7 +37,11 @@ export function buildMetricsServer(
   );
   logAcceptErrors(server, log);
   app.decorate('logRefusal', refusalLogs(log));
-  app.setErrorHandler(answerError);
+  app.setErrorHandler((error, request, reply) => {
+    const answer = toApiError(error);
+    if (answer.status >= 500) log.error({ err: error, request_id: request.id }, answer.message);
+    sendError(answer, request, reply);
+  });
   app.addHook('onRequest', async ({ raw }) => {
     const problem = headProblem(raw);
     if (problem) throw problem;

@@ -4,10 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
 
-function build() {
+function build(bytes = async () => Buffer.from('a 1\n')) {
   const logged: unknown[] = [];
   const add = (...line: unknown[]) => void logged.push(line);
-  const bytes = async () => Buffer.from('a 1\n');
   const app = buildMetricsServer({ contentType: 'text/x-metrics', bytes }, { warn: add, error: add });
   onTestFinished(async () => void (await app.close()));
   return { app, logged };
@@ -56,11 +55,13 @@ test('refuses a request for two hosts, as the API does', async () => {
   expect(received()).toContain('"Host":"must be given only once"');
 });
 
-test('answers what fails as the API does', async () => {
-  const bytes = () => Promise.reject(new Error('no metrics'));
-  const app = buildMetricsServer({ contentType: 'text/x-metrics', bytes }, { warn() {}, error() {} });
-  onTestFinished(async () => void (await app.close()));
-  expect((await app.inject('/metrics')).json()).toMatchObject({ error_code: 'INTERNAL_ERROR', status_code: 500 });
+test('answers what fails as the API does, and says so in the log', async () => {
+  const failure = new Error('no metrics');
+  const { app, logged } = build(() => Promise.reject(failure));
+  const answer = (await app.inject('/metrics')).json();
+  expect(answer).toMatchObject({ error_code: 'INTERNAL_ERROR', status_code: 500 });
+  const { request_id } = answer.details;
+  expect(logged).toEqual([[{ err: failure, request_id }, expect.any(String)]]);
 });
 
 test('has sixteen connections at most, and says so in the log', async () => {

@@ -89,16 +89,11 @@ describe('what was sent back', () => {
   });
 
   test.each([
-    ['the initial value', {}, { private_key_type: null }, 200],
-    ['another than the initial value', { private_key_type: 'rsa' }, { private_key_type: null }, 400],
-    ['what the service chose', { private_key_type: 'ecdsa' }, { elliptic_curve: null }, 200],
-    [
-      'what it did not have to choose',
-      { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' },
-      { elliptic_curve: '' },
-      200,
-    ],
-  ])('may be none where that stood for %s in a create', async (_, given, none, status) => {
+    ['is what it is by default', {}, { private_key_type: null }, 200],
+    ['is not what it is by default', { private_key_type: 'rsa' }, { private_key_type: null }, 400],
+    ['is what the service chose', { private_key_type: 'ecdsa' }, { elliptic_curve: null }, 200],
+    ['might be that', { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' }, { elliptic_curve: '' }, 200],
+  ])('is none, as in a create, where what is stored %s: %o, %o, %i', async (_, given, none, status) => {
     const path = '/ssh_certificate_authorities';
     const view = (await admin.post(path, given)).as(withId);
     const answer = await admin.patch(`${path}/${view.id}`, none);

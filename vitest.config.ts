@@ -1,11 +1,13 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** `npm run test:deep`: long runs (faults, load, property tests with many cases) that the default leaves out. */
+/** The tiers, each a superset of none: CONTRIBUTING.md says what belongs where. */
 const deep = process.env.TEST_DEEP === '1';
+const all = process.env.TEST_ALL === '1';
 const DEEP = '**/*.deep.test.ts';
+const ALL = '**/*.all.test.ts';
 
-/** Whose files start clusters and programs, and take the longest however small they are. */
+/** These files start clusters and programs, and take the longest however small they are. */
 const LONGEST = /\/test\/(crash|e2e|chart|fuzz|api\/faults)\//;
 
 /** The longest files first, so that at the end no worker waits for another that has just begun with one. */
@@ -20,10 +22,12 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: deep ? [`test/${DEEP}`] : ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(deep ? [] : [DEEP])],
+    exclude: [...configDefaults.exclude, ...(deep ? [] : [DEEP]), ...(deep || all ? [] : [ALL])],
     globalSetup: ['test/global-setup.ts'],
-    // Child processes: a test file that blocks or exits takes no other with it.
+    setupFiles: ['test/setup.ts'],
+    // Child processes, which the files of a worker share: modules are loaded once, not once for each file.
     pool: 'forks',
+    isolate: false,
     // What a CommonJS package exports is what Node says it exports, not what Vite guesses.
     deps: { interopDefault: false },
     // `npm test -- --coverage` prints it by folder (scripts/coverage-summary.ts).

@@ -1,9 +1,9 @@
 /**
  * npm test [-- arguments of vitest]
  *
- * Runs the tests; `--deep` runs the deep ones instead, `--coverage` prints how much of `src` they execute. The output
- * ends with one line for each reason why tests were skipped, and a last line `N passed, N failed`, followed by `, N
- * skipped` if any were. Fails if any test failed, or none passed.
+ * Runs the tests: of every kind and family only some, unless `--all`; `--deep` runs the deep ones instead. `--coverage`
+ * prints how much of `src` they execute. The output ends with one line for each reason why tests were skipped, and a last
+ * line `N passed, N failed`, followed by `, N skipped` if any were. Fails if any test failed, or none passed.
  */
 import { join } from 'node:path';
 import { parseCLI, type Reporter, startVitest, type TestCase, type TestModule, type TestSuite } from 'vitest/node';
@@ -43,8 +43,10 @@ function whySkipped(test: TestCase): Summary['skipped'][number] {
   return isFiltered ? { reason: 'not selected by --testNamePattern' } : { name: test.fullName };
 }
 
-const args = process.argv.slice(2).filter((argument) => argument !== '--deep');
-if (args.length < process.argv.length - 2) process.env.TEST_DEEP = '1';
+const tiers = { '--all': 'TEST_ALL', '--deep': 'TEST_DEEP' };
+const isTier = (argument: string): argument is keyof typeof tiers => Object.hasOwn(tiers, argument);
+const args = process.argv.slice(2).filter((argument) => !isTier(argument));
+for (const tier of process.argv.filter(isTier)) process.env[tiers[tier]] = '1';
 
 let summary: Summary = { passed: 0, failed: 0, skipped: [] };
 let crashed = 0;

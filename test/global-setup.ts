@@ -3,8 +3,12 @@
  * tests alone starts nothing. Test files run in processes of their own and ask over HTTP on loopback (`harness.ts`).
  */
 import { randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import type { TestProject } from 'vitest/node';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../dev/control-plane/control-plane-handle.ts';
@@ -32,15 +36,26 @@ declare module 'vitest' {
 /** Vitest calls this once before all test files; what it returns, once after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
+  // All temporary files of the run, which its workers inherit: nobody else needs to remove any.
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-test-'));
+  // PostgreSQL runs as another user where this one is root.
+  await chmod(folder, 0o711);
+  process.env.TMPDIR = folder;
   let cluster: Promise<ControlPlane> | undefined;
   let crds: Promise<void> | undefined;
   let postgres: Promise<Postgres> | undefined;
+  const namespaces: string[] = [];
   const secret = randomUUID();
   const startCluster = () => {
     cluster ??= startControlPlane({ log });
     return cluster;
   };
-  const services = new Map<string, () => Promise<ClusterInfo | PostgresInfo | Record<string, never>>>([
+  const coreApi = async () => {
+    const config = new KubeConfig();
+    config.loadFromString((await startCluster()).kubeconfig);
+    return config.makeApiClient(CoreV1Api);
+  };
+  const services = new Map<string, (name: string) => Promise<ClusterInfo | PostgresInfo | Record<string, never>>>([
     [
       `/${secret}/crds`,
       async () => {
@@ -58,6 +73,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
       },
     ],
     [
+      `/${secret}/namespace`,
+      async (name) => {
+        await (await coreApi()).createNamespace({ body: { metadata: { name } } });
+        namespaces.push(name);
+        return {};
+      },
+    ],
+    [
       `/${secret}/postgres`,
       async () => {
         postgres ??= startPostgres({ log });
@@ -67,10 +90,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   ]);
 
   const broker = createServer(async (request, response) => {
-    const service = services.get(request.url ?? '');
-    if (service === undefined) return response.writeHead(404).end();
+    const [service, name = ''] = (request.url ?? '').split('?');
+    const serve = services.get(service ?? '');
+    if (serve === undefined) return response.writeHead(404).end();
     try {
-      const info = await service();
+      const info = await serve(name);
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
     } catch (error) {
       response.writeHead(503).end(error instanceof Error ? error.message : String(error));
@@ -83,7 +107,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     broker.closeAllConnections();
     broker.close();
+    if (namespaces.length > 0) {
+      const api = await coreApi();
+      await Promise.allSettled(namespaces.map((name) => api.deleteNamespace({ name })));
+    }
     const started = await Promise.allSettled([cluster, postgres]);
     await Promise.all(started.map((service) => (service.status === 'fulfilled' ? service.value?.stop() : undefined)));
+    await rm(folder, { recursive: true, force: true });
   };
 }

@@ -1,12 +1,13 @@
 /**
  * What a test file works on: the shared control plane and Postgres, and a namespace and a database of its own in them.
- * Everything made here is removed at the end of the file. Only for test files; it registers a hook of Vitest.
+ * Everything made here is removed at the end of the file. Only for test files.
  */
 import { randomBytes } from 'node:crypto';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
-import { afterAll, inject } from 'vitest';
+import { inject } from 'vitest';
 import { z } from 'zod';
 import { createDatabase, dropDatabase, ensureTemplate } from '../dev/database/databases.ts';
+import { atEnd } from './end-of-file.ts';
 import type { ClusterInfo, PostgresInfo } from './global-setup.ts';
 import { type CommandResult, kubectlOn } from './kubectl.ts';
 
@@ -53,18 +54,20 @@ export function postgres(): Promise<PostgresInfo> {
   return postgresAnswer;
 }
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-
-afterAll(async () => {
-  await Promise.allSettled(cleanUps.splice(0).map((cleanUp) => cleanUp()));
-});
-
 /** Creates a namespace with a name that starts with `prefix`, and returns the name. */
 export async function createNamespace(prefix = 'test'): Promise<string> {
   const api = (await kubeconfig()).makeApiClient(CoreV1Api);
   const name = unique(prefix, '-');
   await api.createNamespace({ body: { metadata: { name } } });
-  cleanUps.push(() => api.deleteNamespace({ name }));
+  // Some tests delete it themselves.
+  atEnd(() => api.deleteNamespace({ name }).catch(() => undefined));
+  return name;
+}
+
+/** The same for all test files of a worker; deleted at the end of the run. */
+export async function createNamespaceOfRun(prefix: string): Promise<string> {
+  const name = unique(prefix, '-');
+  await ask(`namespace?${name}`, z.object({}));
   return name;
 }
 
@@ -79,7 +82,7 @@ export interface Template {
 export async function createTestDatabase(template?: Template): Promise<string> {
   const admin = (await postgres()).url;
   const name = unique('test', '_');
-  cleanUps.push(() => dropDatabase(admin, name));
+  atEnd(() => dropDatabase(admin, name));
   if (template === undefined) return createDatabase(admin, name);
   await ensureTemplate(admin, template.name, template.prepare);
   return createDatabase(admin, name, { template: template.name });
@@ -89,7 +92,7 @@ export async function createTestDatabase(template?: Template): Promise<string> {
 export async function cloneTestDatabase(url: string): Promise<string> {
   const admin = (await postgres()).url;
   const name = unique('test', '_');
-  cleanUps.push(() => dropDatabase(admin, name));
+  atEnd(() => dropDatabase(admin, name));
   return createDatabase(admin, name, { template: new URL(url).pathname.slice(1) });
 }
 

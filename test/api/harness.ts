@@ -5,7 +5,6 @@
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterAll } from 'vitest';
 import { z } from 'zod';
 import { type AppOptions, buildApp } from '../../src/api/app.ts';
 import { bootstrap } from '../../src/api/bootstrap.ts';
@@ -16,8 +15,11 @@ import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
 import { type ErrorBody, errorBody } from '../../src/resources/definition/errors.ts';
 import { user } from '../../src/resources/user.ts';
+import { atEnd } from '../end-of-file.ts';
 import { createTestDatabase } from '../harness.ts';
 import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi/openapi-check.ts';
+
+export { atEnd };
 
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
@@ -98,17 +100,6 @@ export async function openTestDatabase(poolSize = 4): Promise<Database> {
   });
   atEnd(() => db.close());
   return db;
-}
-
-const open: (() => Promise<unknown>)[] = [];
-
-afterAll(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-/** Runs at the end of the test file, last registered first. */
-export function atEnd(close: () => Promise<unknown>): void {
-  open.push(close);
 }
 
 /** Starts the API in this process. It does not listen: requests are injected, unless a test makes it listen. */

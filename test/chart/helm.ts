@@ -1,9 +1,8 @@
 /** helm, and what the chart of this checkout makes of values. Only for test files. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
@@ -30,7 +29,6 @@ const { helm: program } = await ensureBinaries(['helm']);
 
 /** Not the settings, plugins and caches of whoever runs the tests. */
 const home = await mkdtemp(join(tmpdir(), 'tunnel-operator-helm-'));
-afterAll(() => rm(home, { recursive: true, force: true }));
 const env = { PATH: process.env.PATH, HOME: home, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
 
 /** A failure is a result too: look at `code`. @param values go to its standard input, for `--values -` */

@@ -2,7 +2,9 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll } from 'vitest';
+import { atEnd } from '../end-of-file.ts';
+
+export { atEnd };
 
 export interface Sent {
   method: string | undefined;
@@ -21,17 +23,6 @@ export interface Answer {
 export interface Recorder {
   url: string;
   sent: Sent[];
-}
-
-const open: (() => Promise<unknown>)[] = [];
-
-afterAll(async () => {
-  for (const close of open.splice(0).reverse()) await close();
-});
-
-/** Runs at the end of the test file, last registered first. */
-export function atEnd(close: () => Promise<unknown>): void {
-  open.push(close);
 }
 
 /** @param answers one for each request; the last one for all that follow; null never answers */

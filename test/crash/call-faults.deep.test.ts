@@ -1,2 +1,2 @@
 /** With every fault for every call. */
-import './call-faults.test.ts';
+import './call-faults.all.test.ts';

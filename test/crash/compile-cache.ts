@@ -1,16 +1,11 @@
 /** What the operators of a test file share, so that each need not compile everything. Only for test files. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll } from 'vitest';
 
 let folder: Promise<string> | undefined;
-
-afterAll(async () => {
-  if (folder) await rm(await folder, { recursive: true, force: true });
-});
 
 /** The folder, for NODE_COMPILE_CACHE. */
 export function compileCache(): Promise<string> {

@@ -1,31 +1,10 @@
-/** A part of what `kill-points.deep.test.ts` goes through in full. */
+/** The promise at its narrowest: the operator is killed while it makes a token. Other stories are in the other tiers. */
 import { describe, expect, it } from 'vitest';
-import { chains, check, type KillPoint } from './kill-points.ts';
-import { editsOfModules, successions } from './modules.ts';
-import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
-import { swaps } from './swaps.ts';
+import { chains, check } from './kill-points.ts';
+import { undisturbedButFor } from './scenarios.ts';
 
-const { createCredential, ...others } = undisturbedButFor;
-/** How many points are killed at side by side. */
-const STAGES = 3;
-const stages = await chains(STAGES);
-
-/** Every n-th, from one that differs between scenarios, so that together they meet many different calls. */
-const everyNth = (n: number, first: number) => (points: KillPoint[]) =>
-  points.filter((_, index) => index % n === first % n);
-
-/** As many as are killed at side by side: a round. */
-const few = (first: number) => (points: KillPoint[]) =>
-  everyNth(Math.max(1, Math.ceil(points.length / STAGES)), first)(points);
-
-/** Every third of these stories, each with its place. */
-const everyThird = <T extends object>(scenarios: readonly T[]) =>
-  scenarios.map((scenario, index) => ({ ...scenario, index })).filter(({ index }) => index % 3 === 0);
-
-const writes = (points: KillPoint[]) => points.filter(({ call }) => /^api (POST|PATCH|PUT|DELETE) /.test(call));
-
-/** Those with two writes. */
-const editsOfTwo = editsOfModules.filter(({ name }) => / to | and /.test(name));
+const { createCredential } = undisturbedButFor;
+const stages = await chains(3);
 
 describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it(`at every call while it ${createCredential.name}`, async () => {
@@ -43,60 +22,5 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
         'kube POST /events',
       ]),
     );
-  });
-
-  it.for(everyThird(Object.values(others)))('at some calls while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, { isExact: true, choose: few(index) });
-    expect(report.failures).toEqual([]);
-    expect(report.missed).toEqual([]);
-  });
-
-  // The others are in kill-points.deep.test.ts, one kind at a time.
-  const [first, last] = [withEveryKind.createEach, withEveryKind.deleteEach];
-  it.for([first, last].map((scenario, index) => ({ ...scenario, index })))(
-    'at some calls while it $name',
-    async ({ index, ...scenario }) => {
-      const report = await check(stages, scenario, { isExact: true, choose: few(index) });
-      expect(report.failures).toEqual([]);
-      expect(report.missed).toEqual([]);
-    },
-  );
-
-  it.for(everyThird(editsOfTwo))('at some writes while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, { isExact: true, choose: (points) => few(index)(writes(points)) });
-    expect(report.failures).toEqual([]);
-    expect(report.killed.length).toBeGreaterThan(0);
-    expect(report.missed).toEqual([]);
-  });
-
-  // Each takes a start with every kind; the others are in kill-points.deep.test.ts.
-  it.for(successions.slice(0, 1).map((scenario, index) => ({ ...scenario, index })))(
-    'at some changes of an object while it $name',
-    async ({ index, ...scenario }) => {
-      const changes = (points: KillPoint[]) => points.filter(({ call }) => /^kube PATCH \/\w+modules\//.test(call));
-      const report = await check(stages, scenario, {
-        isExact: true,
-        choose: (points) => few(index)(changes(points)),
-      });
-      expect(report.failures).toEqual([]);
-      expect(report.killed.length).toBeGreaterThan(0);
-      expect(report.missed).toEqual([]);
-    },
-  );
-
-  it.for(everyThird(swaps))('at some writes while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, {
-      isExact: true,
-      choose: (points) => few(index)(writes(points)),
-    });
-    expect(report.failures).toEqual([]);
-    // Who is refused first, and so how often, is not the same every time.
-    expect(report.killed.length).toBeGreaterThan(0);
-  });
-
-  it.for(everyThird(Object.values(disturbedToo)))('at some calls while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, { choose: few(index) });
-    expect(report.failures).toEqual([]);
-    expect(report.missed).toEqual([]);
   });
 });

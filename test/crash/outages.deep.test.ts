@@ -1,2 +1,2 @@
 /** With more outages, before and after the writes take effect. */
-import './outages.test.ts';
+import './outages.all.test.ts';

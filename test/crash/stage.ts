@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import pg from 'pg';
-import { afterAll } from 'vitest';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { type Story, type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
@@ -20,6 +19,7 @@ import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { KubeApi } from '../../src/operator/kube/kube-api.ts';
 import type { Remote } from '../../src/operator/managed/external.ts';
 import { installCrdsIn } from '../crds.ts';
+import { atEnd } from '../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../harness.ts';
 import { installCompanions } from './companions.ts';
 import { compileCache } from './compile-cache.ts';
@@ -43,12 +43,6 @@ export interface StageOptions {
   /** Whether the cluster gets the CustomResourceDefinitions of companions; only one of its own. */
   readonly hasCompanions?: boolean;
 }
-
-const open: Stage[] = [];
-
-afterAll(async () => {
-  await Promise.all(open.splice(0).map((stage) => stage.close()));
-});
 
 export class Stage extends UserNamespace {
   readonly databaseUrl: string;
@@ -88,7 +82,7 @@ export class Stage extends UserNamespace {
     this.#flags = parts.flags;
     this.hasCompanions = parts.hasCompanions;
     this.client = createClient({ baseUrl: parts.api.listening, apiKey: API_KEY });
-    open.push(this);
+    atEnd(() => this.close());
   }
 
   // Operators.

@@ -1,2 +1,2 @@
 /** With one object of every kind. */
-import './watch-faults.test.ts';
+import './watch-faults.all.test.ts';

@@ -1,8 +1,8 @@
 /** The service account and the rights that the chart gives to the operator, to work with them. Only for test files. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { waitFor } from '../../dev/processes/wait.ts';
@@ -20,7 +20,6 @@ const role = z.looseObject({ kind: z.string(), metadata, rules: z.array(rule) })
 export const ACCOUNT = 'it-tunnel-operator-operator';
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-account-'));
-afterAll(() => rm(folder, { recursive: true }));
 
 /** What the chart grants in a namespace that the operator watches, and for its Lease. */
 export async function chartRules(): Promise<Rule[]> {

@@ -1,2 +1,2 @@
 /** Every field by itself. */
-import './drift-fields.test.ts';
+import './drift-fields.all.test.ts';

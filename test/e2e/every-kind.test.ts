@@ -6,8 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { type Declaration, type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { fromConfigMap, fromSecret, type SourceStyle } from '../../dev/fixtures/source-texts.ts';
+import { someOf } from '../tier.ts';
 import { API_KEY, eventually, manifest, startStack } from './stack.ts';
 
+const rows = someOf(kindRows);
 const stack = await startStack({ prefix: 'kinds', settings: { resyncMs: 300 } });
 const { client } = stack;
 const post = postTo(stack.api.url, API_KEY);
@@ -34,7 +36,7 @@ async function made(row: KindRow, name: string, declaration: Declaration) {
 const remote = (row: KindRow, id: string) => row.kind.calls(client).get(id);
 
 describe('every kind', () => {
-  test.concurrent.for(kindRows)(
+  test.concurrent.for(rows)(
     '$name is created from the required fields, follows changes and is deleted',
     async (row) => {
       const { type } = row;
@@ -59,7 +61,7 @@ describe('every kind', () => {
     },
   );
 
-  test.concurrent.for(kindRows)('$name is observed without a write, adopted, and retained', async (row) => {
+  test.concurrent.for(rows)('$name is observed without a write, adopted, and retained', async (row) => {
     const { type, kind } = row;
     const name = `${type.plural}-adopted`;
     const { another: theirs, changed: ours } = await declare(row);
@@ -80,7 +82,7 @@ describe('every kind', () => {
     await kind.calls(client).delete(id);
   });
 
-  test.concurrent.for(kindRows)(
+  test.concurrent.for(rows)(
     '$name is refused at once without what it must have, and with what it has not',
     async (row) => {
       const name = `${row.type.plural}-refused`;
@@ -103,7 +105,7 @@ describe('every kind', () => {
     },
   );
 
-  test.concurrent.for(kindRows.filter(({ immutable }) => immutable.length > 0))(
+  test.concurrent.for(rows.filter(({ immutable }) => immutable.length > 0))(
     '$name keeps what cannot be changed, there or not there',
     async (row) => {
       const name = `${row.type.plural}-immutable`;
@@ -122,7 +124,7 @@ describe('every kind', () => {
     },
   );
 
-  test.concurrent.for(kindRows.filter(({ immutable }) => immutable.length > 0))(
+  test.concurrent.for(rows.filter(({ immutable }) => immutable.length > 0))(
     '$name says when what it adopts has another value for good, and lets go of it unharmed',
     async (row) => {
       const { type, kind, immutable } = row;
@@ -139,7 +141,7 @@ describe('every kind', () => {
     },
   );
 
-  test.concurrent.for(kindRows.filter(({ replaced }) => replaced.length > 0))(
+  test.concurrent.for(rows.filter(({ replaced }) => replaced.length > 0))(
     '$name is made anew when what the API cannot change is changed, and the old one goes',
     async (row) => {
       const { type, replaced } = row;
@@ -164,7 +166,7 @@ describe('every kind', () => {
     ['a Secret', fromSecret],
     ['a ConfigMap', fromConfigMap],
   ] as const;
-  const sourced = kindRows.filter(({ hasSources }) => hasSources);
+  const sourced = rows.filter(({ hasSources }) => hasSources);
   test.concurrent.for(sourced.flatMap((row) => styles.map(([from, style]) => ({ ...row, row, from, style }))))(
     '$name takes text from $from, and follows it',
     async ({ row, from, style }) => {
@@ -186,17 +188,17 @@ describe('every kind', () => {
 });
 
 test('a steady state of one object of each kind writes nothing, however often it is compared', async () => {
-  for (const row of kindRows) await made(row, `${row.type.plural}-steady`, (await declare(row)).another);
+  for (const row of rows) await made(row, `${row.type.plural}-steady`, (await declare(row)).another);
   const versions = async () => {
-    const lists = await Promise.all(kindRows.map(({ type }) => stack.kube.list(type, { namespace: stack.namespace })));
+    const lists = await Promise.all(rows.map(({ type }) => stack.kube.list(type, { namespace: stack.namespace })));
     return lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`));
   };
   const resyncs = ({ name }: KindRow) =>
     stack.metric('tunnel_operator_resyncs_total', { kind: name, result: 'success' });
   const compared = async () => {
     // Of all, before it waits for the first: they are compared at the same time.
-    const before = await Promise.all(kindRows.map(resyncs));
-    for (const [at, row] of kindRows.entries()) {
+    const before = await Promise.all(rows.map(resyncs));
+    for (const [at, row] of rows.entries()) {
       await eventually(async () => expect(await resyncs(row)).toBeGreaterThan((before[at] ?? 0) + 2));
     }
   };
@@ -206,7 +208,7 @@ test('a steady state of one object of each kind writes nothing, however often it
   expect({ versions: await versions(), changes: await stack.sql('select count(*) as n from events') }).toEqual(before);
 });
 
-const levels = kindRows.flatMap((row) => ['spec', 'status'].map((part) => ({ ...row, part })));
+const levels = rows.flatMap((row) => ['spec', 'status'].map((part) => ({ ...row, part })));
 
 // Of what lies deeper, test/operator/kinds/family-fields.test.ts reads the CRDs.
 test.for(levels)('every member of the $part of $name is explained', async ({ type, kind, part }) => {

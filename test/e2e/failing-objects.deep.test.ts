@@ -1,2 +1,2 @@
 /** With a thousand of them. */
-import './failing-objects.test.ts';
+import './failing-objects.all.test.ts';

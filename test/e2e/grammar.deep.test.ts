@@ -1,2 +1,2 @@
 /** With many more rules and blocks. */
-import './grammar.test.ts';
+import './grammar.all.test.ts';

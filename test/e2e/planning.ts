@@ -1,8 +1,8 @@
 /** The command `plan` against a stack of its own, where every test ends without a write that it has not announced. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
 import { asRecord } from '../../dev/fixtures/crd-schema.ts';
 import { ANNOTATION, API_VERSION } from '../../src/operator/contract/names.ts';
@@ -41,7 +41,6 @@ export async function startPlanning(prefix: string) {
   const stack = await startStack({ prefix });
   const { kubeconfigPath } = await cluster();
   const folder = await mkdtemp(join(tmpdir(), `${prefix}-`));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
   const config = {
     apiUrl: stack.api.url,
     apiKey: API_KEY,

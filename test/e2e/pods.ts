@@ -6,9 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { afterAll, expect, TestRunner, vi } from 'vitest';
+import { expect, TestRunner, vi } from 'vitest';
 import type { TunnelOperator } from '../../src/operator/operator.ts';
 import { type OperatorConfig, operatorSettings } from '../../src/operator/settings.ts';
+import { atEnd } from '../end-of-file.ts';
 import { cluster, createNamespace, kubectl } from '../harness.ts';
 
 const { TEST_IMAGE, TEST_POSTGRES_IMAGE = 'postgres:18' } = process.env;
@@ -82,7 +83,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
   const killAll = () => {
     for (const child of children) child.kill();
   };
-  afterAll(killAll);
+  atEnd(async () => killAll());
   // A file whose tests are all skipped has no end that hooks hear of.
   process.once('exit', killAll);
   let releases = 0;

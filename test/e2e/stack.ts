@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, expect, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { KindRow } from '../../dev/fixtures/kinds.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
@@ -16,6 +16,7 @@ import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.ts';
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
+import { atEnd } from '../end-of-file.ts';
 import { type CommandResult, cluster, createNamespace, installCrds, kubeconfig, kubectl } from '../harness.ts';
 import { metricSum } from '../metric-sum.ts';
 import { conditionProblems } from '../settled.ts';
@@ -272,7 +273,7 @@ export async function startStack(
     return ids;
   }
 
-  afterAll(async () => {
+  atEnd(async () => {
     await Promise.all([...operators].map((operator) => operator.stop()));
     await letGo(stack);
     await Promise.all([client.close(), kube.close(), applier.close(), pool.end()]);

@@ -1,2 +1,2 @@
 /** With many more steps. */
-import './walks.test.ts';
+import './walks.all.test.ts';

@@ -1,7 +1,6 @@
 /** What all lives of a test file share, and the operator that each of them has. Only for test files; it registers hooks. */
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterAll } from 'vitest';
 import { startApi } from '../../../src/api/server.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { createClient } from '../../../src/client/client.ts';
@@ -19,6 +18,7 @@ import { SecretAccess } from '../../../src/operator/managed/secrets/secret-acces
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../../harness.ts';
 import { noInputs } from '../../operator/inputs.ts';
 import { admit, WiredKubeApi } from './wire.ts';
@@ -51,7 +51,7 @@ export async function openWorld() {
   /** How often what has happened. */
   const counts = new Map<string, number>();
 
-  afterAll(async () => {
+  atEnd(async () => {
     await eventRecorder.flush();
     await Promise.all([client.close(), operatorsClient.close(), kube.close(), operatorsKube.close(), pool.end()]);
     await api.stop();

@@ -1,11 +1,11 @@
 /** A management API behind a relay that can say something else: what an export makes of it. Only for test files. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll } from 'vitest';
 import { keyring } from '../../../src/api/secrets/keyring.ts';
 import { startApi } from '../../../src/api/server.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { createClient } from '../../../src/client/client.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { createTestDatabase } from '../../harness.ts';
 
 export const API_KEY = 'tnl_ak_relayed_api_of_the_tests_0123456789ab';
@@ -40,7 +40,7 @@ export async function relayedApi() {
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   relay.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  afterAll(async () => {
+  atEnd(async () => {
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
     await client.close();

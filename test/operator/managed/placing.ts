@@ -4,7 +4,7 @@
  * test files.
  */
 import { KubeConfig } from '@kubernetes/client-node';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
@@ -13,7 +13,8 @@ import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { SECRETS } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { FaultProxy } from '../../crash/proxy.ts';
-import { createNamespace, kubeconfig } from '../../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { createNamespace, createNamespaceOfRun, kubeconfig } from '../../harness.ts';
 import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
 
 const KINDS = {
@@ -39,19 +40,21 @@ const apiVersionOf = ({ group, version }: ResourceType) => (group === '' ? versi
 const options = { userAgent: 'tests', timeoutMs: 10_000 };
 const config = await kubeconfig();
 const direct = new KubeApi(config, options);
-/** Where the objects of this test file are. */
-export const NAMESPACE = await createNamespace('managed');
+/** Where the objects of the test files of this worker are, which clear it. */
+export const NAMESPACE = await createNamespaceOfRun('managed');
 
-const namespaces = new Set([NAMESPACE]);
-afterAll(async () => {
+const namespaces = new Set<string>();
+
+async function cleanUp(): Promise<void> {
   for (const { name, policies, bindings } of admission.values()) {
     await direct.delete(bindings, name).catch(unless(404));
     await direct.delete(policies, name).catch(unless(404));
   }
+  admission.clear();
   // A namespace is not gone before the finalizers in it are.
   await Promise.all([...namespaces].map(clear));
-  await direct.close();
-});
+  namespaces.clear();
+}
 
 const unless = (code: number) => (error: unknown) => {
   if (!(error instanceof KubeError) || error.code !== code) throw error;
@@ -228,6 +231,7 @@ const event = z.looseObject({
 /** @param objects what there is in the cluster of these kinds, and no more; by plural */
 export async function placing(objects: Partial<Record<Plural, readonly KubeObject[]>>, policy?: Policy) {
   const namespace = policy === undefined ? NAMESPACE : await createNamespace('managed');
+  if (namespaces.size === 0) atEnd(cleanUp);
   namespaces.add(namespace);
   const plurals = Object.keys(KINDS).filter((plural): plural is Plural => Object.hasOwn(objects, plural));
   await Promise.all(plurals.map(serve));

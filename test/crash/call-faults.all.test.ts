@@ -7,7 +7,7 @@ import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { type StoryRow, storyRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
-import { isDeep } from '../deep.ts';
+import { isDeep } from '../tier.ts';
 import { type Counts, countsSince, lastEvent } from './counts.ts';
 import type { Declared } from './declared.ts';
 import { untilSettled } from './inspect.ts';

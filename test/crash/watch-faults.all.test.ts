@@ -8,7 +8,7 @@ import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
-import { isDeep } from '../deep.ts';
+import { isDeep } from '../tier.ts';
 import { cleanUp } from './clean-up.ts';
 import { type Counts, countsSince, expectNothingMore, lastEvent, sum } from './counts.ts';
 import { untilSettled } from './inspect.ts';

@@ -5,7 +5,7 @@
 import { describe, test } from 'vitest';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
-import { isDeep } from '../deep.ts';
+import { isDeep } from '../tier.ts';
 import { startStack } from './stack.ts';
 import { walkableKind, walkableModules } from './walkable.ts';
 import { walk } from './walks.ts';

@@ -9,7 +9,7 @@ import { numbered } from '../../dev/fixtures/samples.ts';
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
 import { familyFields } from '../../src/operator/kinds/family-fields.ts';
 import { ipPolicyRule } from '../../src/resources/ip-policy-rule.ts';
-import { isDeep } from '../deep.ts';
+import { isDeep } from '../tier.ts';
 import { API_KEY, eventually, manifest, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'drift-fields', settings: { resyncMs: 300 } });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES, parseRule } from '../../src/resources/formats/acl.ts';
 import { canonicalCidr } from '../../src/resources/formats/cidr.ts';
-import { isDeep } from '../deep.ts';
+import { isDeep } from '../tier.ts';
 import { credential, type Manifest, policy, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'grammar', operators: 0 });

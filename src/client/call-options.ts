@@ -1,4 +1,4 @@
-/** What a caller may pass besides the body. */
+/** Options of calls. */
 import type { IdempotencyPlace } from '../resources/definition/idempotency.ts';
 
 export interface CallOptions {
@@ -6,16 +6,16 @@ export interface CallOptions {
 }
 
 export interface CreateOptions extends CallOptions {
-  /** Makes the create safe to repeat: same key, same resource. */
+  /** Makes the create safe to repeat: the same key gives the same resource. */
   idempotencyKey?: string | undefined;
-  /** With a key: makes it possible to find, and to close, everything that was created in one scope. */
+  /** Only with a key. A scope groups creates, so that all its resources can be found and the scope closed. */
   idempotencyPlace?: IdempotencyPlace | undefined;
 }
 
 export interface ChangeOptions extends CallOptions {
   /**
-   * An ETag (`etagOf`); the call fails with PRECONDITION_FAILED when the resource has changed since. It is not repeated
-   * after an answer that got lost: its own change would then look like somebody else's.
+   * An ETag (`etagOf`). The call fails with PRECONDITION_FAILED if the resource has changed since. Such a call is not
+   * retried after a lost response: its own first change would make the retry fail.
    */
   ifMatch?: string | undefined;
 }

@@ -28,7 +28,7 @@ import { moduleClient } from './module-client.ts';
 import { segment } from './path-segment.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
-// What the package offers beside the client.
+// Exported by the package besides the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 export { etagOf, isReplay, sentAt } from './entity-tags.ts';
@@ -65,12 +65,12 @@ export function createClient(options: ClientOptions) {
       return read(eventTypeList, await transport.send({ method: 'GET', path: '/event_types', ...call })).event_types;
     },
 
-    /** Whose API key this client has, and when it expires. */
+    /** The owner of this client's API key, and when the key expires. */
     async whoami(call: CallOptions = {}) {
       return read(whoami, await transport.send({ method: 'GET', path: '/whoami', ...call }));
     },
 
-    /** Makes the rules of a policy exactly these, in one transaction. */
+    /** Replaces all rules of a policy in one transaction. */
     async replaceRules(policyId: string, body: z.input<typeof ruleSet>, call: ChangeOptions = {}) {
       const path = `${ipPolicy.path}/${segment(policyId)}/rules`;
       const answer = await transport.send({ method: 'PUT', path, body, ...call });
@@ -84,7 +84,7 @@ export function createClient(options: ClientOptions) {
       return remember(read(ruleSetAnswer, answer).ip_policy_rules, answer);
     },
 
-    /** Leaves a reserved domain without a certificate. */
+    /** Detaches the certificate of a reserved domain. */
     async detachCertificate(domainId: string, call: ChangeOptions = {}) {
       const path = `${reservedDomain.path}/${segment(domainId)}/certificate`;
       await transport.send({ method: 'DELETE', path, ...call });
@@ -96,15 +96,15 @@ export function createClient(options: ClientOptions) {
       await transport.send({ method: 'DELETE', path, ...call });
     },
 
-    /** Asks, as a data plane does, whether a token may bind a target. */
+    /** Checks for a data plane whether a token may bind a target. */
     async authenticate(body: z.input<typeof authenticate>, call: CallOptions = {}) {
       const answer = await transport.send({ method: 'POST', path: `${credential.path}/authenticate`, body, ...call });
       return read(authentication, answer);
     },
 
     /**
-     * Makes an idempotency key unusable, also for a create that is still on its way, and says what was created under
-     * it and still exists. After this nothing can appear under the key.
+     * Closes an idempotency key: from then on no create under it takes effect, not even one in flight. Returns the
+     * resource created under it, if it still exists.
      */
     async closeIdempotencyKey(key: string, call: CallOptions = {}) {
       const path = `/idempotency_keys/${idempotencyDigest(key)}/closed`;
@@ -112,15 +112,15 @@ export function createClient(options: ClientOptions) {
       return read(closedIdempotencyKey, answer);
     },
 
-    /** What was created in an idempotency scope and still exists. */
+    /** The resources created in an idempotency scope that still exist. */
     async idempotencyScope(scope: string, call: CallOptions = {}) {
       const path = `/idempotency_scopes/${idempotencyDigest(scope)}`;
       return read(idempotencyScope, await transport.send({ method: 'GET', path, ...call }));
     },
 
     /**
-     * Makes everything that has begun in an idempotency scope end: no create takes effect that was sent before, not even
-     * one that is still on its way. Returns what was created in the scope and still exists.
+     * Closes an idempotency scope: from then on no earlier create takes effect, not even one in flight. Returns the
+     * resources created in it that still exist.
      */
     async closeIdempotencyScope(scope: string, call: CallOptions = {}) {
       const path = `/idempotency_scopes/${idempotencyDigest(scope)}/closed`;
@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions) {
     /** Waits for the calls in flight. */
     close: () => transport.close(),
 
-    /** Aborts the calls in flight: they fail with ApiUnreachableError, or with what their last attempt failed with. */
+    /** Aborts the calls in flight: they fail with ApiUnreachableError, or with the error of their last attempt. */
     destroy: () => transport.destroy(),
   };
 }
@@ -139,7 +139,7 @@ export type Client = ReturnType<typeof createClient>;
 
 type Families = typeof families;
 
-/** For each family its calls; of what lives in another resource, for the id of that. */
+/** The calls of each family. Those of a nested family are a function of the id of its parent. */
 type FamilyClients = { readonly [K in keyof Families]: CallsOf<Families[K]> };
 type CallsOf<R extends Resource> = R extends { readonly parent: Parent }
   ? (parentId: string) => FamilyClient<R>
@@ -150,9 +150,9 @@ function familyClients(transport: Transport): FamilyClients {
     if (!family.parent) return [name, familyClient(transport, family)];
     return [name, (parentId: string) => familyClient(transport, { ...family, path: fillParent(family, parentId) })];
   });
-  // The entries of a record lose which key has which family.
+  // Object.entries loses which key has which family.
   return Object.fromEntries(all) as FamilyClients;
 }
 
-/** The path of a family that lives in another, for one resource of that. */
+/** The path of a nested family for one parent. */
 const fillParent = ({ path }: Resource, parentId: string) => path.replace(/\{\w+\}/, segment(parentId));

@@ -1,4 +1,4 @@
-/** What answers said beside their bodies, by the value that a caller got. */
+/** Response headers of a call, by the value that it returned. */
 import type { z } from 'zod';
 import { strangeAnswer } from './errors.ts';
 import type { ApiResponse } from './response.ts';
@@ -8,32 +8,31 @@ const replays = new WeakSet<object>();
 const dates = new WeakMap<object, Date>();
 
 /**
- * The ETag of a resource, module or rule set as a call answered it, for `ifMatch`; undefined for what came in a list, and
- * for copies of what a call answered.
+ * The ETag of a resource, module or rule set that a call returned, for `ifMatch`. Undefined for items of a list and for
+ * copies of a returned value.
  */
 export function etagOf(answered: object): string | undefined {
   return etags.get(answered);
 }
 
 /**
- * Whether a create was answered with what an earlier one under its idempotency key was answered: the resource may have
- * changed since.
+ * Whether a create got the response of an earlier one under its idempotency key. The resource may have changed since.
  */
 export function isReplay(answered: object): boolean {
   return replays.has(answered);
 }
 
-/** When the API sent what a call answered, by its own clock and to the second; undefined if it did not say. */
+/** When the API sent the response, by its own clock and to the second; undefined without a Date header. */
 export function sentAt(answered: object): Date | undefined {
   return dates.get(answered);
 }
 
-/** The body as this schema reads it. @throws ApiUnreachableError when it does not match */
+/** The body, parsed. @throws ApiUnreachableError if it does not match the schema */
 export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.output<T> {
   const { status, body } = answer;
   const { success, data: value, error } = schema.safeParse(body);
   if (!success) {
-    // Only the path and what was expected: a value may be a token.
+    // Without the value, which may be a token.
     const [issue] = error.issues;
     const detail = `the body's ${issue?.path.join('.') || 'form'}: ${issue?.message}`;
     throw strangeAnswer({ answer: `${status} with JSON of another form`, detail, status });
@@ -41,7 +40,7 @@ export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.out
   return remember(value, answer);
 }
 
-/** Keeps what the answer said of this part of its body. */
+/** Remembers the headers of the response for this part of its body. */
 export function remember<T>(value: T, { etag, replayed, date }: Pick<ApiResponse, 'etag' | 'replayed' | 'date'>): T {
   if (value === null || typeof value !== 'object') return value;
   if (etag !== undefined) etags.set(value, etag);

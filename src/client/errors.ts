@@ -1,14 +1,14 @@
-/** What a call of the management API can fail with. */
+/** Errors of calls to the management API. */
 import type { ErrorBody, ErrorCode } from '../resources/definition/errors.ts';
 
-/** The API answered with an error of its catalogue. */
+/** An error response of the API. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
   readonly status: number;
   /** JSON pointers of bad fields, ids, the request id. */
   readonly details: Readonly<Record<string, string>>;
-  /** Milliseconds that the API asked to wait, when it did. */
+  /** Milliseconds to wait, if the API asked for that. */
   readonly retryAfterMs: number | undefined;
 
   constructor(body: ErrorBody, retryAfterMs?: number) {
@@ -19,23 +19,23 @@ export class ApiError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Transient trouble is always 429 or 5xx; no other answer changes by asking again. */
+  /** Transient errors are always 429 or 5xx; retrying others does not help. */
   get transient(): boolean {
     return this.status === 429 || this.status >= 500;
   }
 }
 
 /**
- * No usable answer: connection refused or cut, timeout, or an answer that is not the API's (a proxy's error page).
- * Whether the request took effect is unknown.
+ * No usable response: the connection was refused or cut, the call timed out, or something else responded, such as a proxy
+ * with an error page. Whether the request took effect is unknown.
  */
 export class ApiUnreachableError extends Error {
   override readonly name = 'ApiUnreachableError';
-  /** What was answered instead, as in `502 with text/html`; never its body, which may hold a token. */
+  /** The unusable response, as in `502 with text/html`; never its body, which may contain a token. */
   readonly answer: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Whether it was a change of a resource, which may arrive and take effect at any time from now on. */
+  /** Whether the request changes a resource, which may still happen at any time. */
   readonly mayTakeEffect: boolean;
 
   constructor(
@@ -55,7 +55,7 @@ export class ApiUnreachableError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** The same, where an earlier attempt may take effect. */
+  /** The same error, for a call whose earlier attempt may still take effect. */
   afterChange(): ApiUnreachableError {
     const { message, cause, answer, status, retryAfterMs } = this;
     const answered = answer === undefined ? {} : { answer };
@@ -63,7 +63,7 @@ export class ApiUnreachableError extends Error {
   }
 }
 
-/** For an answer that the management API would not give. */
+/** For a response that does not come from the management API. */
 export function strangeAnswer(seen: {
   answer: string;
   detail: string;

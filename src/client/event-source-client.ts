@@ -1,4 +1,4 @@
-/** The calls about the sources of one event subscription. */
+/** Calls for the sources of one event subscription. */
 import { eventSource, eventSources, eventSubscription } from '../resources/event-subscription.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
@@ -18,7 +18,7 @@ export function eventSourceClient(transport: Transport, subscriptionId: string) 
     async list(options: CallOptions = {}) {
       return read(eventSources, await transport.send({ method: 'GET', path, ...options })).sources;
     },
-    /** There is nothing to change: confirms that the source exists, at this ETag. */
+    /** Changes nothing; confirms that the source exists at this ETag. */
     async update(type: string, options: ChangeOptions = {}) {
       return read(eventSource, await transport.send({ method: 'PATCH', path: at(type), body: {}, ...options }));
     },

@@ -1,4 +1,4 @@
-/** The calls about one family. */
+/** Calls for one family. */
 import { z } from 'zod';
 import type { Create, Resource, Update, View } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
@@ -28,12 +28,12 @@ export interface FamilyClient<R extends Resource> {
 
 const unknowns = z.array(z.unknown());
 const nextPage = z.string().nullable();
-/** Of a relative address, too, only the query matters. */
+/** Only the query is used, so the address may be relative. */
 const ANYWHERE = 'http://localhost';
 
 export function familyClient<R extends Resource>(transport: Transport, resource: R): FamilyClient<R> {
   const at = (id: string) => `${resource.path}/${segment(id)}`;
-  // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
+  // The output of R's schema is View<R>, which TypeScript cannot infer through the type parameter.
   const view = (answer: ApiResponse) => read(resource.view, answer) as View<R>;
   const envelope = z.object({
     [resource.collection]: unknowns,
@@ -45,7 +45,7 @@ export function familyClient<R extends Resource>(transport: Transport, resource:
     const query = { limit, before_id: beforeId };
     const answer = await transport.send({ method: 'GET', path: resource.path, query, ...call });
     const list = read(envelope, answer);
-    // The ETag of the list is not that of its items.
+    // Items of a list have no ETag.
     const items = unknowns.parse(list[resource.collection]).map((body) => view({ ...answer, body, etag: undefined }));
     const uri = nextPage.parse(list.next_page_uri);
     if (uri === null) return { items, next: undefined };

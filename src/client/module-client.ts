@@ -1,4 +1,4 @@
-/** The calls about one module of one resource. */
+/** Calls for one module of one resource. */
 import type { z } from 'zod';
 import type { Module } from '../resources/definition/module.ts';
 import type { Fields } from '../resources/definition/resource.ts';
@@ -8,13 +8,13 @@ import type { Transport } from './transport.ts';
 
 /** All throw ApiError or ApiUnreachableError. */
 export interface ModuleClient<M extends Module> {
-  /** Sets the whole module: what is left out gets its default. */
+  /** Replaces the whole module: settings that are left out get their default. */
   put(body: z.input<M['input']>, options?: ChangeOptions): Promise<z.output<M['view']>>;
   get(options?: CallOptions): Promise<z.output<M['view']>>;
   delete(options?: ChangeOptions): Promise<void>;
 }
 
-/** @param owner path of the resource that the module hangs on */
+/** @param owner path of the resource that the module belongs to */
 export function moduleClient<F extends Fields, Name extends string>(
   transport: Transport,
   owner: string,

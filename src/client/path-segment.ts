@@ -1,4 +1,4 @@
-/** The one place where an id becomes part of a path. */
+/** Ids as parts of a path. */
 import { ApiError } from './errors.ts';
 
 const NO_SUCH_ID = {
@@ -9,8 +9,8 @@ const NO_SUCH_ID = {
 } as const;
 
 /**
- * The id as one segment of a path. Without a slash: proxies may take an escaped one for a plain one.
- * @throws ApiError (NOT_FOUND) for what leads to another path, whose resource nobody has named
+ * The id as one segment of a path. A slash is refused, since proxies may decode an escaped one.
+ * @throws ApiError (NOT_FOUND) for an id that would lead to another path
  */
 export function segment(id: string): string {
   if (['', '.', '..'].includes(id) || id.includes('/')) throw new ApiError(NO_SUCH_ID);

@@ -1,4 +1,4 @@
-/** A call as it goes over the wire. What no request can carry is refused here, before anything is sent. */
+/** A call as an HTTP request. Invalid options are refused before anything is sent. */
 import { z } from 'zod';
 import {
   IDEMPOTENCY_KEY_HEADER,
@@ -18,7 +18,7 @@ export interface ApiRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** As of RFC 9110, section 5.5, and as undici takes it. */
+/** RFC 9110, section 5.5, as undici enforces it. */
 const headerText = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be text that a header can carry');
 
 const timerMs = (least: number) => z.int().min(least).max(0x7fff_ffff).optional();
@@ -50,7 +50,7 @@ export interface WireRequest {
   body: string | undefined;
 }
 
-/** @throws TypeError for a header or a body that no request can carry */
+/** @throws TypeError for an invalid header or body */
 export function wireRequest(
   { baseUrl, apiKey, userAgent = 'tunnel-operator-client' }: { baseUrl: string; apiKey: string; userAgent?: string },
   call: ApiRequest,
@@ -79,5 +79,5 @@ export function wireRequest(
   return { url, method, headers, body: call.body === undefined ? undefined : JSON.stringify(call.body) };
 }
 
-/** Whether it changes a resource. A create under an idempotency key, sent again, is told what the first one made. */
+/** Whether the request changes a resource. A retried create under an idempotency key returns the first one's resource. */
 export const isChange = ({ method }: ApiRequest) => method === 'PATCH' || method === 'PUT' || method === 'DELETE';

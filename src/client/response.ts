@@ -1,4 +1,4 @@
-/** What an answer says: a body of the API, an error of its catalogue, or neither. */
+/** Reads a response: a body of the API, one of its errors, or neither. */
 import type { Dispatcher } from 'undici';
 import { ERROR_STATUS, errorBody } from '../resources/definition/errors.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/definition/idempotency.ts';
@@ -10,7 +10,7 @@ export interface ApiResponse {
   status: number;
   body: unknown;
   etag: string | undefined;
-  /** Whether it is the answer to an earlier create under the same idempotency key. */
+  /** Whether it replays the response to an earlier create under the same idempotency key. */
   replayed: boolean;
   /** When it was sent, by the clock of the API. */
   date: Date | undefined;
@@ -29,7 +29,7 @@ export function readResponse(call: ApiRequest, response: Dispatcher.ResponseData
     return { status, body, etag, replayed, date: parseDate(headers.date?.toString()) };
   }
   const { data: error } = errorBody.safeParse(body);
-  // With another status it has come through something that changed it: a 503 must not say that a resource is gone.
+  // A proxy has changed the status if it does not match the body: a 503 must not count as "not found".
   if (error?.status_code === status && ERROR_STATUS[error.error_code] === status) {
     throw new ApiError(error, retryAfterMs);
   }
@@ -44,7 +44,7 @@ function parseDate(header: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** Undefined for what is not JSON. The error would quote the text, which may hold a token. */
+/** Undefined if it is not JSON. The parser's error would quote the text, which may contain a token. */
 function parseJson(raw: string): unknown {
   try {
     return JSON.parse(raw);

@@ -9,52 +9,52 @@ import { type ApiRequest, checkOptions, isChange, type WireRequest, wireRequest 
 import { type ApiResponse, readResponse } from './response.ts';
 
 export interface TransportOptions {
-  /** Where the API is, e.g. `http://127.0.0.1:8080`; a path is kept as a prefix. */
+  /** Address of the API, such as `http://127.0.0.1:8080`. A path becomes a prefix of all paths. */
   baseUrl: string;
   apiKey: string;
-  /** Longest wait for the whole answer, in milliseconds. Default 30,000. */
+  /** Longest wait for the whole response, in milliseconds. Default 30,000. */
   timeoutMs?: number;
   /** Retries of calls that are safe to repeat. Default 2; 0 for callers with a queue of their own. */
   retries?: number;
-  /** Longest wait for the sake of a Retry-After, in milliseconds; a longer one ends the call. Default 30,000. */
+  /** Longest Retry-After to wait for, in milliseconds; a longer one ends the call. Default 30,000. */
   longestWaitMs?: number;
   /** Most connections to the API. Default 16. */
   connections?: number;
   userAgent?: string;
-  /** Told of every attempt, for metrics. `status` is undefined when there was no answer, or none that is the API's. */
+  /** Called after every attempt, for metrics. `status` is undefined without a response of the API. */
   onAttempt?: (attempt: { method: string; status: number | undefined; seconds: number }) => void;
-  /** Begins the trace of an attempt. */
+  /** Starts the trace span of an attempt. */
   trace?: (request: { method: string; url: URL }) => AttemptTrace;
-  /** Wraps every attempt: a shared budget of calls under way, a pause after Retry-After. */
+  /** Wraps every attempt, for example to limit the calls in flight and to pause after Retry-After. */
   admit?: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
 
 export interface AttemptTrace {
   /** Sent with the request. */
   headers: Readonly<Record<string, string>>;
-  /** `status` is undefined when there was no answer; `error` says why, in a word. */
+  /** `status` is undefined without a response; `error` then says why, in a word. */
   end(answer: { status: number | undefined; requestId: string | undefined; error: string | undefined }): void;
 }
 
 export interface Transport {
   /**
    * Performs the call.
-   * @throws ApiError, ApiUnreachableError; the reason of an aborted signal; TypeError for what no request can carry, which
-   *   is not sent
+   * @throws ApiError, ApiUnreachableError; the reason of an aborted signal; TypeError for an invalid option, before
+   *   anything is sent
    */
   send(call: ApiRequest): Promise<ApiResponse>;
   /** Waits for the calls in flight. */
   close(): Promise<void>;
-  /** Aborts the calls in flight, and ends waits for another attempt with what the last one failed with. */
+  /** Aborts the calls in flight. A call that waits for its next attempt fails with the error of the last. */
   destroy(): Promise<void>;
 }
 
 const BACKOFF = { firstMs: 200, longestMs: 5_000 };
 
-/** Far more than any answer of the API. */
+/** Far more than any response of the API. */
 const LONGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** @throws TypeError for an option that cannot work */
+/** @throws TypeError for an invalid option */
 export function createTransport(options: TransportOptions): Transport {
   checkOptions(options);
   const { timeoutMs = 30_000, retries = 2, longestWaitMs = 30_000, connections = 16 } = options;
@@ -65,7 +65,7 @@ export function createTransport(options: TransportOptions): Transport {
     maxResponseSize: LONGEST_ANSWER_BYTES,
   });
   const destroyed = new AbortController();
-  /** Why connections were not made: nothing was sent on them. */
+  /** Errors of connections that were not made, so nothing was sent. */
   const unconnected = new WeakSet<Error>();
   agent.on('connectionError', (_, __, error) => unconnected.add(error));
   const admit = options.admit ?? ((attempt) => attempt());
@@ -101,7 +101,7 @@ export function createTransport(options: TransportOptions): Transport {
       });
     } finally {
       abort?.end();
-      // What began well and then broke off, or was not the API's, was no answer.
+      // A response that broke off, or is not the API's, counts as none.
       const isAnswer = failure === undefined || (status !== undefined && status >= 400);
       const seconds = (performance.now() - started) / 1000;
       options.onAttempt?.({ method, status: isAnswer ? status : undefined, seconds });
@@ -119,9 +119,9 @@ export function createTransport(options: TransportOptions): Transport {
       } catch (thrown) {
         const error: unknown = mayTakeEffect && thrown instanceof ApiUnreachableError ? thrown.afterChange() : thrown;
         mayTakeEffect ||= error instanceof ApiUnreachableError && error.mayTakeEffect;
-        // An earlier attempt has deleted it, or somebody else has: it is gone.
+        // Deleted by an earlier attempt or by another client: either way it is gone.
         if (!outcomeKnown && call.method === 'DELETE' && isNotFound(error)) return GONE;
-        // What is said of the repetition may be so only since an earlier attempt took effect.
+        // The error may be the effect of an earlier attempt.
         if (!outcomeKnown && call.method === 'PATCH' && error instanceof ApiError && !error.transient)
           throw new ApiUnreachableError(`${call.method} ${call.path}: no answer, and when repeated: ${error.message}`, {
             cause: error,
@@ -130,7 +130,7 @@ export function createTransport(options: TransportOptions): Transport {
         if (tried >= retries || !isTransient(error) || !isSafeToRepeat(call, error)) throw error;
         if ((error.retryAfterMs ?? 0) > longestWaitMs) throw error;
         outcomeKnown &&= isRefusal(error);
-        // Never sooner than the API asked for.
+        // Not sooner than the API asked.
         const wait = (error.retryAfterMs ?? 0) + backoff(tried + 1, BACKOFF);
         const given = call.signal ? [call.signal] : [];
         await delay(wait, undefined, { signal: AbortSignal.any([destroyed.signal, ...given]) }).catch(() => {
@@ -152,15 +152,15 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /**
- * GET, PUT and DELETE repeat safely; PATCH because it sets values, not deltas; POST only under an idempotency key. What has an
- * If-Match does not: if the first attempt took effect, the second one is told that the resource has changed.
+ * GET, PUT, DELETE and PATCH (which sets values, not deltas) are safe to retry; POST only under an idempotency key. A
+ * request with If-Match is not: if the first attempt took effect, the second one fails.
  */
 function isSafeToRepeat(call: ApiRequest, error: ApiError | ApiUnreachableError): boolean {
   if (isRefusal(error)) return true;
   return call.ifMatch === undefined && (call.method !== 'POST' || call.idempotencyKey !== undefined);
 }
 
-/** Whether the API refused the request before it began. */
+/** Whether the API refused the request before it did anything. */
 const isRefusal = (error: ApiError | ApiUnreachableError) => error.status === 429;
 
 const GONE: ApiResponse = { status: 204, body: undefined, etag: undefined, replayed: false, date: undefined };
@@ -175,5 +175,5 @@ function describe(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : messageOf(error);
 }
 
-/** The parser's error has what it could not read, which may hold a token. */
+/** The parser's error quotes what it could not read, which may contain a token. */
 const withoutAnswer = (error: unknown) => (error instanceof errors.HTTPParserError ? undefined : error);

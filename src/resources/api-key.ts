@@ -6,6 +6,8 @@ import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { second, shownSecond, showSecond } from './formats/text.ts';
 
+const EXPIRES = { description: 'When the key stops working. Without it, the key never expires.' };
+
 export const apiKey = resource({
   name: 'api_key',
   title: 'APIKey',
@@ -22,11 +24,17 @@ export const apiKey = resource({
       z
         .string()
         .nullable()
-        .meta({ description: 'Shown only in the creation response; null afterwards.', examples: ['tnl_ak_…'] }),
+        .meta({
+          description: 'The key itself. Only the creation response shows it; afterwards it is null.',
+          examples: ['tnl_ak_…'],
+        }),
       'none',
     ),
     owner_id: owner,
-    expires_at: { ...field(shownSecond().nullable(), orNone(second()), 'optional', true, null), show: showSecond },
+    expires_at: {
+      ...field(shownSecond().nullable(), orNone(second().meta(EXPIRES)), 'optional', true, null),
+      show: showSecond,
+    },
   },
   samples: {
     least: {},

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { field, required, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
 
+const active = z.boolean().meta({ description: 'If false, the API keys and authtokens of the bot do not work.' });
+
 export const botUser = resource({
   name: 'bot_user',
   title: 'BotUser',
@@ -11,14 +13,14 @@ export const botUser = resource({
   collection: 'bot_users',
   tag: 'Users and keys',
   access: 'admin',
-  description: 'The identity of a program. It is never an admin.',
+  description: 'An identity for a program. A bot is never an admin.',
   fields: {
     name: required(
       bytes(255)
         .min(1, 'must not be empty')
-        .meta({ description: 'Human-readable name.', examples: ['deploy bot'] }),
+        .meta({ description: 'Name of the bot, for people.', examples: ['deploy bot'] }),
     ),
-    active: field(z.boolean(), z.boolean(), 'optional', true, true),
+    active: field(z.boolean(), active, 'optional', true, true),
   },
   samples: {
     least: { name: 'bot {n}' },

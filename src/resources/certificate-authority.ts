@@ -16,14 +16,14 @@ export const certificateAuthority = resource({
   collection: 'certificate_authorities',
   tag: 'Certificate authorities',
   description:
-    'An X.509 certificate authority that client certificates are validated against. It may have expired; then ' +
-    'nothing validates against it.',
+    'An X.509 certificate authority that client certificates are validated against. Once it has expired, no client ' +
+    'certificate is valid.',
   fields: {
-    ...described('Whose certificates it signs.'),
+    ...described('What the authority issues certificates for.'),
     ca_pem: required(
       bytes(MAX_CA_PEM_BYTES).meta({
         description:
-          'Exactly one certificate in PEM, whose basic constraints mark it as a CA; text may come before it.',
+          'Certificate of the authority, in PEM: exactly one, marked as a CA in its basic constraints. Text before it is allowed.',
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
         ...pattern(
           /(?:^|\n)-----BEGIN CERTIFICATE-----/,

@@ -11,20 +11,20 @@ export const certificateFields = {
     z
       .string()
       .nullable()
-      .meta({ description: 'Common name of the subject; null if it has none.', examples: ['Example CA'] }),
+      .meta({ description: 'Common name of the subject, if it has one.', examples: ['Example CA'] }),
   ),
-  not_before: derived(timestamp().meta({ description: 'Start of the validity period.' })),
-  not_after: derived(timestamp().meta({ description: 'End of the validity period.' })),
+  not_before: derived(timestamp().meta({ description: 'When the certificate becomes valid.' })),
+  not_after: derived(timestamp().meta({ description: 'When the certificate expires.' })),
   key_usages: derived(
     z.array(z.enum(KEY_USAGES)).meta({
       description:
-        'What the key may be used for, in the terms of RFC 5280; empty if the certificate does not restrict it.',
+        'What the key may be used for, in the terms of RFC 5280. Empty if the certificate does not restrict it.',
       examples: [['keyCertSign', 'cRLSign']],
     }),
   ),
   extended_key_usages: derived(
     z.array(z.string()).meta({
-      description: `Purposes of the key: ${names}, or an object identifier; empty if the certificate does not restrict them.`,
+      description: `Purposes of the key: ${names}, or an object identifier. Empty if the certificate does not restrict them.`,
       examples: [['clientAuth']],
     }),
   ),

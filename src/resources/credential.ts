@@ -15,8 +15,13 @@ const ownerId = idOf(user.prefix, botUser.prefix);
 /** The owner of a token; defaults to the caller if left out or null. */
 export const owner = {
   ...field(
-    ownerId.meta({ description: 'The user or bot that owns it.' }),
-    orNone(ownerId.meta({ description: 'A user or bot. Defaults to the caller; only admins may name another owner.' })),
+    ownerId.meta({ description: 'Id of the user or bot that owns the token.' }),
+    orNone(
+      ownerId.meta({
+        description:
+          'Id of the user or bot that owns the token. Defaults to the caller. Only admins may name another owner.',
+      }),
+    ),
     'optional',
     false,
     null,
@@ -32,14 +37,17 @@ export const credential = resource({
   collection: 'credentials',
   tag: 'Tunnel credentials',
   access: 'owner',
-  description: 'An authtoken that a tunnel agent authenticates with. It is shown only in the creation response.',
+  description: 'An authtoken that a tunnel agent authenticates with. Only the creation response shows it.',
   fields: {
     ...described('Who or what uses the credential.'),
     token: derived(
       z
         .string()
         .nullable()
-        .meta({ description: 'Shown only in the creation response; null afterwards.', examples: ['tnl_cr_…'] }),
+        .meta({
+          description: 'The authtoken. Only the creation response shows it; afterwards it is null.',
+          examples: ['tnl_cr_…'],
+        }),
       'none',
     ),
     acl: field(z.array(z.string()).meta({ examples: [['bind:*.example.com']] }), z.nullable(acl), 'optional', true, []),
@@ -55,20 +63,24 @@ export const credential = resource({
 /** Body of `POST /credentials/authenticate`. */
 export const authenticate = z
   .strictObject({
-    token: text().max(512),
-    bind: bindTarget.nullish().meta({ description: 'What the agent asks to bind.', examples: ['app.example.com'] }),
+    token: text().max(512).meta({ description: 'The authtoken that the agent has presented.' }),
+    bind: bindTarget.nullish().meta({
+      description: 'What the agent asks to bind. Without it, only the token is checked.',
+      examples: ['app.example.com'],
+    }),
   })
   .meta({ id: 'CredentialAuthenticate' });
 
-/** Its response. For an unknown token, or one of an inactive owner, `allowed` is false and the other members are null. */
+/** Its response. A token is invalid if it is unknown or its owner is inactive. */
 export const authentication = z
   .object({
-    allowed: z.boolean(),
-    credential_id: idOf('cr').nullable(),
-    owner_id: ownerId.nullable(),
-    matched_rule: z
-      .string()
+    allowed: z.boolean().meta({ description: 'Whether the token is valid and may bind the target.' }),
+    credential_id: idOf('cr').nullable().meta({ description: 'Id of the credential; null if the token is not valid.' }),
+    owner_id: ownerId
       .nullable()
-      .meta({ description: 'The rule that allowed it; null if the ACL is empty or no bind target was given.' }),
+      .meta({ description: 'Id of the user or bot that owns the credential; null if the token is not valid.' }),
+    matched_rule: z.string().nullable().meta({
+      description: 'The ACL rule that allows the target. Null if none does, the ACL is empty, or no target was given.',
+    }),
   })
   .meta({ id: 'CredentialAuthentication' });

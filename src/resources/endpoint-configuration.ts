@@ -1,4 +1,4 @@
-/** Endpoint configurations (extension): what applies to the traffic of one kind of endpoint. */
+/** Endpoint configurations (extension): settings for the traffic of one type of endpoint. */
 import { z } from 'zod';
 import { references } from './definition/reference.ts';
 import { described, required, resource } from './definition/resource.ts';
@@ -7,7 +7,11 @@ import { ipPolicy } from './ip-policy.ts';
 
 export const MAX_IP_POLICIES = 50;
 
-export const endpointType = z.enum(['http', 'https', 'tcp', 'tls']);
+export const endpointType = z
+  .enum(['http', 'https', 'tcp', 'tls'])
+  .meta({ description: 'Type of the endpoints that the configuration is for.' });
+
+const POLICIES = 'IP policies that source addresses are checked against.';
 
 export const endpointConfiguration = resource({
   name: 'endpoint_configuration',
@@ -17,12 +21,13 @@ export const endpointConfiguration = resource({
   collection: 'endpoint_configurations',
   tag: 'Endpoint configurations',
   extension: true,
-  description: 'Settings for the traffic of endpoints of one type: the IP policies that check its source addresses.',
+  description:
+    'Settings for endpoints of one type: the IP policies that the source addresses of their traffic are checked against.',
   fields: {
     ...described('What the endpoints are for.'),
-    // What an endpoint was bound to must not become something else under it.
+    // A reserved domain binds a configuration by its type, so the type must not change.
     type: required(endpointType, { update: false }),
-    ip_policy_ids: references([ipPolicy], 'ip_policies', { max: MAX_IP_POLICIES }),
+    ip_policy_ids: references([ipPolicy], 'ip_policies', POLICIES, { max: MAX_IP_POLICIES }),
   },
   samples: {
     least: { type: 'http' },

@@ -7,18 +7,17 @@ import { httpsUrl } from './formats/https-url.ts';
 import { pattern, text } from './formats/text.ts';
 
 const webhookUrl = {
-  description: 'URL that events are sent to by POST.',
+  description: 'URL that events are posted to.',
   examples: ['https://hooks.example.com/tunnels'],
 };
-const WEBHOOK = 'A web server that takes events by POST.';
-const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput', description: WEBHOOK });
-const target = z.strictObject({ webhook }).meta({ id: 'EventTargetInput', description: 'Exactly one kind of target.' });
-const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook', description: WEBHOOK });
-const shownTarget = z
-  .object({ webhook: shownWebhook })
-  .meta({ id: 'EventTarget', description: 'Exactly one kind of target.' });
+const WEBHOOK = { description: 'A web server that events are posted to.' };
+const TARGET = { description: 'Where events are sent: a target of exactly one kind.' };
+const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput' });
+const target = z.strictObject({ webhook: webhook.meta(WEBHOOK) }).meta({ id: 'EventTargetInput' });
+const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook' });
+const shownTarget = z.object({ webhook: shownWebhook.meta(WEBHOOK) }).meta({ id: 'EventTarget' });
 
-const FORMAT = { description: 'How events are written.' };
+const FORMAT = { description: 'Format of the events that are sent.' };
 
 export const SIGNING_SECRET_PREFIX = 'whsec_';
 
@@ -45,7 +44,7 @@ const shownSecret = derived(
     .string()
     .nullable()
     .meta({
-      description: 'Signs deliveries. Shown only in the creation response; null afterwards.',
+      description: 'Secret that signs the events sent. Only the creation response shows it; afterwards it is null.',
       examples: ['whsec_…'],
     }),
   'none',
@@ -60,14 +59,19 @@ export const eventDestination = resource({
   tag: 'Events',
   extension: true,
   access: 'admin',
-  description: 'Where the events of subscriptions are sent.',
+  description: 'A target that event subscriptions can send events to.',
   fields: {
     ...described('What receives the events.'),
     format: field(z.enum(['json']).meta(FORMAT), orNone(z.enum(['json']).meta(FORMAT)), 'optional', true, 'json'),
-    target: { ...required(target, { storage: 'jsonb' }), view: shownTarget },
+    target: { ...required(target.meta(TARGET), { storage: 'jsonb' }), view: shownTarget },
     signing_secret: field(
       shownSecret.view,
-      z.nullable(signingSecret.meta({ description: 'Generated if left out.', examples: [`whsec_${'A'.repeat(32)}`] })),
+      z.nullable(
+        signingSecret.meta({
+          description: 'Secret that signs the events sent. Generated if left out.',
+          examples: [`whsec_${'A'.repeat(32)}`],
+        }),
+      ),
       'optional',
       false,
       null,

@@ -7,26 +7,29 @@ import { eventDestination } from './event-destination.ts';
 import { chars, form, text } from './formats/text.ts';
 
 export const MAX_DESTINATIONS = 20;
-/** Far more than exist; a longer list cannot consist of distinct types. */
+/** Far more types than exist. */
 export const MAX_SOURCES = 500;
 
-/** Only its length is checked here; the API knows which types exist (catalogue.ts). */
+/** Checks only the length; the API checks that the type exists (catalogue.ts). */
 const eventType = text()
   .max(128, 'must be at most 128 characters')
-  .meta({ description: 'One of the event types listed at `/event_types`.', examples: ['ip_policy_created.v0'] });
+  .meta({ description: 'An event type; `/event_types` lists them.', examples: ['ip_policy_created.v0'] });
 
 /** Body of `POST /event_subscriptions/{subscription_id}/sources`, and each of `sources` of a subscription. */
 export const eventSourceCreate = z.strictObject({ type: eventType }).meta({ id: 'EventSourceCreate' });
 
-/** Body of `PATCH` of a source: there is nothing in it to change. */
+/** Body of `PATCH` of a source, which has nothing that can be changed. */
 export const eventSourceUpdate = z.strictObject({}).meta({ id: 'EventSourceUpdate' });
 
 export const eventSource = z
   .object({ type: eventType, uri: z.url().meta({ description: 'Address of the source.' }) })
-  .meta({ id: 'EventSource', description: 'An event type that a subscription sends.' });
+  .meta({ id: 'EventSource', description: 'A type of events that a subscription sends.' });
 
 export const eventSources = z
-  .object({ sources: z.array(eventSource), uri: z.url().meta({ description: 'Address of the list.' }) })
+  .object({
+    sources: z.array(eventSource).meta({ description: 'The sources, oldest first.' }),
+    uri: z.url().meta({ description: 'Address of the list.' }),
+  })
   .meta({ id: 'EventSourceList' });
 
 /** A source as responses show it. */
@@ -47,10 +50,12 @@ const sourcesInput = z
     });
   })
   .transform((sources) => sources.map(({ type }) => type))
-  .meta({ description: 'Event types to send, each listed once.', ...form({ uniqueItems: true }) });
+  .meta({ description: 'Types of the events to send, each listed once.', ...form({ uniqueItems: true }) });
 
 const storedTypes = z.array(z.string());
 const show = (stored: unknown, { uri }: Address) => storedTypes.parse(stored).map((type) => showSource(type, uri));
+
+const DESTINATIONS = 'Event destinations that the events are sent to.';
 
 export const eventSubscription = resource({
   name: 'event_subscription',
@@ -60,7 +65,7 @@ export const eventSubscription = resource({
   collection: 'event_subscriptions',
   tag: 'Events',
   access: 'admin',
-  description: 'Sends the events of its sources to its destinations.',
+  description: 'Sends events of the types in its sources to its destinations.',
   fields: {
     description: optional(chars(255).meta({ description: 'What the events are for.', examples: ['audit trail'] })),
     metadata: optional(
@@ -74,7 +79,7 @@ export const eventSubscription = resource({
       show,
       setInside: ['uri'],
     },
-    destination_ids: references([eventDestination], 'destinations', { max: MAX_DESTINATIONS }),
+    destination_ids: references([eventDestination], 'destinations', DESTINATIONS, { max: MAX_DESTINATIONS }),
   },
   samples: {
     least: {},

@@ -1,21 +1,21 @@
-/** HTTP response backends: one fixed answer, without anything behind it. */
+/** HTTP response backends: a fixed response, without an upstream. */
 import { z } from 'zod';
 import { described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { headers } from './formats/response-headers.ts';
 import { bytes } from './formats/text.ts';
 
-/** Most bytes of a fixed body. A page of a list holds 100 of them. */
+/** Most bytes of a fixed body. A page of a list has up to 100 of them. */
 export const MAX_RESPONSE_BODY = 65_536;
 
 const statusCode = z
   .int('must be a whole number')
   .min(200, 'must be the status of a final response, from 200 to 599')
   .max(599, 'must be the status of a final response, from 200 to 599')
-  .meta({ description: 'HTTP status of the response.', examples: [503] });
+  .meta({ description: 'HTTP status of the response, from 200 to 599. Default 200.', examples: [503] });
 
 const body = bytes(MAX_RESPONSE_BODY).meta({
-  description: 'Body of the response.',
+  description: 'Body of the response. Default empty.',
   examples: ['down for maintenance'],
 });
 
@@ -23,7 +23,7 @@ const shownHeaders = z
   .record(z.string(), z.string())
   .nullable()
   .meta({
-    description: 'Headers of the response, with names in lower case; null if never set.',
+    description: 'Headers of the response, with names in lower case. Null if none were set.',
     examples: [{ 'content-type': 'text/plain' }],
   });
 

@@ -6,14 +6,20 @@ import { httpsEdgeRoute } from './https-edge-route.ts';
 import { providerInput, providerView } from './oauth-provider.ts';
 import { seconds, session } from './session-settings.ts';
 
+const PROVIDER =
+  'Identity provider that users sign in with, and the users allowed access. Exactly one member must be set.';
+
 export const httpsEdgeRouteOauth = module({
   name: 'oauth',
   title: 'HTTPSEdgeRouteOAuth',
-  description: 'Requires users of the route to sign in with an identity provider.',
+  description: 'Requires users of the route to sign in with an OAuth identity provider.',
   of: httpsEdgeRoute,
   fields: {
     ...session,
-    provider: { ...field(providerView, providerInput, 'required', true, null), sealed: true },
-    auth_check_interval: seconds('Seconds between checks with the provider that the user still has access.'),
+    provider: {
+      ...field(providerView, providerInput.meta({ description: PROVIDER }), 'required', true, null),
+      sealed: true,
+    },
+    auth_check_interval: seconds('Seconds after which the provider is asked again whether the user still has access.'),
   },
 });

@@ -13,7 +13,10 @@ export const httpsEdgeRouteOidc = module({
   fields: {
     ...session,
     issuer: neededSetting(
-      issuerUrl.meta({ description: 'Base URL of the provider.', examples: ['https://accounts.example.com'] }),
+      issuerUrl.meta({
+        description: 'Base URL of the provider, from which its settings are discovered.',
+        examples: ['https://accounts.example.com'],
+      }),
     ),
     client_id: neededSetting(clientId),
     client_secret: { ...neededSetting(clientSecret), sealed: true },

@@ -1,4 +1,4 @@
-/** Routes of HTTPS edges (extension): which paths of an edge go where, and who may use them (its modules). */
+/** Routes of HTTPS edges (extension): the backend for a path, and modules that restrict access to it. */
 import { z } from 'zod';
 import { moduleNames } from './definition/module.ts';
 import { livesIn, optionalReference } from './definition/reference.ts';
@@ -11,7 +11,7 @@ import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 
 /** Characters of a path (RFC 3986, section 3.3). */
 const PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
-/** Encoded or not: a dot is an unreserved character (RFC 3986, section 2.3), so that both spellings are one path. */
+/** Encoded dots count as well: a dot is an unreserved character (RFC 3986, section 2.3). */
 const DOT_SEGMENT = /\/(?:\.|%2[Ee]){1,2}(?:\/|$)/;
 
 const match = bytes(1024)
@@ -24,7 +24,7 @@ const match = bytes(1024)
     'must not contain "." or ".." segments, even as %2e: no request arrives with them',
   )
   .meta({
-    description: 'The path or path prefix to match.',
+    description: 'Path, or prefix of paths, of the requests that the route handles.',
     examples: ['/api'],
     ...pattern(
       PATH,
@@ -41,18 +41,22 @@ export const httpsEdgeRoute = resource({
   table: 'https_edge_routes',
   tag: 'HTTPS edges',
   extension: true,
-  description: 'How an HTTPS edge handles requests for one path, or for all paths with a prefix.',
+  description: 'How an HTTPS edge handles requests for one path, or for all paths that start with a prefix.',
   parent: { of: httpsEdge, parameter: 'edge_id' },
   fields: {
-    ...described('What is served here.'),
-    edge_id: livesIn(httpsEdge, 'edge'),
+    ...described('What the route serves.'),
+    edge_id: livesIn(httpsEdge, 'edge', 'HTTPS edge that the route belongs to.'),
     match: { ...required(match), unique: { within: ['edge_id', 'match_type'] } },
     match_type: required(
       z
         .enum(['exact_path', 'path_prefix'])
-        .meta({ description: 'Whether only the path itself matches, or every path that begins with it.' }),
+        .meta({ description: 'Whether `match` must equal the path of a request or only be a prefix of it.' }),
     ),
-    backend_id: optionalReference([tunnelGroupBackend, httpResponseBackend], 'backend'),
+    backend_id: optionalReference(
+      [tunnelGroupBackend, httpResponseBackend],
+      'backend',
+      'Backend that serves the route.',
+    ),
     modules: moduleNames,
   },
   samples: {

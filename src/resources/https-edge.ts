@@ -1,5 +1,4 @@
-/** HTTPS edges (extension): where HTTPS is served, by routes. */
-
+/** HTTPS edges (extension): listen for HTTPS and route requests by path. */
 import { described, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { hostports } from './hostports.ts';
@@ -12,7 +11,7 @@ export const httpsEdge = resource({
   collection: 'https_edges',
   tag: 'HTTPS edges',
   extension: true,
-  description: 'Serves HTTPS on its hostports; its routes decide what is served on which path.',
+  description: 'Serves HTTPS on its hostports. Its routes say which backend serves which path.',
   fields: { ...described('What the edge serves.'), hostports },
   samples: {
     least: {},

@@ -1,4 +1,4 @@
-/** IP policy rules (extension): one CIDR block that a policy allows or denies. */
+/** IP policy rules (extension): each allows or denies one CIDR block. */
 import { z } from 'zod';
 import { belongsTo } from './definition/reference.ts';
 import { described, field, required, resource } from './definition/resource.ts';
@@ -22,14 +22,16 @@ export const cidr = text()
     return z.NEVER;
   })
   .meta({
-    description: 'IPv4 or IPv6 CIDR block; shown in canonical form.',
+    description: 'IPv4 or IPv6 CIDR block. Responses show it in canonical form.',
     examples: ['10.0.0.0/8'],
     ...pattern(new RegExp(`^(?:${IPV4}|${IPV6})$`), 'must be a CIDR block, as in 10.0.0.0/8 or 2001:db8::/32'),
   });
 
 const canonical = z.string().meta({ description: 'CIDR block in canonical form.', examples: ['10.0.0.0/8'] });
 
-export const ruleAction = z.enum(['allow', 'deny']);
+export const ruleAction = z
+  .enum(['allow', 'deny'])
+  .meta({ description: 'Whether traffic from the block is allowed or denied.' });
 
 export const ipPolicyRule = resource({
   name: 'ip_policy_rule',
@@ -39,12 +41,12 @@ export const ipPolicyRule = resource({
   collection: 'ip_policy_rules',
   tag: 'IP policies',
   extension: true,
-  description: 'One CIDR block that an IP policy allows or denies. A policy has at most one rule per block.',
+  description: 'Allows or denies one CIDR block in an IP policy. A policy has at most one rule for a block.',
   fields: {
-    ...described('What this block is.'),
+    ...described('What the block is, such as an office network.'),
     cidr: { ...field(canonical, cidr, 'required', true, null), unique: { within: ['ip_policy_id'] } },
     action: required(ruleAction),
-    ip_policy_id: belongsTo(ipPolicy, 'ip_policy'),
+    ip_policy_id: belongsTo(ipPolicy, 'ip_policy', 'IP policy that the rule belongs to.'),
   },
   samples: {
     least: { ip_policy_id: '{ip_policy.id}', cidr: '2001:db8:{hex}::/48', action: 'allow' },
@@ -53,7 +55,7 @@ export const ipPolicyRule = resource({
   },
 });
 
-/** One member of a whole rule set, as `PUT /ip_policies/{id}/rules` takes it. */
+/** One rule in the body of `PUT /ip_policies/{id}/rules`. */
 export const ruleSetMember = ipPolicyRule.create.omit({ ip_policy_id: true }).meta({ id: 'IPPolicyRuleSetMember' });
 
 /** Body of `PUT /ip_policies/{id}/rules`: the whole rule set of one policy, replaced in one transaction. */
@@ -62,7 +64,7 @@ export const ruleSet = z
     rules: z
       .array(ruleSetMember)
       .max(MAX_RULES_PER_POLICY)
-      .meta(form({ uniqueItems: true })),
+      .meta({ description: 'All rules that the policy is to have.', ...form({ uniqueItems: true }) }),
   })
   .superRefine(({ rules }, context) => {
     const seen = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** IP policies: named sets of rules about source addresses. */
+/** IP policies: sets of rules that allow or deny source addresses. */
 import { described, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 
@@ -9,9 +9,10 @@ export const ipPolicy = resource({
   path: '/ip_policies',
   collection: 'ip_policies',
   tag: 'IP policies',
-  description: 'A set of IP policy rules. It has no effect until an endpoint or an IP restriction refers to it.',
-  fields: described('What the source addresses are.'),
-  // What refers to a deleted policy goes on as if the policy had no rules.
+  description:
+    'A set of rules about source addresses. It has no effect until an endpoint configuration or an IP restriction refers to it.',
+  fields: described('What the source addresses are, such as offices.'),
+  // Resources that refer to a deleted policy act as if it had no rules.
   deletableWhileReferenced: true,
   samples: {
     least: {},

@@ -1,4 +1,4 @@
-/** The identity provider of an OAuth module, and whom it lets in: exactly one of eight. */
+/** The identity provider of an OAuth module, and the users allowed access: exactly one of eight providers. */
 import { z } from 'zod';
 import { canonicalDomain } from './formats/domain-name.ts';
 import { form, pattern, text } from './formats/text.ts';
@@ -27,19 +27,22 @@ const team = text()
   .regex(new RegExp(`^${SLUG}/${SLUG}$`), 'must be the slugs of an organisation and a team, as in acme/admins')
   .meta({ maxLength: 201, examples: ['acme/admins'] });
 
+const EMAIL_ADDRESSES = { description: 'Email addresses of users allowed access.' };
+const EMAIL_DOMAINS = { description: 'Email domains of users allowed access.' };
+const TEAMS = { description: 'Teams whose members are allowed access, as `organisation/team`.' };
+const ORGANIZATIONS = { description: 'Organisations whose members are allowed access.' };
+
 const generic = {
   client_id: clientId.nullish(),
   client_secret: clientSecret.nullish(),
   scopes: scopes.nullish(),
-  email_addresses: listOf(emailAddress).nullish().meta({ description: 'Users who are let in.' }),
-  email_domains: listOf(emailDomain)
-    .nullish()
-    .meta({ description: 'Users with addresses in these domains are let in.' }),
+  email_addresses: listOf(emailAddress).nullish().meta(EMAIL_ADDRESSES),
+  email_domains: listOf(emailDomain).nullish().meta(EMAIL_DOMAINS),
 };
 const codeHost = {
   ...generic,
-  teams: listOf(team).nullish().meta({ description: 'Members of any of these are let in.' }),
-  organizations: listOf(organization).nullish().meta({ description: 'Members of any of these are let in.' }),
+  teams: listOf(team).nullish().meta(TEAMS),
+  organizations: listOf(organization).nullish().meta(ORGANIZATIONS),
 };
 
 interface Credentials {
@@ -48,7 +51,7 @@ interface Credentials {
   scopes?: string[] | null | undefined;
 }
 
-/** Without credentials of one's own, those of the service are used, and their scopes are fixed. */
+/** Without a client id and secret, the application of the service is used, whose scopes are fixed. */
 function checkCredentials(given: Credentials, context: z.RefinementCtx): void {
   const refuse = (member: keyof Credentials, message: string) =>
     context.addIssue({ code: 'custom', path: [member], message, input: undefined });
@@ -100,20 +103,28 @@ export const OAUTH_PROVIDERS = [
   'amazon',
 ] as const;
 
-const signsInWith = <T extends z.ZodType>(provider: string, input: T) =>
-  input.nullish().meta({ description: `Users sign in with ${provider}.` });
+const SIGN_IN = {
+  github: { description: 'Users sign in with GitHub.' },
+  facebook: { description: 'Users sign in with Facebook.' },
+  microsoft: { description: 'Users sign in with Microsoft.' },
+  google: { description: 'Users sign in with Google.' },
+  linkedin: { description: 'Users sign in with LinkedIn.' },
+  gitlab: { description: 'Users sign in with GitLab.' },
+  twitch: { description: 'Users sign in with Twitch.' },
+  amazon: { description: 'Users sign in with Amazon.' },
+};
 
 /** The provider as requests carry it. */
 export const providerInput = z
   .strictObject({
-    github: signsInWith('GitHub', codeHostInput),
-    facebook: signsInWith('Facebook', genericInput),
-    microsoft: signsInWith('Microsoft', genericInput),
-    google: signsInWith('Google', genericInput),
-    linkedin: signsInWith('LinkedIn', genericInput),
-    gitlab: signsInWith('GitLab', genericInput),
-    twitch: signsInWith('Twitch', genericInput),
-    amazon: signsInWith('Amazon', genericInput),
+    github: codeHostInput.nullish().meta(SIGN_IN.github),
+    facebook: genericInput.nullish().meta(SIGN_IN.facebook),
+    microsoft: genericInput.nullish().meta(SIGN_IN.microsoft),
+    google: genericInput.nullish().meta(SIGN_IN.google),
+    linkedin: genericInput.nullish().meta(SIGN_IN.linkedin),
+    gitlab: genericInput.nullish().meta(SIGN_IN.gitlab),
+    twitch: genericInput.nullish().meta(SIGN_IN.twitch),
+    amazon: genericInput.nullish().meta(SIGN_IN.amazon),
   })
   .superRefine((given, context) => {
     const used = OAUTH_PROVIDERS.filter((name) => (given[name] ?? null) !== null);
@@ -129,34 +140,40 @@ export const providerInput = z
   .meta({
     id: 'EndpointOAuthProviderReplace',
     examples: [{ github: { organizations: ['acme'] } }],
-    description: 'Exactly one member is not null.',
-    // No more: of the keywords that could say so, generators of clients make types that nothing fits.
+    // Not oneOf: from that, client generators make types that no value fits.
     ...form({ minProperties: 1 }),
   });
 
+const OURS = 'Null if the application of the service is used.';
 const shownList = z.array(z.string());
 const shownGeneric = {
-  client_id: z.string().nullable().meta({ description: 'Null if the application of the service is used.' }),
-  client_secret: z.string().nullable(),
-  scopes: shownList,
-  email_addresses: shownList,
-  email_domains: shownList,
+  client_id: z
+    .string()
+    .nullable()
+    .meta({ description: `${clientId.description} ${OURS}` }),
+  client_secret: z
+    .string()
+    .nullable()
+    .meta({ description: `${clientSecret.description} ${OURS}` }),
+  scopes: shownList.meta({ description: scopes.description }),
+  email_addresses: shownList.meta(EMAIL_ADDRESSES),
+  email_domains: shownList.meta(EMAIL_DOMAINS),
 };
 const genericView = z.object(shownGeneric).meta({ id: 'EndpointOAuthGeneric' });
 const codeHostView = z
-  .object({ ...shownGeneric, teams: shownList, organizations: shownList })
+  .object({ ...shownGeneric, teams: shownList.meta(TEAMS), organizations: shownList.meta(ORGANIZATIONS) })
   .meta({ id: 'EndpointOAuthGitHub' });
 
-/** The provider as responses show it: all eight members, of which one is not null. */
+/** The provider as responses show it: all eight members, one of them not null. */
 export const providerView = z
   .object({
-    github: codeHostView.nullable(),
-    facebook: genericView.nullable(),
-    microsoft: genericView.nullable(),
-    google: genericView.nullable(),
-    linkedin: genericView.nullable(),
-    gitlab: genericView.nullable(),
-    twitch: genericView.nullable(),
-    amazon: genericView.nullable(),
+    github: codeHostView.nullable().meta(SIGN_IN.github),
+    facebook: genericView.nullable().meta(SIGN_IN.facebook),
+    microsoft: genericView.nullable().meta(SIGN_IN.microsoft),
+    google: genericView.nullable().meta(SIGN_IN.google),
+    linkedin: genericView.nullable().meta(SIGN_IN.linkedin),
+    gitlab: genericView.nullable().meta(SIGN_IN.gitlab),
+    twitch: genericView.nullable().meta(SIGN_IN.twitch),
+    amazon: genericView.nullable().meta(SIGN_IN.amazon),
   })
   .meta({ id: 'EndpointOAuthProvider' });

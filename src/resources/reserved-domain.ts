@@ -1,4 +1,4 @@
-/** Reserved domains: host names that endpoints may use, and the certificates with which they are served. */
+/** Reserved domains: host names that endpoints may use, and their certificates. */
 import { z } from 'zod';
 import { orNone } from './definition/none.ts';
 import { laterReference, optionalReference } from './definition/reference.ts';
@@ -18,62 +18,67 @@ const domainInput = text()
     return z.NEVER;
   })
   .meta({
-    description: 'A host name, optionally with a leading `*.`; international names in their own script or in ASCII.',
+    description:
+      'Host name to reserve, optionally with a leading `*.`. International names may be in Unicode or in ASCII.',
     examples: ['app.example.com'],
     ...pattern(/^(?:\*\.)?[^\s:*]+$/, 'must be a host name, as in app.example.com or *.example.com'),
   });
 
-const shownDomain = z.string().meta({ description: 'In ASCII and lower case.', examples: ['app.example.com'] });
+const shownDomain = z
+  .string()
+  .meta({ description: 'The reserved host name, in ASCII and lower case.', examples: ['app.example.com'] });
 
 export const region = z.enum(['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa']);
-const regionAbout = { description: 'Deprecated: stored and shown, but without effect.', deprecated: true };
+const regionAbout = { description: 'Deprecated. It is stored and shown, but has no effect.', deprecated: true };
 
 export const privateKeyType = z.enum(['rsa', 'ecdsa']);
 
 const authorityAbout = {
-  description: 'The authority that this installation is set up for.',
+  description: 'Name of the certificate authority that this installation uses.',
   examples: ['letsencrypt'],
 };
 
+const KEY_TYPE = { description: 'Type of the private key of the certificates. Default `rsa`.' };
+const POLICY = 'How certificates for the domain are obtained and renewed automatically. Without it, they are not.';
+const STATUS = 'How far the automatic certificate has got, if there is a policy for it.';
+
 export const certificatePolicy = z
-  .object({ authority: z.string().meta(authorityAbout), private_key_type: privateKeyType })
-  .meta({
-    id: 'ReservedDomainCertPolicy',
-    description: 'Automatic certificates: who issues them, and for which type of key.',
-  });
+  .object({ authority: z.string().meta(authorityAbout), private_key_type: privateKeyType.meta(KEY_TYPE) })
+  .meta({ id: 'ReservedDomainCertPolicy' });
 
 const certificatePolicyInput = z
   .strictObject({
     authority: text().max(64).meta(authorityAbout),
-    private_key_type: orNone(privateKeyType).optional().meta({ description: 'Default `rsa`.' }),
+    private_key_type: orNone(privateKeyType).optional().meta(KEY_TYPE),
   })
-  .meta({ id: 'ReservedDomainCertPolicyInput', description: 'Automatic certificates to request.' })
+  .meta({ id: 'ReservedDomainCertPolicyInput' })
   .transform(({ authority, private_key_type }) => ({ authority, private_key_type: private_key_type ?? 'rsa' }));
+
+const JOB = 'The job that is issuing or renewing the certificate, if there is one.';
 
 export const certificateJob = z
   .object({
     error_code: z.enum(['INTERNAL_ERROR', 'DNS_ERROR']).nullable().meta({
-      description:
-        'INTERNAL_ERROR is temporary; DNS_ERROR remains until its cause is fixed. Null if there was no error.',
+      description: 'The last error, if any. INTERNAL_ERROR is temporary; DNS_ERROR lasts until you fix its cause.',
     }),
     msg: z
       .string()
-      .meta({ description: 'What the job waits for, or what went wrong.', examples: ['waiting to be started'] }),
-    started_at: timestamp().nullable().meta({ description: 'Null until the job has started.' }),
-    retries_at: timestamp()
-      .nullable()
-      .meta({ description: 'When the job tries again; null if it is not waiting for that.' }),
+      .meta({ description: 'What the job is waiting for, or what went wrong.', examples: ['waiting to be started'] }),
+    started_at: timestamp().nullable().meta({ description: 'When the job started, if it has.' }),
+    retries_at: timestamp().nullable().meta({ description: 'When the job will try again, if it will.' }),
   })
   .meta({ id: 'ReservedDomainCertJob' });
 
 export const certificateStatus = z
   .object({
-    renews_at: timestamp().nullable().meta({ description: 'Null until a certificate has been issued.' }),
-    provisioning_job: certificateJob.nullable().meta({ description: 'Null when nothing is being issued or renewed.' }),
+    renews_at: timestamp()
+      .nullable()
+      .meta({ description: 'When the certificate will be renewed, once one has been issued.' }),
+    provisioning_job: certificateJob.nullable().meta({ description: JOB }),
   })
-  .meta({ id: 'ReservedDomainCertStatus', description: 'How far the automatic certificate is.' });
+  .meta({ id: 'ReservedDomainCertStatus' });
 
-/** What a domain's status is when its policy is new: nobody has started on it. */
+/** The status of a domain whose policy is new. */
 export const NOT_STARTED: z.output<typeof certificateStatus> = {
   renews_at: null,
   provisioning_job: { error_code: null, msg: 'waiting to be started', started_at: null, retries_at: null },
@@ -88,38 +93,40 @@ export const reservedDomain = resource({
   path: '/reserved_domains',
   collection: 'reserved_domains',
   tag: 'Reserved domains',
-  description: 'A host name, or a wildcard, that is reserved for your endpoints.',
+  description: 'A host name, or a wildcard, reserved for your endpoints.',
   fields: {
     ...described('What is served on the domain.'),
     domain: { ...field(shownDomain, domainInput, 'required', false, null), unique: true },
     region: field(region.nullable().meta(regionAbout), orNone(region).meta(regionAbout), 'optional', false, null),
-    cname_target: cname('Target of the CNAME record that the domain needs; null below a service domain.'),
+    cname_target: cname(
+      'Target of the CNAME record that the domain needs. A domain below a service domain needs none.',
+    ),
     certificate_id: optionalReference(
       [tlsCertificate],
       'certificate',
-      'Cannot be combined with a certificate_management_policy.',
+      'Certificate that the domain is served with. Cannot be combined with automatic certificates.',
     ),
     certificate_management_policy: field(
       certificatePolicy.nullable(),
-      z.nullable(certificatePolicyInput),
+      z.nullable(certificatePolicyInput.meta({ description: POLICY })),
       'optional',
       true,
       null,
       'jsonb',
     ),
-    certificate_management_status: derived(certificateStatus.nullable(), 'jsonb'),
+    certificate_management_status: derived(certificateStatus.nullable().meta({ description: STATUS }), 'jsonb'),
     acme_challenge_cname_target: cname(
-      'Target of the CNAME record that `_acme-challenge.<domain>` needs for a wildcard certificate; null otherwise.',
+      'Target of the CNAME record that `_acme-challenge.<domain>` needs. Only a wildcard outside the service domains needs one.',
     ),
     http_endpoint_configuration_id: laterReference(
       [endpointConfiguration],
       'http_endpoint_configuration',
-      'An endpoint configuration of type http.',
+      'Endpoint configuration for HTTP traffic. Its type must be http.',
     ),
     https_endpoint_configuration_id: laterReference(
       [endpointConfiguration],
       'https_endpoint_configuration',
-      'An endpoint configuration of type https.',
+      'Endpoint configuration for HTTPS traffic. Its type must be https.',
     ),
   },
   samples: {

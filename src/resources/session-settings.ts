@@ -1,4 +1,4 @@
-/** Settings that the modules for signing in share. */
+/** Settings that the OIDC and OAuth modules share. */
 import { z } from 'zod';
 import { enabled, setting } from './definition/module.ts';
 import { distinct } from './formats/distinct.ts';
@@ -6,11 +6,11 @@ import { text } from './formats/text.ts';
 
 const UINT32_MAX = 4_294_967_295;
 
-/** Seconds; 0 stands for "not set". */
+/** Seconds, with 0 for "not set". */
 export function seconds(description: string) {
   const message = `must be a whole number from 0 to ${UINT32_MAX}`;
   const schema = z.number().int(message).min(0, message).max(UINT32_MAX, message);
-  return setting(schema.meta({ description: `${description} 0 means not set.`, examples: [3600] }), 0);
+  return setting(schema.meta({ description: `${description} 0: not set.`, examples: [3600] }), 0);
 }
 
 /** Characters of a cookie's name (RFC 6265, section 4.1.1). */
@@ -22,18 +22,20 @@ const cookiePrefix = text().regex(
 export const session = {
   enabled,
   options_passthrough: setting(
-    z.boolean().meta({ description: 'Whether OPTIONS requests are let through without signing in, as CORS requires.' }),
+    z
+      .boolean()
+      .meta({ description: 'Whether OPTIONS requests pass without authentication, as CORS requires. Default false.' }),
     false,
   ),
   cookie_prefix: setting(
     cookiePrefix.meta({
-      description: 'Prefix of the session cookie; if empty, `service.` is used.',
+      description: 'Prefix of the name of the session cookie. If empty, `service.` is used.',
       examples: ['acme.'],
     }),
     '',
   ),
-  inactivity_timeout: seconds('Seconds without a request after which the session ends.'),
-  maximum_duration: seconds('Seconds after which the session ends.'),
+  inactivity_timeout: seconds('Seconds of inactivity after which a session ends.'),
+  maximum_duration: seconds('Seconds after which a session ends, even if it is active.'),
 };
 
 const MAX_LIST = 250;
@@ -48,15 +50,18 @@ export const scopes = listOf(
   text()
     .regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/, 'must be a single scope: 1 to 255 characters without spaces or quotes')
     .meta({ maxLength: 255 }),
-).meta({ description: 'Scopes to request at sign-in.', examples: [['openid', 'email']] });
+).meta({ description: 'Scopes to request from the provider.', examples: [['openid', 'email']] });
 
 export const clientId = text()
   .min(1, 'must not be empty')
   .max(1024, 'must be at most 1024 characters')
-  .meta({ description: 'Client id of your application at the provider.', examples: ['my-application'] });
+  .meta({
+    description: 'Client id of your application, as registered with the provider.',
+    examples: ['my-application'],
+  });
 
-/** Sealed in the database; shown to those who may set it. */
+/** Sealed in the database. Responses show it. */
 export const clientSecret = text()
   .min(1, 'must not be empty')
   .max(4096, 'must be at most 4096 characters')
-  .meta({ description: 'Client secret of your application at the provider.', examples: ['…'] });
+  .meta({ description: 'Client secret of your application, as registered with the provider.', examples: ['…'] });

@@ -9,19 +9,24 @@ import { sshKeyType, sshPublicKey } from './formats/ssh-public-key.ts';
 import { second, shownSecond, showSecond } from './formats/text.ts';
 import { sshCertificateAuthority } from './ssh-certificate-authority.ts';
 
-/** Certificates count whole seconds from 1970 on. */
+/** SSH certificates count seconds since 1970. */
 const sshTime = second().refine((value) => Date.parse(value) >= 0, 'must not be before 1970, when SSH time begins');
 
 const PUBLIC_KEY = {
   examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFWZRGX/Vo6hXNXeSwNYyEOzmVz/4PmjvCNMJ/R6NYEU root@web-1'],
 };
+const AUTHORITY = { description: 'SSH certificate authority that signs the certificate.' };
 const PRINCIPALS = {
-  description: 'Host names and addresses that the certificate is valid for; empty means any.',
+  description: 'Host names and IP addresses that the certificate is valid for. Empty: valid for all hosts.',
   examples: [['web-1.example.com', '192.0.2.1']],
 };
-const FROM = { description: 'Start of the validity period; defaults to now.', examples: ['2026-11-21T10:00:00Z'] };
+const FROM = {
+  description: 'When the certificate becomes valid. Defaults to now.',
+  examples: ['2026-11-21T10:00:00Z'],
+};
 const UNTIL = {
-  description: 'End of the validity period; defaults to one year from now, or from the start if that is later.',
+  description:
+    'When the certificate expires. Defaults to a year after it becomes valid, or after now if that is later.',
   examples: ['2027-11-21T10:00:00Z'],
 };
 
@@ -32,13 +37,13 @@ export const sshHostCertificate = resource({
   path: '/ssh_host_certificates',
   collection: 'ssh_host_certificates',
   tag: 'SSH certificates',
-  description: 'A certificate that identifies a host to SSH clients that trust the authority.',
+  description: 'A certificate that identifies a host to SSH clients that trust its authority.',
   fields: {
-    ...described('Which host it is for.'),
+    ...described('Which host the certificate is for.'),
     public_key: field(
-      z.string().meta({ description: 'The signed key, byte for byte as it was sent.', ...PUBLIC_KEY }),
+      z.string().meta({ description: 'Public key of the host, byte for byte as it was sent.', ...PUBLIC_KEY }),
       sshPublicKey.meta({
-        description: 'Public key of the host, as in its .pub file: rsa from 2048 bits, ecdsa or ed25519.',
+        description: 'Public key of the host, as in its .pub file: ed25519, ecdsa, or rsa with at least 2048 bits.',
         ...PUBLIC_KEY,
       }),
       'required',
@@ -47,12 +52,12 @@ export const sshHostCertificate = resource({
     ),
     key_type: derived(sshKeyType.meta({ description: 'Type of the public key.', examples: ['ed25519'] })),
     ssh_certificate_authority_id: {
-      ...required(idOf(sshCertificateAuthority.prefix), { update: false }),
+      ...required(idOf(sshCertificateAuthority.prefix).meta(AUTHORITY), { update: false }),
       refersTo: [sshCertificateAuthority],
     },
     principals: field(
       z.array(z.string()).meta(PRINCIPALS),
-      z.nullable(principals).meta(PRINCIPALS),
+      z.nullable(principals.meta(PRINCIPALS)),
       'optional',
       false,
       [],
@@ -69,7 +74,7 @@ export const sshHostCertificate = resource({
     },
     certificate: derived(
       z.string().meta({
-        description: 'Contents of the file that HostCertificate in sshd_config names.',
+        description: 'The signed certificate, for the file that HostCertificate in sshd_config names.',
         examples: ['ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAx…'],
       }),
     ),

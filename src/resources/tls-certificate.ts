@@ -1,4 +1,4 @@
-/** TLS certificates (extension): a chain and its private key, with which endpoints are served. */
+/** TLS certificates (extension): a chain and its private key, for serving endpoints. */
 import { z } from 'zod';
 import { certificateFields } from './certificate-fields.ts';
 import { derived, described, required, resource, writeOnly } from './definition/resource.ts';
@@ -11,14 +11,15 @@ const MAX_KEY_BYTES = 16 * 1024;
 
 export const tlsKeyType = z.enum(['rsa', 'ecdsa', 'ed25519']);
 
+const NAMES = 'Host names and IP addresses that the certificate is for.';
 const alternativeNames = z
   .object({
     dns_names: z
       .array(z.string())
-      .meta({ description: 'Host names, perhaps with a wildcard.', examples: [['www.example.com', '*.example.com']] }),
+      .meta({ description: 'Host names, including wildcards.', examples: [['www.example.com', '*.example.com']] }),
     ips: z.array(z.string()).meta({ description: 'IP addresses.', examples: [['192.0.2.1']] }),
   })
-  .meta({ id: 'SubjectAlternativeNames', description: 'Names and addresses that the certificate is for.' });
+  .meta({ id: 'SubjectAlternativeNames' });
 
 export const tlsCertificate = resource({
   name: 'tls_certificate',
@@ -33,7 +34,7 @@ export const tlsCertificate = resource({
     ...described('What the certificate is for.'),
     certificate_pem: required(
       bytes(MAX_CHAIN_BYTES).meta({
-        description: `The chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next. Text may come before each.`,
+        description: `The certificate chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next. Text before each is allowed.`,
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
         ...pattern(
           /(?:^|\n)-----BEGIN CERTIFICATE-----/,
@@ -44,17 +45,23 @@ export const tlsCertificate = resource({
     ),
     private_key_pem: writeOnly(
       bytes(MAX_KEY_BYTES).meta({
-        description: 'The private key of the first certificate, in PEM, without a passphrase.',
+        description: 'Private key of the first certificate, in PEM, without a passphrase.',
         examples: ['-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49…\n-----END PRIVATE KEY-----\n'],
         ...pattern(/^\s*-----BEGIN /, 'must be a private key in PEM, as in -----BEGIN PRIVATE KEY-----'),
       }),
     ),
     ...certificateFields,
-    subject_alternative_names: derived(alternativeNames, 'jsonb'),
-    serial_number: derived(z.string().meta({ description: 'In lower-case hex.', examples: ['04d2f1a09b3c'] })),
+    subject_alternative_names: derived(alternativeNames.meta({ description: NAMES }), 'jsonb'),
+    serial_number: derived(
+      z
+        .string()
+        .meta({ description: 'Serial number of the certificate, in lower-case hex.', examples: ['04d2f1a09b3c'] }),
+    ),
     private_key_type: derived(tlsKeyType.meta({ description: 'Type of the private key.' })),
     issued_at: derived(
-      timestamp().nullable().meta({ description: 'When the service obtained it; null if it was uploaded.' }),
+      timestamp()
+        .nullable()
+        .meta({ description: 'When the service obtained the certificate, unless it was uploaded.' }),
     ),
   },
   samples: {

@@ -1,5 +1,4 @@
-/** TLS edges (extension): where TLS is served. */
-
+/** TLS edges (extension): listen for TLS connections. */
 import { moduleNames } from './definition/module.ts';
 import { described, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
@@ -13,7 +12,7 @@ export const tlsEdge = resource({
   collection: 'tls_edges',
   tag: 'TLS edges',
   extension: true,
-  description: 'Serves TLS on its hostports; its modules decide who may connect and which backend answers.',
+  description: 'Serves TLS on its hostports. Its modules say who may connect and which backend serves the connections.',
   fields: { ...described('What the edge serves.'), hostports, modules: moduleNames },
   samples: {
     least: {},

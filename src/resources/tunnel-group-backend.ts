@@ -1,4 +1,4 @@
-/** Tunnel-group backends (extension): all tunnels whose agents have bound these labels. */
+/** Tunnel-group backends (extension): all tunnels that have the given labels. */
 import { z } from 'zod';
 import { described, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
@@ -24,7 +24,7 @@ const labels = z
     if (entries.length > MAX_LABELS) refuse(`must have at most ${MAX_LABELS} labels, but has ${entries.length}`);
   })
   .meta({
-    description: 'A tunnel belongs to the group if it has all of these labels.',
+    description: 'Labels of the group. A tunnel belongs to it if it has all of them.',
     examples: [{ app: 'web' }],
     ...form({
       propertyNames: { pattern: LABEL.source, 'x-message': `a label's key ${LABEL_RULE}` },
@@ -50,9 +50,9 @@ export const tunnelGroupBackend = resource({
   table: 'tunnel_group_backends',
   tag: 'Backends',
   extension: true,
-  description: 'A backend that consists of all tunnels with the given labels.',
+  description: 'A backend made up of all tunnels that have the given labels.',
   fields: {
-    ...described('Which tunnels these are.'),
+    ...described('Which tunnels the group consists of.'),
     labels: { ...required(labels, { storage: 'jsonb' }), view: shownLabels },
   },
   samples: {

@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { field, required, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
 
+const admin = z.boolean().meta({ description: 'Whether the user is an admin.' });
+const active = z.boolean().meta({ description: 'If false, the API keys and authtokens of the user do not work.' });
+
 export const user = resource({
   name: 'user',
   title: 'User',
@@ -12,15 +15,15 @@ export const user = resource({
   tag: 'Users and keys',
   extension: true,
   access: 'admin',
-  description: 'A person. Admins may do everything; other users may not manage users, bots or what others own.',
+  description: 'A person. Only admins may manage users, bots, event subscriptions and what others own.',
   fields: {
     name: required(
       bytes(255)
         .min(1, 'must not be empty')
-        .meta({ description: 'Human-readable name.', examples: ['Ada'] }),
+        .meta({ description: 'Name of the user, for people.', examples: ['Ada'] }),
     ),
-    admin: field(z.boolean(), z.boolean(), 'optional', true, false),
-    active: field(z.boolean(), z.boolean(), 'optional', true, true),
+    admin: field(z.boolean(), admin, 'optional', true, false),
+    active: field(z.boolean(), active, 'optional', true, true),
   },
   samples: {
     least: { name: 'user {n}' },

@@ -1,4 +1,4 @@
-/** Who calls, and with which key, as `GET /whoami` (extension) says it. */
+/** Response of `GET /whoami` (extension): the caller, and the API key in use. */
 import { z } from 'zod';
 import { apiKey } from './api-key.ts';
 import { botUser } from './bot-user.ts';
@@ -7,18 +7,16 @@ import { user } from './user.ts';
 
 export const whoami = z
   .object({
-    uri: z.url(),
+    uri: z.url().meta({ description: 'Address of this response.' }),
     owner: z
       .object({
-        id: idOf(user.prefix, botUser.prefix),
-        uri: z.url(),
-        type: z.enum([user.name, botUser.name]),
-        name: user.view.shape.name,
+        id: idOf(user.prefix, botUser.prefix).meta({ description: 'Id of the user or bot.' }),
+        uri: z.url().meta({ description: 'Address of the user or bot.' }),
+        type: z.enum([user.name, botUser.name]).meta({ description: 'Whether it is a user or a bot.' }),
+        name: user.view.shape.name.meta({ description: 'Name of the user or bot.' }),
       })
       .meta({ description: 'The user or bot that owns the API key in use.' }),
     admin: z.boolean().meta({ description: 'Whether the owner is an admin.' }),
-    api_key: apiKey.view
-      .pick({ id: true, uri: true, expires_at: true })
-      .meta({ description: 'The API key in use, and when it expires; null: never.' }),
+    api_key: apiKey.view.pick({ id: true, uri: true, expires_at: true }).meta({ description: 'The API key in use.' }),
   })
-  .meta({ id: 'Whoami', description: 'The caller of this request.' });
+  .meta({ id: 'Whoami', description: 'The caller, and the API key in use.' });

@@ -29,6 +29,10 @@ export interface Draft {
 export type EventDetails = Readonly<Record<string, unknown>>;
 
 export interface Hooks<R extends Resource = Resource> {
+  /** What the OpenAPI document says of a create, besides what is true of every family. */
+  aboutCreate?: string;
+  /** What it says of a delete, in place of the sentence about resources that are still referred to. */
+  aboutDelete?: string;
   /** Columns besides those of the fields, which no response shows. */
   columns?: readonly string[];
   /** Those of the columns that hold sealed secrets, bound to their table, row and column (sealing.ts). */

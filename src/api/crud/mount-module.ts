@@ -32,6 +32,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
   if (referring.length > 0) family.onRemoval(dropReferences);
 
   const said = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
+  const tag = `The \`ETag\` is that of the ${words(resource.name)}.`;
   const nameOf = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
   const common = {
     path: `${resource.path}/{id}/${module.name}`,
@@ -69,8 +70,8 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       operationId: nameOf('replace'),
       summary: `Replace ${said}`,
       description:
-        'Replaces the whole module: settings that are left out get their default. What GET shows may be sent back. The ' +
-        'ETag is the resource’s.',
+        'Creates the module or replaces all of it: settings that are left out get their default. The body may repeat what ' +
+        `GET shows. ${tag}`,
       body: module.input as z.ZodType<Record<string, unknown>>,
       readOnly: readOnlyInModule(module.fields),
       success,
@@ -98,6 +99,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       method: 'GET',
       operationId: nameOf('get'),
       summary: `Get ${said}`,
+      description: `Returns the settings of the module, or 404 if there is none. ${tag}`,
       success,
       async handle(call, api) {
         const { id } = call.params;
@@ -114,6 +116,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       method: 'DELETE',
       operationId: nameOf('delete'),
       summary: `Delete ${said}`,
+      description: 'Deletes the module and its settings. To keep the settings, set `enabled` to false instead.',
       success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>

@@ -30,6 +30,13 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       params: above,
       operationId: camel(`create_${resource.name}`),
       summary: `Create ${withArticle(resource.name)}`,
+      description: [
+        hooks.aboutCreate,
+        family.shownOnce && `Only this response shows the \`${family.shownOnce}\`; store it.`,
+        'With an `Idempotency-Key`, repeating the request creates nothing more and returns the same response.',
+      ]
+        .filter(Boolean)
+        .join(' '),
       body: resource.create as z.ZodType<Record<string, unknown>>,
       readOnly: readOnlyInCreate(resource.fields),
       success: { status: 201, description: `The new ${one}.`, schema: resource.view },
@@ -47,7 +54,13 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       params: above,
       operationId: camel(`list_${resource.table}`),
       summary: `List ${many}`,
-      description: 'Newest first. Follow `next_page_uri` until it is null.',
+      description: [
+        `Lists the ${many}, newest first.`,
+        resource.access === 'owner' && 'Callers who are not admins see only their own.',
+        'Follow `next_page_uri` until it is null.',
+      ]
+        .filter(Boolean)
+        .join(' '),
       query: pageQuery(resource),
       success: { status: 200, description: `A page of ${many}.`, schema: listView(resource) },
       handle: (call, api) => list(api, family, call),
@@ -59,6 +72,7 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       method: 'GET',
       operationId: camel(`get_${resource.name}`),
       summary: `Get ${withArticle(resource.name)}`,
+      description: `Returns the ${one}, with its revision in \`ETag\`.`,
       success: shown,
       handle: (call, api) => get(api, family, call),
     }),
@@ -70,8 +84,8 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       operationId: camel(`update_${resource.name}`),
       summary: `Update ${withArticle(resource.name)}`,
       description:
-        'Changes only the fields in the body. Null resets an optional field to its default. What GET shows may be sent ' +
-        'back with them: a member that cannot be set is accepted with the value that it has.',
+        'Changes only the fields in the body. Null resets an optional field to its default. The body may also repeat ' +
+        'read-only members as GET shows them.',
       body: resource.update as z.ZodType<Record<string, unknown>>,
       readOnly: readOnlyInUpdate(resource.fields),
       success: shown,
@@ -85,6 +99,7 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       method: 'DELETE',
       operationId: camel(`delete_${resource.name}`),
       summary: `Delete ${withArticle(resource.name)}`,
+      description: hooks.aboutDelete ?? `Fails with 409 while other resources refer to the ${one}.`,
       success: { status: 204, description: 'Deleted.' },
       errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_IN_USE', 'PRECONDITION_FAILED'],
       handle: (call, api) => remove(api, family, call),

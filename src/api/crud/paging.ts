@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { idOf } from '../../resources/definition/id.ts';
 import { emptyIsAbsent } from '../../resources/definition/none.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
+import { words } from '../errors/naming.ts';
 import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
 import type { Page, Row } from '../store/repository.ts';
 
@@ -55,9 +56,11 @@ export function pageJson({ rows, more }: Page, show: (row: Row) => object, { nam
 export function listView(resource: Resource) {
   return z
     .object({
-      [resource.collection]: z.array(resource.view),
+      [resource.collection]: z
+        .array(resource.view)
+        .meta({ description: `The ${words(resource.table)} on this page, newest first.` }),
       uri: z.url().meta({ description: 'Address of the list.' }),
-      next_page_uri: z.url().nullable().meta({ description: 'Address of the next page; null on the last page.' }),
+      next_page_uri: z.url().nullable().meta({ description: 'Address of the next page. Null on the last page.' }),
     })
     .meta({ id: `${resource.title}List` });
 }

@@ -1,4 +1,4 @@
-/** API keys: their tokens, whose they are, and that none outlives the key that made it. */
+/** API keys: their tokens and owners. A key cannot outlive the key that created it. */
 import { apiKey } from '../../resources/api-key.ts';
 import { showSecond } from '../../resources/formats/text.ts';
 import type { WriteContext } from '../crud/hooks.ts';
@@ -9,7 +9,8 @@ import { tokenHooks } from './one-time-token.ts';
 
 export const apiKeys = mount(apiKey, {
   ...tokenHooks(apiKey, API_KEY_PREFIX),
-  // In one order, since two keys may change each other at once. The caller's is the one that refuseOutliving asks for.
+  aboutCreate: 'The new key cannot outlive the key that creates it.',
+  // In one order, since two keys may update each other. refuseOutliving needs the caller's key.
   async lockFirst({ tx, caller }, id) {
     const text = 'select 1 from api_keys where id = any($1) order by id for update';
     await tx.query({ name: 'api_keys.lock_two', text, values: [[id, caller.keyId]] });
@@ -25,8 +26,8 @@ type End = string | null;
 const timeOf = (end: End) => (end === null ? Number.POSITIVE_INFINITY : Date.parse(end));
 
 /**
- * Whoever finds a key with an end must not be able to keep access beyond it. What counts is the end that the caller's key
- * has now, which may have been brought forward since the request was authenticated; it stays until this write has ended.
+ * A leaked key must not be able to extend its own access. Reads the expiry of the caller's key again, since it may have
+ * been moved forward since authentication, and locks it until this write is committed.
  */
 async function refuseOutliving({ tx, caller }: WriteContext, end: End): Promise<void> {
   const text = 'select expires_at from api_keys where id = $1 for share';

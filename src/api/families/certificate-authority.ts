@@ -1,4 +1,4 @@
-/** Certificate authorities: read when they are created, and never again. */
+/** Certificate authorities: their PEM is read once, when they are created. */
 import { certificateAuthority } from '../../resources/certificate-authority.ts';
 import { readAuthority } from '../certificates/authority.ts';
 import { fieldsOf } from '../certificates/x509.ts';

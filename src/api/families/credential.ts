@@ -1,4 +1,4 @@
-/** Tunnel credentials, and the question of the data plane whether a token may bind something. */
+/** Tunnel credentials, and the check of the data plane whether a token may bind a target. */
 import { z } from 'zod';
 import { authenticate, authentication, credential } from '../../resources/credential.ts';
 import { decide, parseTarget } from '../../resources/formats/acl.ts';
@@ -17,13 +17,14 @@ credentials.add(
     method: 'POST',
     path: `${credential.path}/authenticate`,
     operationId: 'authenticateCredential',
-    summary: 'Decide whether an authtoken may bind a target',
-    description: 'For the data plane: decides on the token that a tunnel agent presents. Stores nothing.',
+    summary: 'Check whether an authtoken may bind a target',
+    description:
+      'For the data plane: checks the token that a tunnel agent presents, and what it asks to bind. Stores nothing.',
     tag: credential.tag,
     access: 'admin',
     params: {},
     body: authenticate,
-    success: { status: 200, description: 'The decision.', schema: authentication },
+    success: { status: 200, description: 'Whether the token may bind the target.', schema: authentication },
     handle: async ({ body }, { db }) => ({ body: await decideBind(db, body) }),
   }),
 );

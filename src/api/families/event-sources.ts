@@ -52,7 +52,7 @@ export function addSources(subscriptions: Subscriptions): void {
   const { path, tag } = subscriptions.resource;
   const access = accessOf(subscriptions.resource);
   const above = { [PARAMETER]: idParameter(subscriptions.resource) } as const;
-  const type = { schema: eventSource.shape.type, description: 'The type of events.' };
+  const type = { schema: eventSource.shape.type, description: 'The event type.' };
   const list = { path: `${path}/{${PARAMETER}}/sources`, params: above, tag, access, tagged: true } as const;
   const single = { ...list, path: `${list.path}/{type}`, params: { ...above, type } } as const;
   const addressOf = (row: Pick<Row, 'id'>, base: string) => `${base}${path}/${row.id}`;
@@ -89,7 +89,8 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'POST',
       operationId: 'createEventSource',
       summary: 'Add a source to an event subscription',
-      description: 'Appends the source to the list. The ETag is the subscription’s.',
+      description:
+        'Appends a type of events to the subscription, whose `ETag` the response has. Fails with 409 if it has that type.',
       body: eventSourceCreate,
       readOnly: SOURCE_READ_ONLY,
       success: { status: 201, description: 'The new source.', schema: eventSource },
@@ -127,7 +128,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'GET',
       operationId: 'listEventSources',
       summary: 'List the sources of an event subscription',
-      description: 'All sources, in the order they were added. The ETag is the subscription’s.',
+      description: 'Lists all sources, oldest first, on one page. The `ETag` is that of the subscription.',
       success: { status: 200, description: 'The sources.', schema: eventSources },
       async handle(call, api) {
         const row = await read(api.db, call);
@@ -144,6 +145,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'GET',
       operationId: 'getEventSource',
       summary: 'Get a source of an event subscription',
+      description: 'Returns 404 if the subscription does not have this type. The `ETag` is that of the subscription.',
       success: { status: 200, description: 'The source.', schema: eventSource },
       async handle(call, api) {
         const row = await read(api.db, call);
@@ -159,7 +161,8 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'PATCH',
       operationId: 'updateEventSource',
       summary: 'Update a source of an event subscription',
-      description: 'A source has nothing to change, so the body is an empty object, or the source as it was read.',
+      description:
+        'Changes nothing, since a source has nothing that can be changed. The body is an empty object, or what GET shows.',
       body: eventSourceUpdate,
       readOnly: SOURCE_READ_ONLY,
       success: { status: 200, description: 'The unchanged source.', schema: eventSource },
@@ -179,6 +182,7 @@ export function addSources(subscriptions: Subscriptions): void {
       method: 'DELETE',
       operationId: 'deleteEventSource',
       summary: 'Remove a source from an event subscription',
+      description: 'Events of this type are no longer sent.',
       success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>

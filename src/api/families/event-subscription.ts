@@ -7,6 +7,7 @@ import { CATALOGUE } from '../events/catalogue.ts';
 import { addSources, sourceId, typesOf } from './event-sources.ts';
 
 export const eventSubscriptions = mount(eventSubscription, {
+  aboutDelete: 'Its events are no longer sent.',
   derive(after, before) {
     const known = new Set(before === undefined ? [] : typesOf(before));
     const problems = typesOf(after)

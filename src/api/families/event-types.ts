@@ -9,11 +9,11 @@ export const listEventTypes = operation({
   path: '/event_types',
   operationId: 'listEventTypes',
   summary: 'List event types',
-  description: 'All event types that a subscription may have as sources; not paged.',
+  description: 'Lists all event types that a subscription may have as sources, on one page.',
   tag: eventSubscription.tag,
   access: 'anyone',
   params: {},
-  success: { status: 200, description: 'The catalogue.', schema: eventTypeList },
+  success: { status: 200, description: 'All event types.', schema: eventTypeList },
   handle: async ({ base }) => ({
     body: { event_types: CATALOGUE.types, uri: `${base}/event_types`, next_page_uri: null },
   }),

@@ -86,15 +86,14 @@ export async function freeHostports(tx: Executor, edgeIds: readonly string[]): P
   await tx.query({ name: 'edge_hostports.free', text, values: [edgeIds] });
 }
 
-/** What an edge leaves or comes to; what it keeps, nobody else waits for. */
+/** Hostports added or removed. Unchanged ones need no lock. */
 const moving = (before: readonly string[], after: readonly string[]) => [
   ...new Set(before).symmetricDifference(new Set(after)),
 ];
 
 /**
- * Waits until nobody else moves any of these, whichever kinds of edges they are. An edge frees some hostports and takes
- * others; two that swap theirs would each wait for what the other one has freed but not committed. In the order of the
- * hashes, which are what is locked.
+ * Locks these hostports, for edges of both families. Two edges that swap hostports would otherwise deadlock: each would
+ * wait for one that the other has freed but not committed. The locks are on hashes, and taken in their order.
  */
 async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<void> {
   const text = `
@@ -171,8 +170,8 @@ function remedyFor(names: readonly string[], { serviceDomains }: Platform): stri
 }
 
 /**
- * Throws CONFLICT naming every hostport that another edge has. In one statement, which locks what it finds: whoever reads
- * afterwards whose a hostport is may read that it is nobody's any more. In order, so that deletions cannot deadlock.
+ * Throws CONFLICT naming every hostport that another edge has. One statement, so that conflicting rows stay locked; a
+ * second query might find them released. In order, so that deletions cannot deadlock.
  */
 async function claim(tx: Executor, id: string, hostports: readonly string[]): Promise<void> {
   const text = `

@@ -5,6 +5,6 @@ import { httpsEdgeRouteOidc } from '../../resources/https-edge-route-oidc.ts';
 import { mount } from '../crud/mount.ts';
 import { mountModule } from '../crud/mount-module.ts';
 
-export const httpsEdgeRoutes = mount(httpsEdgeRoute);
+export const httpsEdgeRoutes = mount(httpsEdgeRoute, { aboutDelete: 'Deletes its modules as well.' });
 mountModule(httpsEdgeRoutes, httpsEdgeRouteOidc);
 mountModule(httpsEdgeRoutes, httpsEdgeRouteOauth);

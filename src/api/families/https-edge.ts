@@ -1,4 +1,4 @@
-/** HTTPS edges: their hostports, and their routes, which go with them. */
+/** HTTPS edges: their hostports, and their routes, which are deleted with them. */
 import { httpsEdge } from '../../resources/https-edge.ts';
 import { removeWhere } from '../crud/family.ts';
 import { mount } from '../crud/mount.ts';
@@ -7,6 +7,7 @@ import { httpsEdgeRoutes } from './https-edge-route.ts';
 
 export const httpsEdges = mount(httpsEdge, {
   ...listening(httpsEdge),
+  aboutDelete: 'Deletes its routes as well.',
   async beforeDelete(context, { id }) {
     await removeWhere(context, httpsEdgeRoutes, 'edge_id', id);
   },

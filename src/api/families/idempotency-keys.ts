@@ -1,4 +1,4 @@
-/** Closing an idempotency key, so that whoever used it knows for certain what exists under it. */
+/** Closing an idempotency key, after which a client knows for certain what was created under it. */
 import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/definition/idempotency.ts';
 import { existing } from '../crud/existing.ts';
 import { close } from '../crud/idempotency.ts';
@@ -10,8 +10,8 @@ export const closeIdempotencyKey = operation({
   operationId: 'closeIdempotencyKey',
   summary: 'Close an idempotency key',
   description:
-    'From now on no create under the key takes effect, not even one that is in flight. The response names what ' +
-    'was created under it and still exists. Keys belong to the calling user or bot. Closing again changes nothing.',
+    'From now on, no create under the key takes effect, not even one in flight. The response names the resource created ' +
+    'under the key, if it still exists. Each user and bot has their own keys. Closing a key again changes nothing.',
   tag: 'Idempotency keys',
   access: 'anyone',
   params: { digest: { schema: idempotencyDigestSchema, description: 'SHA-256 of the key, in lower-case hex.' } },

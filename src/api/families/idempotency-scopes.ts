@@ -1,4 +1,4 @@
-/** Finding and closing everything that was created in an idempotency scope, whatever became of the keys. */
+/** Reading and closing an idempotency scope: everything created in it, even if the keys are lost. */
 import { idempotencyScope, idempotencyScopeDigestSchema } from '../../resources/definition/idempotency.ts';
 import { existing } from '../crud/existing.ts';
 import { closeScope, readScope, type Scope } from '../crud/idempotency-scopes.ts';
@@ -20,8 +20,8 @@ export const getIdempotencyScope = operation({
   operationId: 'getIdempotencyScope',
   summary: 'Get an idempotency scope',
   description:
-    'What was created in the scope and still exists. A scope that was never used is empty. Scopes belong to the ' +
-    'calling user or bot.',
+    'Returns the resources created in the scope that still exist. A scope that was never used is empty. Each user and ' +
+    'bot has their own scopes.',
   success: { status: 200, description: 'The scope.', schema: idempotencyScope },
   handle: async ({ caller, params: { digest }, base }, { db }) => ({
     body: await show(db, await readScope(db, caller.id, digest), base),
@@ -35,9 +35,9 @@ export const closeIdempotencyScope = operation({
   operationId: 'closeIdempotencyScope',
   summary: 'Close an idempotency scope',
   description:
-    'From now on no create in the scope takes effect that has begun before, not even one that is in flight, and none ' +
-    'is replayed. Creates with `next_sequence` and beyond remain possible. The response names what was created in the ' +
-    'scope and still exists. Scopes belong to the calling user or bot.',
+    'From now on, earlier creates in the scope no longer take effect, not even those in flight, and are not replayed. ' +
+    'Creates from `next_sequence` on are possible. The response names the resources created in the scope that still ' +
+    'exist. Each user and bot has their own scopes.',
   success: { status: 200, description: 'The scope is closed.', schema: idempotencyScope },
   handle: async ({ caller, params: { digest }, base }, { db }) => ({
     body: await show(db, await closeScope(db, caller.id, digest), base),

@@ -8,6 +8,8 @@ import { mount } from '../crud/mount.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 
 export const ipPolicyRules = mount(ipPolicyRule, {
+  aboutCreate: 'A policy has at most one rule for a CIDR block. The change counts as a new revision of the policy.',
+  aboutDelete: 'Counts as a new revision of the policy.',
   async lockFirst({ tx }, id) {
     await tx.query({ text: LOCK_POLICY_OF_RULE, values: [id] });
   },

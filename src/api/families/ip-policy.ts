@@ -1,4 +1,4 @@
-/** IP policies: their rules, which go with them, and their rule sets. */
+/** IP policies: their rules, which are deleted with them, and their rule sets. */
 import { z } from 'zod';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { mount } from '../crud/mount.ts';
@@ -10,6 +10,8 @@ import { getRuleSet, replaceRuleSet } from './rule-set.ts';
 const NAMED_RULES = 'select id, cidr, action from ip_policy_rules where ip_policy_id = $1 order by id';
 
 export const ipPolicies = mount(ipPolicy, {
+  aboutDelete:
+    'Deletes its rules as well. Resources that refer to the policy keep doing so and act as if it had no rules.',
   async beforeDelete({ tx }, { id }) {
     const removed = z.array(namedRule).parse(await tx.query({ text: NAMED_RULES, values: [id] }));
     await ipPolicyRules.rows.removeMany(

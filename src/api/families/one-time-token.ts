@@ -11,6 +11,7 @@ import type { Row } from '../store/repository.ts';
 export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
   return {
     columns: ['token_hash'],
+    aboutDelete: 'Its token stops working at once.',
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {
       const owner_id = input.owner_id ?? caller.id;
       if (owner_id !== caller.id && !caller.admin) {

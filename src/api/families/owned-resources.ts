@@ -1,4 +1,4 @@
-/** What users and bots own, without which they cannot be deleted. */
+/** API keys and credentials block the deletion of the user or bot that owns them. */
 import { apiKey } from '../../resources/api-key.ts';
 import { credential } from '../../resources/credential.ts';
 import type { WriteContext } from '../crud/hooks.ts';

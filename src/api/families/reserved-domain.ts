@@ -14,6 +14,8 @@ import { coverEdges } from './hostports.ts';
 import { cnameTargets, reservedByService } from './service-domains.ts';
 
 export const reservedDomains = mount(reservedDomain, {
+  aboutCreate: 'Fails with 409 if the domain is already reserved.',
+  aboutDelete: 'Fails with 409 while an edge relies on the domain for one of its hostports.',
   derive(after, before, { platform }) {
     refuseBothCertificates(after, before);
     return {
@@ -81,7 +83,7 @@ async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: s
   throw invalidRequest({ [at]: `${rule}; ${id} is of type ${found?.type}` }, { [at]: rule });
 }
 
-/** `DELETE /reserved_domains/{id}/<what>`: the same as setting the field to null; nothing to detach is no error. */
+/** `DELETE /reserved_domains/{id}/<what>` */
 function detach(what: string, field: string): Operation {
   const { path, tag } = reservedDomain;
   const said = what.replaceAll('_', ' ');
@@ -90,6 +92,7 @@ function detach(what: string, field: string): Operation {
     path: `${path}/{id}/${what}`,
     operationId: what === 'certificate' ? 'detachReservedDomainCertificate' : 'detachReservedDomainCertificatePolicy',
     summary: `Detach the ${said} of a reserved domain`,
+    description: `The same as setting \`${field}\` to null. It is no error if there is none.`,
     tag,
     access: accessOf(reservedDomain),
     params: { id: idParameter(reservedDomain) },

@@ -1,9 +1,9 @@
-/** What the event of a policy says when many of its rules change at once: one event, not one for each. */
+/** The changed rules in the event of a policy: one event, however many rules change. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Row } from '../store/repository.ts';
 
-/** What the event says of a rule that comes or goes. */
+/** A rule that was added or removed, as in the event. */
 export const namedRule = z.object({ id: z.string(), cidr: z.string(), action: z.string() });
 
 interface Changed {
@@ -14,7 +14,7 @@ interface Changed {
   readonly removed?: readonly (Row | z.output<typeof namedRule>)[];
 }
 
-/** Members of the event besides the policy: of all rules, as nobody could tell later which they were. */
+/** Members of the event besides the policy: all changed rules, which could not be found out later. */
 export function ruleChanges({ added = [], changed = [], removed = [] }: Changed) {
   return {
     rule_changes: {

@@ -1,4 +1,4 @@
-/** The whole rule set of an IP policy at once: read it, or make it exactly this in one transaction. */
+/** The whole rule set of an IP policy: reads it, or replaces it in one transaction. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
@@ -18,7 +18,9 @@ type Rules = Family<typeof ipPolicyRule>;
 
 const ruleSetView = z
   .object({
-    ip_policy_rules: z.array(ipPolicyRule.view),
+    ip_policy_rules: z
+      .array(ipPolicyRule.view)
+      .meta({ description: 'All rules of the policy, ordered by CIDR block as text.' }),
     uri: z.url().meta({ description: 'Address of the rule set.' }),
   })
   .meta({ id: 'IPPolicyRuleSet' });
@@ -46,7 +48,7 @@ function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: rea
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
 }
 
-/** What a rule has besides texts of any length, as JSON. */
+/** Bytes of a rule as JSON, without its texts of any length. */
 const SHORT_MEMBERS = 400;
 
 const SIZE = `
@@ -65,7 +67,7 @@ export const getRuleSet = (policies: Policies, rules: Rules): Operation =>
     method: 'GET',
     operationId: 'getIpPolicyRuleSet',
     summary: 'Get all rules of an IP policy',
-    description: 'Ordered by CIDR block as text; not paged. The ETag is the policy’s.',
+    description: 'Lists all rules, ordered by CIDR block as text, on one page. The `ETag` is that of the policy.',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     async handle(call, { db }) {
       const { params, base, ifNoneMatch } = call;
@@ -84,8 +86,8 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     operationId: 'replaceIpPolicyRuleSet',
     summary: 'Replace all rules of an IP policy',
     description:
-      'In one transaction. A rule whose CIDR block stays keeps its id; unchanged rules are not written. All changes ' +
-      'are one event of the policy.',
+      'Makes the rules of the policy exactly those in the body, in one transaction and with one event. Rules are matched ' +
+      'by CIDR block: those that stay keep their id.',
     body: ruleSet,
     readOnly: RULE_SET_READ_ONLY,
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
@@ -124,13 +126,13 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     },
   });
 
-/** What makes the rule set `wanted`: the CIDR block says which rule is which. */
+/** The changes that make the rule set `wanted`. Rules are matched by CIDR block. */
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {
   const now = new Date().toISOString();
   const byCidr = new Map(current.map((row) => [row.cidr, row]));
   const result = {
     created: [] as Row[],
-    /** Each as it is to be, and as it is. */
+    /** Each after and before the change. */
     updated: [] as [Row, Row][],
     kept: [] as Row[],
     deleted: [] as Row[],

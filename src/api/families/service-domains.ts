@@ -8,7 +8,7 @@ type ServiceDomains = Platform['serviceDomains'];
 const CNAME = 'cname';
 const ACME = 'acme';
 
-/** Why nobody may reserve this domain, if so. */
+/** Why this domain cannot be reserved, if so. */
 export function reservedByService(domain: string, services: ServiceDomains): string | undefined {
   const name = domain.replace(/^\*\./, '');
   if (domain.startsWith('*.') && services.some((service) => isBelow(service, name)))
@@ -18,13 +18,13 @@ export function reservedByService(domain: string, services: ServiceDomains): str
   return internal.some((own) => name === own || isBelow(name, own)) ? 'belongs to the service' : undefined;
 }
 
-/** Whether this name, in canonical form, may be reserved by anyone. */
+/** Whether this name, in canonical form, can be reserved. */
 export const isReservable = (domain: string, services: ServiceDomains) =>
   'domain' in canonicalDomain(domain) && reservedByService(domain, services) === undefined;
 
 /**
- * Targets are made of the id, so that each domain has its own and none tells of another. Below a domain of the service
- * the service answers DNS itself; a single custom name is validated over HTTP, so only a wildcard has a DNS challenge.
+ * Targets are derived from the id, so that each domain has its own and reveals nothing of others. Below a service domain
+ * the service itself serves DNS. A single custom name is validated over HTTP, so only a wildcard needs a DNS challenge.
  */
 export function cnameTargets(id: string, domain: string, services: ServiceDomains) {
   const wildcard = domain.startsWith('*.');

@@ -1,4 +1,4 @@
-/** SSH certificate authorities, whose keys are made and kept here. */
+/** SSH certificate authorities: the service generates their keys and keeps them sealed. */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { DEFAULT_CURVE, DEFAULT_KEY_TYPE, sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
@@ -12,11 +12,12 @@ import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
 const PRIVATE_KEY = 'private_key';
 
 const { table } = sshCertificateAuthority;
-/** An owner generates one key at a time: few RSA keys are made at once, and one owner could take all those places. */
+/** One key at a time per owner: few RSA keys are generated at once, and one owner must not take all the places. */
 const turns = createTurns(1);
 const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
 
 export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
+  aboutCreate: 'Generates a key pair.',
   columns: [PRIVATE_KEY],
   sealed: [PRIVATE_KEY],
   async prepare({ private_key_type, elliptic_curve }, id, { secrets }, { caller, outOfTurn }) {

@@ -1,4 +1,4 @@
-/** SSH host certificates, signed by the authorities that are kept here. */
+/** SSH host certificates, signed by SSH certificate authorities of the service. */
 import { randomBytes } from 'node:crypto';
 import { parseSshPublicKey } from '../../resources/formats/ssh-public-key.ts';
 import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
@@ -9,6 +9,8 @@ import { validityOf } from '../ssh/validity.ts';
 import { signingKey } from './ssh-certificate-authority.ts';
 
 export const sshHostCertificates = mount(sshHostCertificate, {
+  aboutCreate: 'Signs the public key.',
+  aboutDelete: 'Does not revoke the certificate: SSH clients accept it until it expires.',
   columns: ['serial'],
   async prepare(input, id, api) {
     const validity = validityOf(input, Date.now());

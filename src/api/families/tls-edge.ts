@@ -5,7 +5,10 @@ import { mount } from '../crud/mount.ts';
 import { mountModule } from '../crud/mount-module.ts';
 import { freeHostports, listening } from './hostports.ts';
 
-export const tlsEdges = mount(tlsEdge, listening(tlsEdge));
+export const tlsEdges = mount(tlsEdge, {
+  ...listening(tlsEdge),
+  aboutDelete: 'Deletes its modules as well.',
+});
 tlsEdges.onRemoval(freeHostports);
 mountModule(tlsEdges, tlsEdgeIpRestriction);
 mountModule(tlsEdges, tlsEdgeMutualTls);

@@ -1,4 +1,4 @@
-/** Users: the last active admin stays one. */
+/** Users: the last active admin must remain one. */
 import { user } from '../../resources/user.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
@@ -7,6 +7,7 @@ import { LOCKS, lockUntilCommit } from '../store/locks.ts';
 import { refuseIfOwning } from './owned-resources.ts';
 
 export const users = mount(user, {
+  aboutDelete: 'Fails with 409 while the user owns API keys or credentials, and for the last active admin.',
   lockFirst: ({ tx }) => lockUntilCommit(tx, LOCKS.users),
   async beforeUpdate(context, before, after) {
     if (before.admin && before.active && !(after.admin && after.active)) await refuseIfLastAdmin(context, before.id);

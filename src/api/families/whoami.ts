@@ -1,4 +1,4 @@
-/** Who the caller is: what a client needs to know before it names an owner, and to renew its key in time. */
+/** The caller: clients need it to name an owner, and to renew their key in time. */
 import { apiKey } from '../../resources/api-key.ts';
 import { whoami } from '../../resources/whoami.ts';
 import { unauthenticated } from '../errors/errors.ts';
@@ -15,7 +15,7 @@ export const getWhoami = operation({
   path: PATH,
   operationId: 'whoami',
   summary: 'Get the caller',
-  description: 'The user or bot that owns the API key of this request, and when that key expires.',
+  description: 'Returns the user or bot that owns the API key of this request, and when the key expires.',
   tag: apiKey.tag,
   access: 'anyone',
   params: {},
@@ -29,7 +29,7 @@ export const getWhoami = operation({
   },
 });
 
-/** A user or a bot; every caller may know their own name. */
+/** A user or a bot. Every caller may read their own name. */
 async function ownerOf(db: Database, id: string, base: string) {
   for (const { resource, rows, show } of [users, botUsers]) {
     const row = resource.id.safeParse(id).success ? await rows.get(db, id) : undefined;

@@ -4,20 +4,21 @@ import { idempotencyKey, idempotencyScopeName, idempotencySequence } from '../..
 import { inline, type Json, nameOf, ref } from './schemas.ts';
 
 const MEANING: Record<ErrorCode, string> = {
-  INVALID_REQUEST: 'The request is malformed; `details` lists every bad field, parameter or header.',
-  UNAUTHENTICATED: 'The API key is missing, unknown, expired, or its owner is inactive.',
+  INVALID_REQUEST: 'The request is invalid. `details` lists every bad field, parameter and header.',
+  UNAUTHENTICATED: 'The API key is missing, unknown or expired, or its owner is inactive.',
   PERMISSION_DENIED: 'The caller may not do this.',
-  NOT_FOUND: 'The resource does not exist, or the caller may not see it.',
+  NOT_FOUND: 'The resource does not exist, or is hidden from the caller.',
   METHOD_NOT_ALLOWED: 'The path does not support this method.',
-  CONFLICT: 'The change conflicts with an existing resource, or the idempotency key or scope is closed.',
-  RESOURCE_IN_USE: 'Other resources refer to this one; `details` lists them.',
+  CONFLICT: 'The request conflicts with an existing resource, or the idempotency key or scope is closed.',
+  RESOURCE_IN_USE: 'Other resources refer to this one. `details` lists them.',
   PRECONDITION_FAILED: 'The resource has changed since the revision in If-Match.',
   PAYLOAD_TOO_LARGE: 'The body is too large.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON in UTF-8, or is compressed.',
-  IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for a different request, which created `details.resource_id`.',
-  RATE_LIMITED: 'Too many requests, or too many bytes in flight; retry after the time in Retry-After.',
-  INTERNAL_ERROR: 'Internal error; `details.request_id` identifies it in the logs.',
-  UNAVAILABLE: 'Temporarily unavailable; retry after the time in Retry-After.',
+  IDEMPOTENCY_KEY_REUSED:
+    'The idempotency key has been used for a different request, which created `details.resource_id`.',
+  RATE_LIMITED: 'Too many requests, or too many bytes in flight. Retry after the time in Retry-After.',
+  INTERNAL_ERROR: 'Internal error. `details.request_id` identifies the request in the logs.',
+  UNAVAILABLE: 'Temporarily unavailable. Retry after the time in Retry-After.',
 };
 
 /** The error responses that these paths refer to. */
@@ -63,7 +64,7 @@ export const PARAMETERS = {
   ServiceVersion: {
     name: 'Service-Version',
     in: 'header',
-    description: 'Version of this API. Absent means the current one.',
+    description: 'Version of the API. Defaults to 2.',
     schema: { type: 'string', enum: ['2'] },
     example: '2',
   },
@@ -71,14 +72,14 @@ export const PARAMETERS = {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      'Identifies the request in logs and errors: up to 128 letters, digits and `. _ : / + = -`. Generated if it is ' +
-      'absent or has another form.',
+      'Identifies the request in logs and errors: up to 128 letters, digits and `. _ : / + = -`. The service generates ' +
+      'one if it is absent or invalid.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes the create safe to repeat: same key and body, same response.',
+    description: 'Makes the create safe to repeat: the same key and body get the same response.',
     schema: inline(idempotencyKey),
     example: '0b0f6c1e-6f0b-4c0c-9f57-6a3a3f0f6b1d',
   },
@@ -86,8 +87,8 @@ export const PARAMETERS = {
     name: 'Idempotency-Scope',
     in: 'header',
     description:
-      'What this create has in common with others: all that were made in a scope can be found, and closed, together. ' +
-      'Needs an Idempotency-Key and an Idempotency-Sequence.',
+      'Name of a group of creates. The resources created in a scope can be listed, and the scope closed. ' +
+      'Requires an Idempotency-Key and an Idempotency-Sequence.',
     schema: inline(idempotencyScopeName),
     example: '5f1c7a52-3a1e-4a0b-9b57-0d6f2f1f7f10',
   },
@@ -95,29 +96,29 @@ export const PARAMETERS = {
     name: 'Idempotency-Sequence',
     in: 'header',
     description:
-      'The number of this create in its scope: the one after the last that was used or closed, unless it repeats an ' +
-      'earlier create under the same key.',
+      'Number of this create in its scope: the number after the last one used or closed. A repeated create has the ' +
+      'number that it had before.',
     schema: inline(idempotencySequence),
     example: '1',
   },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'ETags; the change is made only if the resource still matches one of them.',
+    description: 'ETags. The change is made only if the resource matches one of them; else the response is 412.',
     schema: { type: 'string' },
     example: '"1"',
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'ETags; the response is 304 if the resource still matches one of them.',
+    description: 'ETags. The response is 304 if the resource matches one of them.',
     schema: { type: 'string' },
     example: '"1"',
   },
 };
 
 export const HEADERS = {
-  RequestId: { description: 'Identifies the request.', schema: { type: 'string' } },
+  RequestId: { description: 'Identifies the request in logs and errors.', schema: { type: 'string' } },
   ETag: { description: 'The revision of the resource, for If-Match and If-None-Match.', schema: { type: 'string' } },
   Location: { description: 'Address of the new resource.', schema: { type: 'string', format: 'uri' } },
   IdempotencyReplayed: {
@@ -126,10 +127,10 @@ export const HEADERS = {
   },
   RateLimitLimit: {
     description:
-      'Requests per second, of the API key or of all API keys of its owner, whichever has fewer left; absent if there is no limit.',
+      'Requests allowed per second, for the API key or for its owner, whichever has fewer left. Absent if there is no limit.',
     schema: { type: 'integer', minimum: 1 },
   },
   RateLimitRemaining: { description: 'Requests left in the current window.', schema: { type: 'integer', minimum: 0 } },
   RateLimitReset: { description: 'Seconds until the window resets.', schema: { type: 'integer', minimum: 0 } },
-  RetryAfter: { description: 'Seconds to wait.', schema: { type: 'string' } },
+  RetryAfter: { description: 'Seconds to wait before the next attempt.', schema: { type: 'string' } },
 };

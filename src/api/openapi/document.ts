@@ -9,19 +9,19 @@ import { linksOf } from './links.ts';
 import { components, inline, type Json, nameOf, ref } from './schemas.ts';
 
 const TAGS: Record<string, string> = {
-  'IP policies': 'Named sets of rules about source addresses.',
+  'IP policies': 'Sets of rules that allow or deny source addresses.',
   'Tunnel credentials': 'Authtokens that tunnel agents authenticate with, and what each may bind.',
-  Backends: 'What serves an endpoint.',
-  'Endpoint configurations': 'Settings for the traffic of endpoints of one type.',
-  'Reserved domains': 'Host names for endpoints, and their certificates.',
-  'HTTPS edges': 'Where HTTPS is served, with routes and their modules.',
-  'TLS edges': 'Where TLS is served, with modules.',
-  Events: 'Event types, and where events are sent.',
+  Backends: 'What serves the traffic of an endpoint.',
+  'Endpoint configurations': 'Settings for endpoints of one type.',
+  'Reserved domains': 'Host names reserved for endpoints, and their certificates.',
+  'HTTPS edges': 'Where HTTPS is served: edges, their routes, and the modules of routes.',
+  'TLS edges': 'Where TLS is served: edges and their modules.',
+  Events: 'Event types, and which events are sent where.',
   'Certificate authorities': 'Authorities that client certificates are validated against.',
   'TLS certificates': 'Certificates that endpoints are served with.',
   'SSH certificates': 'Certificates that identify hosts to SSH clients.',
-  'Users and keys': 'Who may call this API, and with which keys.',
-  'Idempotency keys': 'For finding out what creates have made whose responses were lost.',
+  'Users and keys': 'The users and bots of this API, and their keys.',
+  'Idempotency keys': 'For finding resources whose creation response was lost.',
 };
 
 const IDEMPOTENCY = ['IdempotencyKey', 'IdempotencyScope', 'IdempotencySequence'];
@@ -56,12 +56,12 @@ function documentOf(operations: readonly Operation[], version: string): Json {
       version,
       summary: 'Manages tunnels, edges and domains, and who may use them.',
       description:
-        'Requests carry `Authorization: Bearer <API key>`. Lists are newest first and paged by `before_id`. ' +
-        'Every error has the same form; its `details` say what is wrong. Fields that may be null may be left out of a create; ' +
-        'for ids, enums and times, `""` is null, too.',
+        'Send `Authorization: Bearer <API key>` with every request. Lists are newest first and paged by `before_id`. ' +
+        'All errors have the same form, and their `details` say what is wrong. A create may leave out any field that may ' +
+        'be null. For ids, enums and times, `""` means null.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'The server that this document comes from.' }],
+    servers: [{ url: '/', description: 'The server that serves this document.' }],
     security: [{ apiKey: [] }],
     tags: tags.map((name) => ({ name, description: TAGS[name] })),
     paths,
@@ -115,7 +115,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
         ...(success.schema ? { content: json(success.schema) } : {}),
         ...(creates ? { links: linksOf(operation, all) } : {}),
       },
-      ...(tagged && method === 'GET' ? { 304: { description: 'The caller already has this revision.' } } : {}),
+      ...(tagged && method === 'GET' ? { 304: { description: 'The resource still matches `If-None-Match`.' } } : {}),
       ...responsesOf(errors),
     },
   };
@@ -163,8 +163,8 @@ function queryParameters(query: z.ZodType | undefined): Json[] {
 }
 
 const QUERY: Record<string, Json> = {
-  limit: { description: 'Maximum number of items on the page.' },
-  before_id: { description: 'Id that the page starts after; the resource may have been deleted.' },
+  limit: { description: 'Most items on the page.' },
+  before_id: { description: 'Start the page after the resource with this id, which may have been deleted.' },
 };
 /** A query is text, of which the schema can only give the pattern; to readers it is a number. */
 const QUERY_SCHEMA: Record<string, Json> = {

@@ -33,16 +33,24 @@ function keepExamples({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; j
   if (examples !== undefined && jsonSchema.$ref === undefined) jsonSchema.examples = examples;
 }
 
-/** Puts the keywords that a schema has for this document alone (resources/text.ts) among its others. */
+/** Unfolds the keywords that a schema has only for this document (resources/text.ts), and raises descriptions. */
 function unfold(key: string, value: unknown): unknown {
-  // Said where the expression is all that is checked: in the CRDs.
+  // The CRDs say what a pattern means; here the pattern speaks for itself.
   if (key === 'x-message') return undefined;
   const { data } = form.safeParse(value);
-  if (data === undefined) return value;
+  if (data === undefined) return raiseDescription(value);
   const { 'x-form': own, ...rest } = data;
   return { ...rest, ...own };
 }
 
+/** What zod says of the value of a nullable property belongs to the property. */
+function raiseDescription(value: unknown): unknown {
+  const { data } = choice.safeParse(value);
+  const [{ description, ...first } = {}, ...others] = data?.anyOf ?? [];
+  return description === undefined ? value : { description, ...data, anyOf: [first, ...others] };
+}
+
+const choice = z.looseObject({ anyOf: z.array(z.record(z.string(), z.unknown())) });
 const form = z.looseObject({ 'x-form': z.record(z.string(), z.unknown()) });
 
 const registryOutput = z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) });

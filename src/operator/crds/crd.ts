@@ -1,6 +1,6 @@
 /**
  * CustomResourceDefinitions from the declared kinds: structural schemas (OpenAPI 3.0) with CEL rules, so that
- * `kubectl apply` rejects at once whatever can be rejected without asking the API.
+ * `kubectl apply` rejects everything that can be rejected without asking the API.
  */
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -61,16 +61,21 @@ const REASON_COLUMN: PrinterColumn = {
   name: 'Reason',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-  description: 'Why the object is or is not ready.',
+  description: 'Why the object is or is not ready, in one word.',
 };
 const MESSAGE: PrinterColumn = {
   name: 'Message',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].message',
-  description: 'Why, in a sentence, and what to do about it.',
+  description: 'Why the object is or is not ready, and what to do about it.',
   priority: 1,
 };
-const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Age.' };
+const AGE: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since the object was created.',
+};
 
 function printerColumn({ name, type, jsonPath, description, priority }: PrinterColumn) {
   return { name, type, jsonPath, description, priority };
@@ -104,7 +109,7 @@ function rootSchema(kind: AnyKind): Schema {
   };
 }
 
-/** What schemas say of themselves, except the names under which the OpenAPI document lists them. */
+/** The metadata of schemas, except their names in the OpenAPI document. */
 const withoutNames = Object.assign(z.registry<z.core.GlobalMeta>(), {
   get(schema: z.core.$ZodType) {
     const { id: _, ...meta } = z.globalRegistry.get(schema) ?? {};
@@ -129,7 +134,7 @@ function toJsonSchema(schema: z.ZodType): Schema {
   return json;
 }
 
-/** Says what the pattern means, for a rule in its place: the API server would only quote the pattern. */
+/** Adds the meaning of the pattern, for a rule in its place: the API server would only quote the pattern. */
 function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   if (typeof json.pattern !== 'string') return;
   // The API server knows the format itself.
@@ -140,12 +145,12 @@ function explainPattern(schema: z.core.$ZodType, json: Schema): void {
   json['x-message'] = ['', ' '].map((each) => z.safeParse(schema, each).error?.issues[0]?.message).find(Boolean);
 }
 
-/** A rule in place of a pattern: of each item of a list, it would cost too much where nothing bounds their length. */
+/** Whether to use a rule instead of the pattern. For unbounded items of a list, a rule would cost too much. */
 function isExplained({ 'x-message': message, maxLength }: Schema, isItem: boolean): boolean {
   return message !== undefined && !(isItem && maxLength === undefined);
 }
 
-/** A regular expression of JavaScript as the API server writes it. */
+/** A regular expression of JavaScript in the syntax of the API server. */
 function inRe2(expression: string): string {
   return expression.replaceAll(/\\u([0-9a-fA-F]{4})/g, '\\x{$1}');
 }
@@ -186,21 +191,21 @@ function structural(given: Schema, isItem = false): Schema {
   };
 }
 
-/** A pattern that comes with its meaning, among the other keywords; a CEL rule, where there is one, says it better. */
+/** Moves a pattern that has a meaning to the other keywords. An explicit CEL rule takes precedence. */
 function withFormPattern(schema: Schema): Schema {
   const { pattern, 'x-message': message, ...form } = asSchema(schema['x-form'] ?? {});
   if (message === undefined) return schema;
   return { ...schema, 'x-form': form, ...(schema['x-cel'] === undefined && { pattern, 'x-message': message }) };
 }
 
-/** The part of a check in code that a schema can express; a CEL rule, where there is one, has the better message. */
+/** The part of a check in code that a schema can express. An explicit CEL rule has a better message. */
 function fromForm(schema: Schema): Schema {
   if (schema['x-form'] === undefined || schema['x-cel'] !== undefined) return {};
   const { propertyNames: _, uniqueItems, ...form } = asSchema(schema['x-form']);
   return { ...structural(form), ...(uniqueItems === true ? uniqueList(asSchema(schema.items)) : {}) };
 }
 
-/** Objects are told apart by the members that all of them have. */
+/** Objects in a list are identified by their required members. */
 function uniqueList({ type, required }: Schema): Schema {
   return type === 'object' ? listType(required) : { 'x-kubernetes-list-type': 'set' };
 }

@@ -3,34 +3,34 @@ import { z } from 'zod';
 import { managedStatus } from '../managed/spec.ts';
 
 export const statusShape = {
-  id: managedStatus.shape.id.meta({ description: 'Id of the remote resource.' }),
+  id: managedStatus.shape.id.meta({ description: 'Id of the remote resource in the management API.' }),
   uri: z.string().optional().meta({ description: 'URI of the remote resource.' }),
-  adopted: managedStatus.shape.adopted.meta({ description: 'Id of the resource that was adopted last.' }),
+  adopted: managedStatus.shape.adopted.meta({ description: 'Id of the last resource that was adopted.' }),
   createGeneration: managedStatus.shape.createGeneration.meta({
-    description: 'Copy of the annotation create-generation, in case the annotations are lost.',
+    description: 'Copy of the annotation create-generation, used if the annotations are lost.',
   }),
   retiring: managedStatus.shape.retiring.meta({
-    description: 'Copy of the annotation retiring, in case the annotations are lost.',
+    description:
+      'Superseded resources that are still to be deleted. Copy of the annotation retiring, used if the annotations are lost.',
   }),
   sources: managedStatus.shape.sources.meta({
-    description:
-      'What was read of the Secrets and ConfigMaps that the spec names; digests only the operator can compute.',
+    description: 'The Secrets and ConfigMaps that the spec refers to, as last read.',
   }),
   references: managedStatus.shape.references.meta({
-    description: 'The ids that the objects named in the spec stood for.',
+    description: 'The ids that the references in the spec were resolved to.',
   }),
-  observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status describes.' }),
+  observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status is about.' }),
   lastHandledRotateAt: managedStatus.shape.lastHandledRotateAt.meta({
-    description: 'Copy of the annotation rotate-handled-at, in case the annotations are lost.',
+    description: 'Copy of the annotation rotate-handled-at, used if the annotations are lost.',
   }),
   lastHandledReconcileAt: z
     .string()
     .optional()
-    .meta({ description: 'The value of the annotation reconcile-requested-at that was last acted on.' }),
+    .meta({ description: 'Last value of the annotation reconcile-requested-at that the operator has acted on.' }),
 };
 
 export const conditionsSchema = {
-  description: 'Ready, Synced and others; see the documentation for their reasons.',
+  description: 'Conditions of the object: Ready, Synced and others.',
   type: 'array',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['type'],
@@ -40,24 +40,32 @@ export const conditionsSchema = {
     properties: {
       type: {
         description:
-          'Ready: the remote resource matches the spec. Synced: how the last reconcile went. ReferencesResolved: whether everything that the spec names is there.',
+          'Ready: the remote resource matches the spec. Synced: the last reconcile succeeded. ReferencesResolved: everything that the spec refers to exists.',
         type: 'string',
         maxLength: 316,
       },
-      status: { description: 'Whether it is so.', type: 'string', enum: ['True', 'False', 'Unknown'] },
+      status: { description: 'Whether the condition is met.', type: 'string', enum: ['True', 'False', 'Unknown'] },
       reason: {
-        description: 'Why, in one word for programs, such as Available or Rejected.',
+        description: 'Reason for the status, in one word for programs, such as Available or Rejected.',
         type: 'string',
         maxLength: 1024,
       },
-      message: { description: 'Why, for people; names the fields to change.', type: 'string', maxLength: 32768 },
+      message: {
+        description: 'Reason for the status, for people. Names the fields to change.',
+        type: 'string',
+        maxLength: 32768,
+      },
       observedGeneration: {
-        description: 'The metadata.generation that the condition describes.',
+        description: 'The metadata.generation that the condition is about.',
         type: 'integer',
         format: 'int64',
         minimum: 0,
       },
-      lastTransitionTime: { description: 'When the status last changed.', type: 'string', format: 'date-time' },
+      lastTransitionTime: {
+        description: 'When the status of the condition last changed.',
+        type: 'string',
+        format: 'date-time',
+      },
     },
   },
 };

@@ -14,11 +14,10 @@ const owner = owned('key');
 export const apiKeyKind = plainKind(apiKey, {
   kind: 'APIKey',
   shortNames: ['tkey'],
-  description: 'A bearer token for the management API, kept in a Secret.',
+  description: 'A bearer token for the management API. It is kept in a Secret.',
   calls: (client) => client.apiKeys,
   about: {
-    owner_id: 'Id of the bot that owns the key; or of a user, if the operator runs with --allow-user-api-keys.',
-    expires_at: 'When the key stops working. Without it, it never does.',
+    owner_id: 'Id of the bot that owns the key, or of a user if the operator runs with --allow-user-api-keys.',
   },
   spec: { ...owner.spec, ...token.spec },
   rules: owner.rules,

@@ -73,7 +73,7 @@ export function attachedKind(
       name: module.name,
       fields,
       sources,
-      schema: schema.meta({ description: `${module.description} If this is left out, there is no such module.` }),
+      schema: schema.meta({ description: `${module.description} Without this member, the module does not exist.` }),
       calls,
     };
   });
@@ -86,7 +86,10 @@ export function attachedKind(
     plural: name,
     singular: name,
     spec: {
-      [ownerRef]: refTo([target], `The ${title} whose modules these are. One object has all modules of one ${title}.`),
+      [ownerRef]: refTo(
+        [target],
+        `The ${title} that the modules belong to. One object declares all modules of one ${title}.`,
+      ),
       ...Object.fromEntries(parts.map(({ member, schema }) => [member, schema])),
     },
     status: {
@@ -97,12 +100,14 @@ export function attachedKind(
       handedOver: z
         .array(z.string())
         .optional()
-        .meta({ description: `While this is being deleted: each ${title} whose modules are another object's by now.` }),
+        .meta({
+          description: `While this object is being deleted: each ${title} whose modules now belong to another object.`,
+        }),
     },
     memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
     rules,
     printerColumns: [
-      referenceColumn(ownerRef, `The ${title} whose modules these are.`),
+      referenceColumn(ownerRef, `The ${title} that the modules belong to.`),
       { name: 'Modules', type: 'string', jsonPath: '.status.modules', description: 'The modules that are set.' },
       { ...ID_COLUMN, description: `Id of the ${title} in the management API.`, ...WIDE },
     ],

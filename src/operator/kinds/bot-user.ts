@@ -1,4 +1,4 @@
-/** `BotUser`: the identity of a program, which may own API keys and credentials. Needs an admin's API key. */
+/** `BotUser`: an identity for a program, which can own API keys and credentials. Needs an admin's API key. */
 import { botUser } from '../../resources/bot-user.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -6,6 +6,5 @@ export const botUserKind = plainKind(botUser, {
   kind: 'BotUser',
   shortNames: ['bot'],
   calls: (client) => client.botUsers,
-  about: { active: 'If false, its API keys and the tokens of its credentials do not work.' },
   columns: ['active'],
 });

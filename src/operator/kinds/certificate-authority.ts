@@ -1,4 +1,4 @@
-/** `CertificateAuthority`: what client certificates are checked against. A new certificate is a new resource. */
+/** `CertificateAuthority`: validates client certificates. Changing its PEM creates a new resource. */
 import { certificateAuthority } from '../../resources/certificate-authority.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { plainKind } from './plain-kind.ts';
@@ -11,7 +11,7 @@ export const certificateAuthorityKind = plainKind(certificateAuthority, {
   replaced: ['ca_pem'],
   end: {
     of: (authority: View<typeof certificateAuthority>) => authority.not_after,
-    remedy: 'nothing validates against it any more; put a certificate that is valid for longer into spec.caPem',
+    remedy: 'client certificates can no longer be validated against it; put a newer certificate into spec.caPem',
   },
   columns: ['subject_common_name', 'not_after'],
 });

@@ -1,4 +1,4 @@
-/** What `kubectl get` shows of a kind's fields: a column each. */
+/** The columns that `kubectl get` shows for fields of a kind. */
 import { z } from 'zod';
 import type { PrinterColumn } from '../managed/kind.ts';
 import { type FamilyField, inputOf, isDeclarable, specSchemaOf } from './family-fields.ts';
@@ -13,7 +13,7 @@ export const ID_COLUMN: PrinterColumn = {
   description: 'Id in the management API.',
 };
 
-/** A column of its own, or that of a field. */
+/** The given column, or the one of the field with this name. */
 export function columnOf(column: string | PrinterColumn, fields: readonly FamilyField[]): PrinterColumn {
   if (typeof column !== 'string') return column;
   const given = fields.find(({ name }) => name === column);
@@ -24,7 +24,7 @@ export function columnOf(column: string | PrinterColumn, fields: readonly Family
   const schema = specSchemaOf(given);
   return schema instanceof z.ZodArray
     ? { ...fieldColumn('spec', member, schema), name: targetName(member) }
-    : referenceColumn(member, schema.meta()?.description ?? `The field ${member}.`);
+    : referenceColumn(member, schema.meta()?.description ?? '');
 }
 
 function fieldColumn(part: 'spec' | 'status', member: string, schema: z.ZodType): PrinterColumn {
@@ -33,11 +33,11 @@ function fieldColumn(part: 'spec' | 'status', member: string, schema: z.ZodType)
     name: capitalised(member),
     type,
     jsonPath: `.${part}.${member}`,
-    description: schema.meta()?.description ?? `The field ${member}.`,
+    description: schema.meta()?.description ?? '',
   };
 }
 
-/** The name of what the spec refers to; its id, if it is referred to by that. */
+/** A column with the name of the referenced object, or the id if the reference is by id. */
 export function referenceColumn(member: string, description: string): PrinterColumn {
   return { name: targetName(member), type: 'string', jsonPath: `.spec.${member}['name','id']`, description };
 }

@@ -1,4 +1,4 @@
-/** `EndpointConfiguration`: the IP policies that check the traffic of endpoints of one type. */
+/** `EndpointConfiguration`: the IP policies for the traffic of endpoints of one type. */
 import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -6,6 +6,5 @@ export const endpointConfigurationKind = plainKind(endpointConfiguration, {
   kind: 'EndpointConfiguration',
   shortNames: ['epc'],
   calls: (client) => client.endpointConfigurations,
-  about: { type: 'Which endpoints it is for.' },
   columns: ['type', 'ip_policy_ids'],
 });

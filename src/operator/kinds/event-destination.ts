@@ -1,4 +1,4 @@
-/** `EventDestination`: where events are sent; the secret that signs them is stored in a Secret. */
+/** `EventDestination`: where events are sent. The signing secret is stored in a Secret. */
 import { eventDestination } from '../../resources/event-destination.ts';
 import { handout } from '../managed/secrets/handout.ts';
 import { oneTime } from './one-time.ts';
@@ -12,20 +12,25 @@ const signingSecret = oneTime(
     member: 'signing_secret',
     isOneTime: true,
   }),
-  'How long the old destination stays, with its signing secret,',
+  'How long the old destination and its signing secret stay in use',
 );
 
 export const eventDestinationKind = plainKind(eventDestination, {
   kind: 'EventDestination',
   shortNames: ['evdest'],
-  description: 'Where the events of subscriptions are sent. The secret that signs them is kept in a Secret.',
+  description: 'A target that event subscriptions can send events to. The signing secret is kept in a Secret.',
   calls: (client) => client.eventDestinations,
-  // The service makes it: what nobody has chosen, nobody else has.
+  // The service generates it, so no one else knows it.
   omit: ['signing_secret'],
   spec: signingSecret.spec,
   status: signingSecret.status,
   columns: [
-    { name: 'URL', type: 'string', jsonPath: '.spec.target.webhook.url', description: 'Where events are sent.' },
+    {
+      name: 'URL',
+      type: 'string',
+      jsonPath: '.spec.target.webhook.url',
+      description: 'URL that events are posted to.',
+    },
     ...signingSecret.columns,
   ],
   describe: signingSecret.describe,

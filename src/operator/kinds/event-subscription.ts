@@ -9,10 +9,10 @@ import { plainKind } from './plain-kind.ts';
 
 const types = z.array(z.object({ type: z.string() })).transform((sources) => sources.map(({ type }) => type).sort());
 
-/** Those that the API of this release knows: a typo shows at `kubectl apply`. */
+/** The event types of this release, as an enum, so that `kubectl apply` rejects a typo. */
 const catalogue = FAMILIES.flatMap(({ name }) => Object.values(eventTypes(name)));
 
-const TYPES = 'Number of event types that are sent.';
+const TYPES = 'Number of event types that the subscription sends.';
 
 export const eventSubscriptionKind = plainKind(eventSubscription, {
   kind: 'EventSubscription',
@@ -22,14 +22,14 @@ export const eventSubscriptionKind = plainKind(eventSubscription, {
     sources: z
       .array(z.strictObject({ type: z.enum(catalogue).meta({ description: 'An event type.' }) }))
       .max(MAX_SOURCES)
-      .meta({ description: 'Event types to send, each listed once.', ...form({ uniqueItems: true }) })
+      .meta({ description: 'Types of the events to send, each listed once.', ...form({ uniqueItems: true }) })
       .default([]),
   },
   status: { eventTypes: z.int().optional().meta({ description: TYPES }) },
   describe: (_, { sources }: View<typeof eventSubscription>) => ({ eventTypes: sources.length }),
   columns: [{ name: 'Types', type: 'integer', jsonPath: '.status.eventTypes', description: TYPES }, 'destination_ids'],
   wideColumns: ['sources'],
-  // Their order says nothing.
+  // Their order has no meaning.
   same: {
     sources: (desired, observed) => isDeepStrictEqual(types.safeParse(desired).data, types.safeParse(observed).data),
   },

@@ -58,7 +58,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     const theirs = setByService(spec, remote);
     return some.filter(({ name }) => !theirs.includes(name));
   };
-  // Only at the revision that was compared: an update that arrives late must not undo a newer one.
+  // Only at the revision that was compared, so that a late update does not undo a newer one.
   const update = async (remote: R, spec: Spec) =>
     tagged(await calls.update(remote.id, bodyOf(ours(updatable, spec, remote), spec), { ifMatch: remote.etag }));
   const ids = idOf(prefix);
@@ -68,7 +68,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     observe: (id) => ifExists(calls.get(id).then(tagged)),
     async create(spec, idempotency) {
       const created = tagged(await calls.create(bodyOf(atCreate, spec), idempotency));
-      // An earlier attempt may have got this far, and the spec may be another by now.
+      // A replay returns the resource of an earlier attempt, whose spec may have been different.
       if (created.isReplay || differing(later, spec, created, same).length === 0) return created;
       return { ...created, ...(await update(created, spec)) };
     },
@@ -89,7 +89,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   };
 }
 
-/** With what the answer said beside its body. */
+/** With the headers of the response. */
 function tagged<R extends Remote>(answered: R): R {
   return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered), answeredAt: sentAt(answered) };
 }
@@ -102,13 +102,13 @@ function scopeOf(
   return { resources, nextSequence: answered.next_sequence };
 }
 
-/** @param caller undefined if the API is too old to tell: then it must be believed */
+/** @param caller undefined if the API is too old to say; then it has to be trusted */
 function sightOf(caller: Awaited<ReturnType<Client['whoami']>> | undefined): 'everything' | Sight {
   if (!caller || caller.admin) return 'everything';
   return { ownerId: caller.owner.id, mayBeAdmin: caller.owner.type === user.name };
 }
 
-/** The result of the call, or undefined if the API says that there is no such thing. */
+/** The result of the call; undefined if the API says that the resource does not exist. */
 export async function ifExists<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -129,7 +129,7 @@ export function bodyOf(fields: readonly FamilyField[], spec: object): Body {
   );
 }
 
-/** The members of the spec whose value in the resource differs. What no response shows is taken to be equal. */
+/** The members of the spec whose value in the resource differs. Members that no response shows count as equal. */
 export function differing(
   fields: readonly FamilyField[],
   spec: object,
@@ -159,19 +159,19 @@ function declaredValues(fields: readonly FamilyField[], spec: object) {
 function isSame({ field }: FamilyField, desired: unknown, observed: unknown): boolean {
   if (isDeepStrictEqual(desired, observed)) return true;
   const body = inSnakeCase(field.input, withTexts(desired, observed));
-  // As the API would store it: normalised, with what was left out.
+  // As the API would store it: normalised, with defaults.
   const stored = field.input.safeParse(body);
   if (!stored.success) return false;
   if (isDeepStrictEqual(stored.data, observed)) return true;
-  // What is shown may look different from what is stored, as times do.
+  // Some values, such as times, are shown in another form than they are stored.
   const shown = field.input.safeParse(observed);
   return shown.success && isDeepStrictEqual(stored.data, shown.data);
 }
 
-/** Text that cannot be that of any source. */
+/** A text that no source can have. */
 const OTHER_TEXT = '\u0000';
 
-/** The desired value with the observed texts in the place of the digests that they have. */
+/** The desired value, with each digest replaced by the observed text if that has the digest. */
 function withTexts(desired: unknown, observed: unknown): unknown {
   if (desired instanceof DigestedText) return desired.isText(observed) ? observed : OTHER_TEXT;
   if (Array.isArray(desired) || typeof desired !== 'object' || desired === null) return desired;

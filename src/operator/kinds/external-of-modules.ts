@@ -8,7 +8,7 @@ import type { External, Remote } from '../managed/external.ts';
 import { bodyOf, differing, type FamilyCalls, ifExists } from './external-of-family.ts';
 import type { Family, FamilyField } from './family-fields.ts';
 
-/** The client's calls about one module of one resource. */
+/** The client's calls for one module of one resource. */
 export interface ModuleCalls {
   put(body: Record<string, unknown>, options?: ChangeOptions): Promise<object>;
   get(options?: CallOptions): Promise<object>;
@@ -35,7 +35,7 @@ const withModules = z.looseObject({ modules: z.array(z.string()) });
 
 export function externalOfModules<Spec extends object>(
   { prefix, access }: Pick<Family, 'prefix' | 'access'>,
-  /** Those that guard come before those that serve: they are set in this order, and removed in the opposite one. */
+  /** Modules that restrict access come before those that serve: set in this order, removed in the reverse. */
   modules: readonly AttachedModule[],
   owners: FamilyCalls<Remote>,
 ): External<Spec, Owner> {
@@ -46,7 +46,7 @@ export function externalOfModules<Spec extends object>(
     const names = withModules.parse(found).modules;
     const settings: [string, object][] = [];
     for (const { name, calls } of modules.filter((each) => names.includes(each.name))) {
-      // Gone since: then the revision of the owner is not the newest, either, and no write will be accepted.
+      // Deleted since then; so the revision of the owner is outdated as well, and no write will be accepted.
       const module = await ifExists(calls(found.id).get());
       if (module) settings.push([name, module]);
     }
@@ -72,7 +72,7 @@ export function externalOfModules<Spec extends object>(
     async update(remote, spec) {
       const different = modules.filter((module) => changesOf(module, spec, remote).length > 0);
       let current = remote;
-      // First what is set, then what goes: a route that changes from one way of signing in to another is never open.
+      // Set modules before removing others: a route that moves from OIDC to OAuth must not be open in between.
       for (const module of different) {
         const desired = settingsOf(spec, module);
         if (desired) current = await put(current, module, desired);
@@ -102,7 +102,7 @@ export function externalOfModules<Spec extends object>(
     closeScope: async () => none,
   };
 
-  /** Only at the revision that was compared: a write that arrives late must not undo a newer one. */
+  /** Only at the revision that was compared, so that a late write does not undo a newer one. */
   async function put(owner: Owner, { name, fields, calls }: AttachedModule, settings: object): Promise<Owner> {
     const sent = calls(owner.id).put(bodyOf(fields, settings), { ifMatch: owner.etag });
     const answered = await sent.catch((error: unknown) => {
@@ -114,13 +114,13 @@ export function externalOfModules<Spec extends object>(
   async function remove(owner: Owner, { name, calls }: AttachedModule): Promise<Owner> {
     await ifExists(calls(owner.id).delete({ ifMatch: owner.etag }));
     const { [name]: _, ...others } = owner.modules;
-    // The answer has no body, and so no revision.
+    // The response has no body, and so no revision.
     const after = await ifExists(owners.get(owner.id));
     return { ...owner, etag: after && etagOf(after), modules: others };
   }
 }
 
-/** An error about the settings of a module, as one about the spec that the module is in. */
+/** Turns an error about the settings of a module into one about the spec. */
 function within(module: string, error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
   const { code, status, message, retryAfterMs } = error;

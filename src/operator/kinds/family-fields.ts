@@ -1,4 +1,4 @@
-/** The fields of a family as a kind names and shapes them. */
+/** The fields of a family, with the names and schemas that they have in a kind. */
 import { z } from 'zod';
 import { takesNull, withoutNone } from '../../resources/definition/none.ts';
 import { requiredReference } from '../../resources/definition/reference.ts';
@@ -21,12 +21,17 @@ export interface FamilyField {
   readonly member: string;
 }
 
-/** All fields except those named in `omit`; for what lives inside another resource, also the id of that. */
+/** All fields except those in `omit`. Those of a nested family include the id of its parent. */
 export function familyFields(
   { fields, parent }: Pick<Family, 'fields'> & Partial<Pick<Family, 'parent'>>,
   omit: readonly string[] = [],
 ): FamilyField[] {
-  const whole = parent && { [parent.parameter]: { ...requiredReference([parent.of], 'parent'), onUpdate: false } };
+  const whole = parent && {
+    [parent.parameter]: {
+      ...requiredReference([parent.of], 'parent', fields[parent.parameter]?.view.description ?? ''),
+      onUpdate: false,
+    },
+  };
   return Object.entries<Field>({ ...fields, ...whole })
     .filter(([name]) => !omit.includes(name))
     .map(([name, field]) => ({
@@ -42,13 +47,13 @@ function memberOf(name: string, { refersTo }: Field): string {
   return camelCase(refersTo ? name.replace(/_id(s?)$/, '_ref$1') : name);
 }
 
-/** The members of a spec by the names of the API's fields, also of those within others. */
+/** The members of a spec by the names of the API's fields, at any depth. */
 export function memberNames(fields: readonly FamilyField[]): Map<string, string> {
   const within = fields.flatMap((given) => namesIn(inputOf(given)).map((name) => [name, camelCase(name)] as const));
   return new Map([...within, ...fields.map(({ name, member }) => [name, member] as const)]);
 }
 
-/** Whether a spec may set the field; if not, only the service does. */
+/** Whether a spec can set the field; otherwise only the service does. */
 export const isDeclarable = ({ field }: FamilyField) => field.onCreate !== 'derived' || field.onUpdate;
 
 export const isNullable = ({ field }: FamilyField) => takesNull(field.input);
@@ -69,13 +74,13 @@ export function specSchemaOf(given: FamilyField, sources: readonly string[] = []
   return withCamelCase(input, leaf);
 }
 
-/** One source, or for a map a source for each of its values. */
+/** A source; for a map, a source for each value. */
 function sourcesOf(input: z.ZodType): z.ZodType {
   const shape = requestShape(input);
   if (!(shape instanceof z.ZodRecord)) return sourceOf(input);
   const { description, 'x-form': form } = input.meta() ?? {};
   const { additionalProperties: values, ...rest } = z.record(z.string(), z.unknown()).catch({}).parse(form);
-  const value = z.string().max(MAX_MAP_VALUE).meta({ description: 'One value.', 'x-form': values });
+  const value = z.string().max(MAX_MAP_VALUE).meta({ description: 'Value of one header.', 'x-form': values });
   return z.record(z.string(), sourceOf(value)).meta({ description, 'x-form': rest });
 }
 
@@ -85,19 +90,16 @@ const MAX_MAP_VALUE = 16_384;
 function referenceSchema(given: FamilyField, targets: NonNullable<Field['refersTo']>): z.ZodType {
   const input = inputOf(given);
   const what = targets.map(({ title }) => title).join(' or ');
-  const own = input.meta()?.description;
-  const about = own === undefined || own.startsWith('Id with the prefix') ? undefined : own;
-  if (!(input instanceof z.ZodArray)) return refTo(targets, about ?? `The ${what}.`);
+  const { description = `The ${what}.` } = input;
+  if (!(input instanceof z.ZodArray)) return refTo(targets, description);
   const { minItems, maxItems } = z
     .looseObject({ minItems: z.int().optional(), maxItems: z.int() })
     .parse(z.toJSONSchema(input));
   const list = z.array(refTo(targets, `One ${what}.`)).max(maxItems);
-  return (minItems === undefined ? list : list.min(minItems)).meta({
-    description: about ?? `The ${what} objects, in this order.`,
-  });
+  return (minItems === undefined ? list : list.min(minItems)).meta({ description });
 }
 
-/** Why a spec cannot use the field as the family declares it; undefined if it can. */
+/** Why a spec cannot use the field as the family declares it, if so. */
 export function specialty(given: FamilyField, sources: readonly string[]): string | undefined {
   const { field, name } = given;
   const isSecret = field.sealed || (isDeclarable(given) && field.storage === 'none');

@@ -1,11 +1,11 @@
-/** What edges of both kinds have in common: where they listen. */
+/** The hostports of HTTPS and TLS edges. */
 import { z } from 'zod';
 import { hostports } from '../../resources/hostports.ts';
 
 const declared = z.object({ hostports: hostports.input.optional() });
 const shown = z.object({ hostports: hostports.view });
 
-/** The update that leaves an edge those of its hostports that the spec asks for; undefined if there are no others. */
+/** The update that removes the hostports that the spec does not have; undefined if there are none. */
 export function hostportsGivenUp(spec: object, remote: object) {
   const wanted = declared.parse(spec).hostports ?? [];
   const { hostports: current } = shown.parse(remote);

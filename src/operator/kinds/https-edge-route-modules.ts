@@ -1,4 +1,4 @@
-/** `HTTPSEdgeRouteModules`: how users of a route of an HTTPS edge sign in. */
+/** `HTTPSEdgeRouteModules`: the modules of a route, which require its users to sign in. */
 import type { Client } from '../../client/client.ts';
 import { idWithin } from '../../resources/definition/id.ts';
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
@@ -14,13 +14,13 @@ const modulesOf = (client: Client, routeId: string) => {
   return client.httpsEdgeRouteModules(parent, own);
 };
 
-/** Shown at once, since the schema cannot say it and the API would say it only later. */
+/** For a rule, since a schema cannot say "exactly one", and the API would refuse the object only later. */
 const oneProvider = OAUTH_PROVIDERS.map((name) => `has(self.oauth.provider.${name})`).join(', ');
 
 export const httpsEdgeRouteModulesKind = attachedKind(httpsEdgeRoute, {
   kind: 'HTTPSEdgeRouteModules',
   shortNames: ['hroutemod'],
-  description: 'The modules of one route of an HTTPS edge: how its users sign in.',
+  description: 'The modules of one route of an HTTPS edge, which require its users to sign in.',
   ownerRef: 'routeRef',
   ownerId: idWithin(httpsEdgeRoute.parent.of.prefix, httpsEdgeRoute.prefix),
   owners: httpsEdgeRouteKind.calls,

@@ -1,4 +1,4 @@
-/** `HTTPSEdgeRoute`: what an HTTPS edge does with the requests for one path, or for all paths with a prefix. */
+/** `HTTPSEdgeRoute`: how an HTTPS edge handles requests for one path, or for all paths that start with a prefix. */
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { guardable } from '../managed/guarding.ts';
 import { nestedCalls, partsOfId } from './nested-calls.ts';

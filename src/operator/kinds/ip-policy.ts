@@ -19,10 +19,13 @@ const ruleFields = familyFields(ipPolicyRule, ['ip_policy_id']);
 
 const spec = {
   rules: z
-    .array(z.object(specFromFamily(ruleFields, { action: 'Whether traffic from the block is allowed or denied.' })))
+    .array(z.object(specFromFamily(ruleFields)))
     .max(MAX_RULES_PER_POLICY)
     .default([])
-    .meta({ description: 'The complete rule set, applied in one transaction.', 'x-list-map-keys': ['cidr'] }),
+    .meta({
+      description: 'All rules of the policy. They are applied in one transaction.',
+      'x-list-map-keys': ['cidr'],
+    }),
 };
 
 type Spec = SpecOf<typeof spec>;
@@ -58,7 +61,7 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
     observe,
     async create(spec, idempotency) {
       const policy = await plain.create(spec, idempotency);
-      // It may have rules from an earlier spec by now.
+      // A replayed create returns a policy that may already have rules, from an earlier spec.
       const existing = policy.isReplay ? await observe(policy.id) : undefined;
       return withRulesOf(spec, existing ?? { ...policy, rules: [] });
     },

@@ -23,7 +23,7 @@ import { tlsEdgeModulesKind } from './tls-edge-modules.ts';
 import { tunnelCredentialKind } from './tunnel-credential.ts';
 import { tunnelGroupBackendKind } from './tunnel-group-backend.ts';
 
-/** Those whose objects are resources of a family. */
+/** Kinds whose objects are resources of a family. */
 export const kinds: readonly AnyPlainKind[] = [
   ipPolicyKind,
   tunnelCredentialKind,
@@ -44,7 +44,7 @@ export const kinds: readonly AnyPlainKind[] = [
   reservedDomainKind,
 ];
 
-/** Those whose objects are settings of a resource that they refer to. */
+/** Kinds whose objects are modules of a resource that they refer to. */
 export const attachedKinds: readonly AttachedKind[] = [httpsEdgeRouteModulesKind, tlsEdgeModulesKind];
 
 export const allKinds: readonly AnyKind[] = [...kinds, ...attachedKinds];

@@ -1,6 +1,6 @@
 /**
- * The calls about a family whose resources live inside those of another: an id of theirs is `PARENT/ID`, so that it says
- * by itself where the resource is.
+ * Calls for a family whose resources live in those of another. Their ids here are `PARENT/ID`, so that an id alone leads
+ * to the resource.
  */
 import { z } from 'zod';
 import type { CallOptions } from '../../client/call-options.ts';
@@ -37,7 +37,7 @@ export function nestedCalls<R extends Remote>(
   }
   return {
     isId,
-    // Its address says where it is.
+    // The parent is in the address.
     idOf: ({ id, uri }) => `${uri.split('/').at(-3) ?? ''}/${id}`,
     async create({ [parameter]: given, ...body }, options) {
       const parent = z.string().parse(given);
@@ -68,7 +68,7 @@ export function nestedCalls<R extends Remote>(
   };
 }
 
-/** What is no such id has no parent, and does not exist. */
+/** An id without a slash has an empty parent, which does not exist. */
 export function partsOfId(id: string): { parent: string; own: string } {
   const slash = id.indexOf('/');
   return slash < 0 ? { parent: '', own: id } : { parent: id.slice(0, slash), own: id.slice(slash + 1) };

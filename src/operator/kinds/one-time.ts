@@ -1,4 +1,4 @@
-/** What kinds share whose resources hand out something once: it is stored in a Secret, and rotated there. */
+/** Shared by kinds with a one-time token or secret, which is stored in a Secret and rotated there. */
 import { z } from 'zod';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
@@ -16,7 +16,7 @@ interface Issued extends Remote {
 }
 type RotatedSpec = SecretSpec & RotationSpec;
 
-/** @param stays what the overlap of a rotation is, if it is not how long the old value keeps working */
+/** @param stays what the overlap of a rotation means, if not how long the old value keeps working */
 export function oneTime(handout: Handout, stays?: string) {
   const { what } = handout;
   return {
@@ -34,7 +34,13 @@ export function oneTime(handout: Handout, stays?: string) {
     },
     columns: [
       secretColumn(handout),
-      { name: 'Rotates', type: 'string', jsonPath: '.status.rotatesAt', description: 'Next rotation.', priority: 1 },
+      {
+        name: 'Rotates',
+        type: 'string',
+        jsonPath: '.status.rotatesAt',
+        description: `When the ${what} will be replaced.`,
+        priority: 1,
+      },
     ] satisfies PrinterColumn[],
     describe(declared: RotatedSpec & ManagedSpec, observed: Issued, object: KubeObject) {
       const secretName = secretInStatus(declared, observed, object);
@@ -62,7 +68,7 @@ export function secretColumn({ what }: Handout): PrinterColumn {
 
 const aboutSecret = (what: string) => `The Secret that holds the ${what}.`;
 
-/** The name of the Secret, once the resource that the object manages hands out what is in it. */
+/** The name of the Secret, once the object manages this resource. */
 export function secretInStatus(
   declared: SecretSpec & ManagedSpec,
   { id }: Remote,

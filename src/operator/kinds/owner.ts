@@ -1,4 +1,4 @@
-/** Who owns what an object stands for: a user or bot by `ownerId`, or a BotUser by `ownerRef`. */
+/** The owner of a credential or key: a user or bot by `ownerId`, or a BotUser by `ownerRef`. */
 import { z } from 'zod';
 import { botUser } from '../../resources/bot-user.ts';
 import { idOf } from '../../resources/definition/id.ts';
@@ -7,7 +7,11 @@ import { Reference } from '../managed/inputs/input.ts';
 import { refTo } from '../managed/inputs/schemas.ts';
 import type { PrinterColumn } from '../managed/kind.ts';
 
-const spec = { ownerRef: refTo([botUser], 'The bot that owns it. Immutable.', { isImmutable: true }).optional() };
+const spec = {
+  ownerRef: refTo([botUser], 'BotUser that is the owner, in place of ownerId. Immutable.', {
+    isImmutable: true,
+  }).optional(),
+};
 
 const rules: readonly CelRule[] = [
   {
@@ -22,22 +26,22 @@ const rules: readonly CelRule[] = [
   },
 ];
 
-/** The family knows ids only. */
+/** The API takes only ids. */
 function expand<Spec extends { ownerRef?: unknown }>({ ownerRef, ...others }: Spec) {
   return ownerRef === undefined ? others : { ...others, ownerId: ownerRef };
 }
 
 const botId = idOf(botUser.prefix);
-/** By name, nothing but a BotUser can be the owner. */
+/** A reference by name is always to a BotUser. */
 const bot = z.union([z.object({ ownerRef: z.union([botId, z.instanceof(Reference)]) }), z.object({ ownerId: botId })]);
 
 /**
- * Whether it names a bot, once its references are resolved or before. Bots are never admins; where nobody is named, the
- * owner is that of the operator's API key, who usually is one.
+ * Whether the owner is a bot; references need not be resolved. Bots are never admins. The default owner, that of the
+ * operator's API key, usually is one.
  */
 export const isOwnedByBot = (spec: unknown) => bot.safeParse(spec).success;
 
-/** @param what whose owner it is, as in `credential` */
+/** @param what what is owned, as in `credential` */
 export function owned(what: string) {
   return {
     spec,

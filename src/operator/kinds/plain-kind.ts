@@ -27,37 +27,36 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   /** Descriptions that override the family's, by field. */
   about?: { readonly [Name in keyof F]?: string };
   /**
-   * Members whose values the service has chosen, as far as the resource tells, and that it would leave as they are: an
-   * export leaves them out.
+   * Members whose values the service has chosen, as far as the resource shows. An export leaves them out.
    * @param now by the clock of the API
    */
   chosenByService?: (remote: V, now: Date) => readonly string[];
-  /** What an export says about the resource, a sentence or two each. */
+  /** Comments that an export writes about the resource. */
   remarks?: (remote: V, now: Date) => readonly string[];
   /** Fields of the family that the kind leaves out. */
   omit?: readonly (keyof F & string)[];
   /** Fields, at any depth, that are given by source: as a value, or from a Secret or ConfigMap. */
   sources?: readonly string[];
-  /** Immutable fields for which a new resource is made when they change, in place of being refused. */
+  /** Immutable fields that can be changed in a spec, by creating a new resource. */
   replaced?: readonly ((keyof F & string) | 'edge_id')[];
-  /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
+  /** Names of the fields that the service sets itself for this spec and resource. */
   setByService?: (spec: SpecOf<Own>, remote: V) => readonly (keyof F & string)[];
   /**
-   * The update that gives up what only one resource can have and the spec does not ask for (any more), for those who wait
-   * for it and have what the spec asks for; undefined if there is nothing to give up.
+   * The update that releases values that only one resource can have and that the spec does not (or no longer) have, so
+   * that another resource can take them; undefined if there are none.
    */
   givenUp?: (spec: SpecOf<Own>, remote: V) => object | undefined;
-  /** Nullable fields by which the resource serves: they wait for the modules that others declare for it. */
+  /** Nullable fields that make the resource serve traffic; they wait for the modules that other objects declare. */
   serves?: readonly (keyof F & string)[];
   /** For fields whose equal values may look different. */
   same?: { readonly [Name in keyof F]?: Comparison };
   /** Fields that `expand` takes from other members of the spec. */
   given?: readonly (keyof F & string)[];
-  /** Where the spec has these, for messages about them. */
+  /** Paths of these fields in the spec, for messages. */
   givenIn?: Readonly<Record<string, string>>;
   /** The fields' members from those of the spec, where they are declared in another form. */
   expand?: (spec: SpecOf<Own>) => object;
-  /** Rules about the spec as a whole, besides those that keep what is immutable. */
+  /** Rules about the whole spec, besides those for immutable fields. */
   rules?: readonly CelRule[];
   conditions?: (spec: SpecOf<Own>, remote: R) => Record<string, Finding>;
   refreshAt?: (remote: R, now: Date) => Date | undefined;
@@ -68,13 +67,13 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   /** Members of the status, besides the fields that only the service sets. */
   status?: z.ZodRawShape;
   describe?: (spec: SpecOf<Own>, remote: R, object: KubeObject) => Record<string, unknown>;
-  /** Columns besides the id, what one looks for first: fields of the family, or members of the status. */
+  /** Columns before the id: fields of the family, or members of the status. */
   columns?: readonly ((keyof F & string) | PrinterColumn)[];
   /** Columns that only `-o wide` shows. */
   wideColumns?: readonly (keyof F & string)[];
   /** For resources that are more than the family's fields. */
   external?: (plain: External<SpecOf<Own>, V>, client: Client) => External<SpecOf<Own>, R>;
-  /** Whether what the object hands out would have the rights of a user at the management API; never, unless told. */
+  /** Whether the issued token has the rights of a user at the management API. Default never. */
   handsOutUserRights?: (spec: SpecOf<Own>) => boolean;
   /** For families with a one-time token. */
   delivery?: DeclaredDelivery<SpecOf<Own>, R>;
@@ -94,7 +93,7 @@ export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote>
   calls(client: Client): FamilyCalls<Remote>;
   /** Members of the spec that an export leaves out, since the service has chosen their values. */
   chosenByService?(remote: R, now: Date): readonly string[];
-  /** What an export says about the resource. */
+  /** Comments that an export writes about the resource. */
   remarks?(remote: R, now: Date): readonly string[];
 }
 
@@ -130,12 +129,12 @@ export function plainKind<
   );
   const singular = name.toLowerCase();
   const places = new Map(fields.map(({ member, name }) => [member, options.givenIn?.[name] ?? member]));
-  // What the kind declares itself is not derived a second time.
+  // Members that the kind declares itself are not derived as well.
   const declared = fields.filter(({ member, name }) => !(member in own) && !given.includes(name));
   const shown = fields.filter(isShownOnly);
   const all = [
     ...columns.map((column) => columnOf(column, fields)),
-    // Of what lives inside another resource, it has the id of that in front, and is too long for a screen.
+    // The id of a nested resource includes its parent's, which is too long for a screen.
     { ...ID_COLUMN, ...(family.parent && WIDE) },
     ...wideColumns.map((column) => ({ ...columnOf(column, fields), ...WIDE })),
   ];
@@ -204,7 +203,7 @@ function unservedMembers(fields: readonly FamilyField[], names: readonly string[
 
 /**
  * The verbs for a spec whose members differ from the family's.
- * @param places where the spec has the members, for those who are told what cannot be changed
+ * @param places paths of the members in the spec, for messages about immutable ones
  */
 function expanded<Spec, R extends Remote>(
   direct: External<object, R>,

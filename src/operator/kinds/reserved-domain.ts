@@ -9,9 +9,9 @@ import { plainKind } from './plain-kind.ts';
 
 type Domain = View<typeof reservedDomain>;
 
-/** How often the job of a certificate is looked at, which no resync does: at first, and at last, as long as a resync takes. */
+/** The shortest and the longest pause between two polls of a certificate job. */
 const JOB_POLL_MS = { first: 10_000, last: 600_000 };
-/** The part of its age after which a job is looked at again. */
+/** A job is polled again after this part of its age. */
 const OF_AGE = 1 / 4;
 
 const isAutomatic = z.object({ certificateManagementPolicy: z.object({}) });
@@ -23,23 +23,18 @@ const spec = {
     .object({
       publish: z.boolean().default(false).meta({
         description:
-          'Whether to write the records that the domain needs to a DNSEndpoint of its name, which ExternalDNS reads.',
+          'Whether to write the DNS records that the domain needs to a DNSEndpoint object, for ExternalDNS. Default false.',
       }),
     })
     .optional()
-    .meta({ description: 'What to do about the DNS records.' }),
+    .meta({ description: 'How the DNS records of the domain are managed.' }),
 };
 
 export const reservedDomainKind = plainKind(reservedDomain, {
   kind: 'ReservedDomain',
   shortNames: ['rdom'],
   calls: (client) => client.reservedDomains,
-  about: {
-    certificate_id: 'The certificate that it is served with.',
-    certificate_management_policy: 'Automatic certificates: who issues them, and for which type of key.',
-    cname_target: 'Target of the CNAME record that the domain needs.',
-  },
-  // A policy brings its own certificates.
+  // A domain with a policy gets its certificates from it.
   chosenByService: (domain) => (domain.certificate_management_policy ? ['certificateRef'] : []),
   setByService: (declared, domain: Domain) =>
     isAutomatic.safeParse(declared).success && domain.certificate_management_policy ? ['certificate_id'] : [],
@@ -61,9 +56,9 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     dnsRecords: z
       .array(
         z.object({
-          name: z.string().meta({ description: 'Name of the record.' }),
-          type: z.string().meta({ description: 'CNAME.' }),
-          target: z.string().meta({ description: 'Value of the record.' }),
+          name: z.string().meta({ description: 'Name of the DNS record.' }),
+          type: z.string().meta({ description: 'Type of the record, always CNAME.' }),
+          target: z.string().meta({ description: 'Target of the DNS record.' }),
         }),
       )
       .optional()
@@ -74,25 +69,30 @@ export const reservedDomainKind = plainKind(reservedDomain, {
   refreshAt: jobRefreshAt,
   columns: [
     'domain',
-    { name: 'CNAME', type: 'string', jsonPath: '.status.cnameTarget', description: 'Where the domain must point.' },
+    {
+      name: 'CNAME',
+      type: 'string',
+      jsonPath: '.status.cnameTarget',
+      description: 'Target of the CNAME record that the domain needs.',
+    },
     {
       name: 'Certificate',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="CertificateReady")].reason',
-      description: 'Whether there is a certificate.',
+      description: 'Whether the domain has a certificate.',
     },
     {
       name: 'DNS',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="DNSConfigured")].reason',
-      description: 'Whether the records are there.',
+      description: 'Whether the DNS records exist.',
       ...WIDE,
     },
     {
       name: 'ACME CNAME',
       type: 'string',
       jsonPath: '.status.acmeChallengeCnameTarget',
-      description: 'Where _acme-challenge of the domain must point.',
+      description: 'Target of the CNAME record that _acme-challenge of the domain needs.',
       ...WIDE,
     },
   ],
@@ -104,7 +104,7 @@ interface DnsRecord {
   target: string;
 }
 
-/** As ExternalDNS has it. */
+/** In the form of ExternalDNS. */
 const endpointOf = ({ name, type, target }: DnsRecord) => ({ dnsName: name, recordType: type, targets: [target] });
 
 /** The records that must be set at the DNS provider of the domain. */
@@ -117,7 +117,7 @@ export function recordsOf(domain: Domain): DnsRecord[] {
   ];
 }
 
-/** By the job's own times, as far as it has any: one that nobody starts must not be read every few seconds for ever. */
+/** When to poll the job again: at its next retry if it has one, else ever less often as it grows older. */
 function jobRefreshAt({ created_at, certificate_management_status: status }: Domain, now: Date): Date | undefined {
   const job = status?.provisioning_job;
   if (!job) return undefined;
@@ -128,7 +128,7 @@ function jobRefreshAt({ created_at, certificate_management_status: status }: Dom
   return new Date(now.getTime() + Math.min(Math.max(wait, JOB_POLL_MS.first), JOB_POLL_MS.last));
 }
 
-/** What the service says about the certificate, and by it about the DNS. */
+/** The state of the certificate, and what it implies about the DNS records. */
 export function conditionsOf(domain: Domain): { CertificateReady: Finding; DNSConfigured: Finding } {
   const { certificate, certificate_management_status: status, cname_target: target } = domain;
   const job = status?.provisioning_job;

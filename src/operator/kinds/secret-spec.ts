@@ -1,4 +1,4 @@
-/** The spec members `secret` and `rotation`: where something that is handed out is stored and when it is replaced. */
+/** The spec members `secret` and `rotation`: where an issued token or secret is stored, and when it is replaced. */
 import { z } from 'zod';
 import type { CelRule } from '../managed/cel.ts';
 import type { Handout } from '../managed/secrets/handout.ts';
@@ -19,7 +19,7 @@ export const secret = ({ what, key, idKey }: Handout) =>
     .object({
       name: z.string().max(253).optional().meta({
         description:
-          'Name of the Secret. Defaults to the name of this object. A Secret that belongs to something else is never overwritten.',
+          'Name of the Secret. Defaults to the name of this object. The operator never overwrites a Secret that it did not create.',
         'x-cel': secretNameRules,
       }),
       key: z
@@ -27,7 +27,7 @@ export const secret = ({ what, key, idKey }: Handout) =>
         .max(253)
         .default(key)
         .meta({
-          description: `Key under which the Secret holds the ${what}. The key ${idKey} holds the id.`,
+          description: `Key of the Secret that holds the ${what}. The key ${idKey} holds the id.`,
           'x-cel': secretKeyRules(idKey),
         }),
       template: z
@@ -36,20 +36,20 @@ export const secret = ({ what, key, idKey }: Handout) =>
           annotations: stringMap('Annotations of the Secret.', annotationRules),
         })
         .optional()
-        .meta({ description: 'Labels and annotations for the Secret.' }),
+        .meta({ description: 'Labels and annotations of the Secret.' }),
     })
     .default({ key })
     .meta({ description: `The Secret that receives the ${what}.` });
 
-/** Guards `duration()`: for text that is not a duration it fails with a message about protocol buffers. */
+/** Guards `duration()`, which fails with a message about protocol buffers if the text is not a duration. */
 const holdsDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
 
-/** @param stays what the overlap is, as in `How long the old token keeps working` */
+/** @param stays what the overlap means, as in `How long the old token keeps working` */
 export const rotation = ({ what }: Handout, stays = `How long the old ${what} keeps working`) =>
   z
     .object({
       interval: durationField(
-        `Age at which the ${what} is replaced; at least 1m. Without it, the ${what} is replaced only on request.`,
+        `Age at which the ${what} is replaced, at least 1m. Without it, the ${what} is replaced only on request.`,
       ).optional(),
       overlap: durationField(
         `${stays} after a rotation. Defaults to 10m, or half the interval if that is shorter.`,

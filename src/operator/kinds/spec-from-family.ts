@@ -6,12 +6,12 @@ import './cel/formats.ts';
 import { type FamilyField, isDeclarable, specSchemaOf } from './family-fields.ts';
 import { statusSchemaOf } from './spelling.ts';
 
-/** Descriptions by field that override the family's where those speak of requests or are missing. */
+/** Descriptions that override those of the family, by field. */
 export type About = Readonly<Record<string, string | undefined>>;
 
 /**
- * The spec has the formats, limits and descriptions of requests. What a request may omit, the spec may omit; the API
- * server then fills in the initial value, unless that is null.
+ * The spec has the formats, limits and descriptions of requests. Fields that are optional in requests are optional in the
+ * spec; the API server fills in their initial value, unless that is null.
  */
 export function specFromFamily(
   fields: readonly FamilyField[],
@@ -58,7 +58,7 @@ export function immutabilityRules(fields: readonly FamilyField[], replaced: read
     .filter((given) => isDeclarable(given) && !given.field.onUpdate && !replaced.includes(given.name))
     .map(({ field, member }) => {
       const isSame = `self.${member} == oldSelf.${member}`;
-      // The API server also checks a spec that it makes up itself, before it fills in the initial values.
+      // The API server also applies the rules to a defaulted spec, before it fills in the initial values.
       const isAlways = field.onCreate === 'required';
       return {
         rule: isAlways

@@ -8,10 +8,10 @@ import { camelCase } from '../managed/camel-case.ts';
 /** Another schema for the member of that name (in snake_case); undefined to respell the one it has. */
 export type Leaf = (name: string, schema: z.ZodType) => z.ZodType | undefined;
 
-/** The schema of what a request carries, with members in camelCase. Checks between members are left to the API. */
+/** The schema of requests, with members in camelCase. The API checks rules between members. */
 export function withCamelCase(schema: z.ZodType, leaf: Leaf = () => undefined): z.ZodType {
   const shape = requestShape(schema);
-  // What a family makes of a list may be no request any more.
+  // The list as requests carry it, not as the family transforms it.
   if (shape instanceof z.ZodArray && shape !== schema) return shape.meta({ ...withoutId(schema) });
   if (shape instanceof z.ZodObject) {
     const members = Object.entries<z.ZodType>(shape.shape).map(([name, member]) => {
@@ -38,7 +38,7 @@ function hasLeaf(shape: z.ZodObject, leaf: Leaf): boolean {
 const hasNames = (shape: z.ZodObject, leaf: Leaf): boolean =>
   Object.keys(shape.shape).some((name) => name !== camelCase(name)) || hasLeaf(shape, leaf);
 
-/** The schema of what a response shows, as a status has it: in camelCase, and absent where the response has null. */
+/** The schema of responses, as in a status: in camelCase, with absent instead of null. */
 export function statusSchemaOf(view: z.ZodType): z.ZodType {
   const { inner } = withoutOptional(view);
   if (!(inner instanceof z.ZodObject)) return inner;
@@ -49,7 +49,7 @@ export function statusSchemaOf(view: z.ZodType): z.ZodType {
   return z.object(Object.fromEntries(members)).meta(withoutId(inner));
 }
 
-/** The value of a response as a status has it. */
+/** The value of a response in the form of a status. */
 export function statusValueOf(view: z.ZodType, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   const { inner } = withoutOptional(view);
@@ -62,7 +62,7 @@ export function statusValueOf(view: z.ZodType, value: unknown): unknown {
   );
 }
 
-/** The value of a spec as a request has it. */
+/** The value of a spec in the form of a request. */
 export function inSnakeCase(schema: z.ZodType, value: unknown): unknown {
   const shape = requestShape(withoutOptional(schema).inner);
   if (!(shape instanceof z.ZodObject) || typeof value !== 'object' || value === null || Array.isArray(value))
@@ -87,12 +87,12 @@ export function namesIn(schema: z.ZodType): string[] {
   return Object.entries<z.ZodType>(shape.shape).flatMap(([name, member]) => [name, ...namesIn(member)]);
 }
 
-/** What a request must look like, before anything is normalised. */
+/** The schema of requests, before any transform. */
 export function requestShape(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPipe ? requestShape(schema.in as z.ZodType) : schema;
 }
 
-/** The schema of a member that is there. */
+/** The schema of the member without undefined and null. */
 export function withoutOptional(schema: z.ZodType): { inner: z.ZodType; isOptional: boolean } {
   if (schema instanceof z.ZodOptional)
     return { inner: withoutOptional(schema.unwrap() as z.ZodType).inner, isOptional: true };
@@ -101,7 +101,7 @@ export function withoutOptional(schema: z.ZodType): { inner: z.ZodType; isOption
   return { inner: schema, isOptional: false };
 }
 
-/** The description may be that of the member, or of its schema. */
+/** The description of the member, else of its inner schema. */
 function aboutOf(member: z.ZodType, inner: z.ZodType) {
   const description = member.meta()?.description ?? inner.meta()?.description;
   return description === undefined ? {} : { description };

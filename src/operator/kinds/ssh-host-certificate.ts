@@ -1,4 +1,4 @@
-/** `SSHHostCertificate`: a host's certificate in a Secret that sshd can mount, issued anew before it ends. */
+/** `SSHHostCertificate`: a host's certificate in a Secret that sshd can mount, renewed before it expires. */
 import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
@@ -28,15 +28,15 @@ const certificate = handout(sshHostCertificate, {
   isOneTime: false,
 });
 
-const RENEWS = 'When another certificate will be issued.';
+const RENEWS = 'When the certificate will be renewed.';
 
-/** Undefined if the spec says when it is to end. */
+/** When to renew; undefined if the spec has an end. */
 const renewalOf = ({ renewBefore, validUntil }: CertificateSpec, { created_at, valid_until }: Certificate) =>
   validUntil === undefined ? reissueTime({ from: created_at, until: valid_until }, renewBefore) : undefined;
 
 type Issued = z.output<typeof sshHostCertificate.view>;
 
-/** Without times in the request, a certificate begins when it is issued and is valid for a year. */
+/** Which times of the certificate are the defaults: valid from the moment of issue, for a year. */
 function defaultTimes({ created_at, valid_after, valid_until }: Issued): string[] {
   const [created, from, until] = [created_at, valid_after, valid_until].map((time) => Date.parse(time)) as Times;
   const yearLater = new Date(Math.max(created, from));
@@ -46,10 +46,10 @@ function defaultTimes({ created_at, valid_after, valid_until }: Issued): string[
 }
 type Times = [created: number, from: number, until: number];
 
-/** Certificates have whole seconds, and are signed just before they are stored. */
+/** Certificates count whole seconds, and are signed shortly before they are stored. */
 const isAbout = (a: number, b: number) => Math.abs(a - b) <= 60_000;
 
-/** Whether another would be issued in its place at once if the spec did not say when it ends. */
+/** Whether it is due for renewal, so that only an end in the spec would keep it. */
 const isOnlyKeptByItsEnd = (issued: Issued, now: Date) =>
   defaultTimes(issued).includes('validUntil') &&
   reissueTime({ from: issued.created_at, until: issued.valid_until }, undefined) <= now;
@@ -69,7 +69,7 @@ function remarks(issued: Issued, now: Date): string[] {
 export const sshHostCertificateKind = plainKind(sshHostCertificate, {
   kind: 'SSHHostCertificate',
   shortNames: ['sshcert'],
-  description: 'A certificate that identifies a host to SSH clients that trust the authority, kept in a Secret.',
+  description: 'A certificate that identifies a host to SSH clients that trust its authority. It is kept in a Secret.',
   calls: (client) => client.sshHostCertificates,
   chosenByService,
   remarks,
@@ -77,24 +77,29 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
   omit: ['certificate'],
   about: {
     valid_until:
-      'End of the validity period. Without it, the certificate is valid for a year, and issued anew before that ends.',
+      'When the certificate expires. Without it, the certificate is valid for a year and renewed before it expires.',
   },
   sources: ['public_key'],
   replaced: ['public_key', 'ssh_certificate_authority_id', 'principals', 'valid_after', 'valid_until'],
   spec: {
     secret: secret(certificate),
     renewBefore: durationField(
-      'How long before its end the certificate is issued anew, unless validUntil is set; at most a third of its lifetime. Defaults to 720h.',
+      'How long before it expires the certificate is renewed, at most a third of its lifetime. Not used with validUntil. Defaults to 720h.',
     ).optional(),
   },
   status: {
     ...secretStatus(certificate),
-    validUntil: z.string().optional().meta({ description: 'When the certificate ends.' }),
+    validUntil: z.string().optional().meta({ description: 'When the certificate expires.' }),
     renewsAt: z.string().optional().meta({ description: RENEWS }),
   },
   columns: [
     secretColumn(certificate),
-    { name: 'Valid until', type: 'string', jsonPath: '.status.validUntil', description: 'When the certificate ends.' },
+    {
+      name: 'Valid until',
+      type: 'string',
+      jsonPath: '.status.validUntil',
+      description: 'When the certificate expires.',
+    },
     { name: 'Renews', type: 'string', jsonPath: '.status.renewsAt', description: RENEWS, priority: 1 },
   ],
   wideColumns: ['principals', 'ssh_certificate_authority_id'],
@@ -103,7 +108,7 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
     const renewsAt = secretName === undefined ? undefined : renewalOf(declared, observed);
     return { secretName, validUntil: observed.valid_until, renewsAt: renewsAt?.toISOString() };
   },
-  // Another is issued before the end, unless the spec says when that is to be.
+  // Renewed before it expires, unless the spec has an end.
   end: {
     of: (issued: Certificate) => issued.valid_until,
     remedy: 'set spec.validUntil to a later time, or remove it to have another certificate issued before each end',

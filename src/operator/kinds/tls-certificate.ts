@@ -1,4 +1,4 @@
-/** `TLSCertificate`: the certificate and key of a `kubernetes.io/tls` Secret, followed as that is renewed. */
+/** `TLSCertificate`: the certificate and key of a `kubernetes.io/tls` Secret. Follows its renewals. */
 import type { View } from '../../resources/definition/resource.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { tlsSecretRef } from '../managed/inputs/schemas.ts';
@@ -9,7 +9,7 @@ const { certificate_pem: chain, private_key_pem: key } = tlsCertificate.fields;
 export const tlsCertificateKind = plainKind(tlsCertificate, {
   kind: 'TLSCertificate',
   shortNames: ['tcert'],
-  description: 'A certificate chain and its private key, from a Secret as cert-manager keeps it.',
+  description: 'A certificate chain and its private key, from a kubernetes.io/tls Secret such as cert-manager writes.',
   calls: (client) => client.tlsCertificates,
   replaced: ['certificate_pem', 'private_key_pem'],
   spec: { secretRef: tlsSecretRef({ 'tls.crt': chain.input, 'tls.key': key.input }) },
@@ -25,7 +25,12 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
     remedy: 'renew the certificate in the Secret that spec.secretRef names',
   },
   columns: [
-    { name: 'Secret', type: 'string', jsonPath: '.spec.secretRef.name', description: 'The Secret that it is from.' },
+    {
+      name: 'Secret',
+      type: 'string',
+      jsonPath: '.spec.secretRef.name',
+      description: 'The Secret that holds the certificate.',
+    },
     'subject_common_name',
     'not_after',
   ],

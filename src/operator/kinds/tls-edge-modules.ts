@@ -1,4 +1,4 @@
-/** `TLSEdgeModules`: who may connect to a TLS edge, and what answers. */
+/** `TLSEdgeModules`: who may connect to a TLS edge, and which backend serves the connections. */
 import { tlsEdge } from '../../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../../resources/tls-edge-modules.ts';
 import { attachedKind } from './attached-kind.ts';
@@ -6,7 +6,7 @@ import { attachedKind } from './attached-kind.ts';
 export const tlsEdgeModulesKind = attachedKind(tlsEdge, {
   kind: 'TLSEdgeModules',
   shortNames: ['tedgemod'],
-  description: 'The modules of one TLS edge: who may connect to it, and what answers.',
+  description: 'The modules of one TLS edge: who may connect, and which backend serves the connections.',
   ownerRef: 'tlsEdgeRef',
   owners: (client) => client.tlsEdges,
   modules: [

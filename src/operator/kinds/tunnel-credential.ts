@@ -14,7 +14,7 @@ const owner = owned('credential');
 export const tunnelCredentialKind = plainKind(credential, {
   kind: 'TunnelCredential',
   shortNames: ['tcred'],
-  description: 'An authtoken that tunnel agents authenticate with, kept in a Secret.',
+  description: 'An authtoken that tunnel agents authenticate with. It is kept in a Secret.',
   calls: (client) => client.credentials,
   about: { owner_id: owner.about },
   spec: { ...owner.spec, ...token.spec },

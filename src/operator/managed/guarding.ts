@@ -16,7 +16,7 @@ import { type ManagedSpec, readStatus } from './spec.ts';
 export const guardable = {
   requireModules: z.boolean().optional().meta({
     description:
-      'Whether it serves only once it has a module, even while no object declares one. What serves already goes on. Default: false.',
+      'If true, the backend is set only once the resource has a module, even if no object declares one. Has no effect on a backend that is already set. Default false.',
   }),
 };
 

@@ -14,8 +14,10 @@ import { annotation, type KubeObject } from '../kube/kube-object.ts';
 
 export const retiringEntry = z.object({
   id: z.string().meta({ description: 'Id of the resource.' }),
-  generation: z.int().meta({ description: 'The create generation it was created under; 0 if it was adopted.' }),
-  after: z.string().meta({ description: 'When it may be deleted.' }),
+  generation: z
+    .int()
+    .meta({ description: 'Create generation under which the resource was created. 0 if it was adopted.' }),
+  after: z.string().meta({ description: 'When the resource may be deleted.' }),
 });
 export type Retiring = z.output<typeof retiringEntry>;
 

@@ -12,11 +12,11 @@ import { usedReference, usedSource } from './inputs/used-inputs.ts';
 export const managedSpec = {
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
     description:
-      'What happens to the remote resource when this object is deleted: it is deleted too (Delete) or kept (Retain).',
+      'What happens to the remote resource when this object is deleted. Delete: it is deleted as well. Retain: it is kept.',
   }),
   managementPolicy: z.enum(['Manage', 'Observe']).default('Manage').meta({
     description:
-      'Manage: create the remote resource and keep it matching the spec. Observe: only read the resource that the annotation tunnel-operator.dev/adopt names.',
+      'Manage: the operator creates the remote resource and keeps it matching the spec. Observe: the operator only reads the resource named in the annotation tunnel-operator.dev/adopt.',
   }),
 };
 

@@ -1,4 +1,4 @@
-/** The error catalogue: every code that the API answers with, its HTTP status, and the shape of the body. */
+/** The error catalogue: all error codes of the API, their HTTP status, and the shape of the body. */
 import { z } from 'zod';
 
 export const ERROR_STATUS = {
@@ -22,12 +22,14 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 
 export const errorBody = z
   .object({
-    error_code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
-    status_code: z.int(),
-    msg: z.string(),
-    details: z
-      .record(z.string(), z.string())
-      .meta({ description: 'Reasons by JSON pointer of the bad field, related ids, and the request id.' }),
+    error_code: z
+      .enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]])
+      .meta({ description: 'What kind of error it is, for programs.' }),
+    status_code: z.int().meta({ description: 'HTTP status of the response.' }),
+    msg: z.string().meta({ description: 'What went wrong, for people.' }),
+    details: z.record(z.string(), z.string()).meta({
+      description: 'More about the error: a reason for each bad field (by JSON pointer), related ids, the request id.',
+    }),
   })
   .meta({ id: 'Error' });
 
@@ -36,6 +38,6 @@ export type ErrorBody = z.output<typeof errorBody>;
 /** Why a value is refused. */
 export interface Refusal {
   reason: string;
-  /** The reason without what it repeats of the request, if it does; only this may be logged. */
+  /** The reason without quotes from the request, if it has any; only this may be logged. */
   fixed?: string;
 }

@@ -12,14 +12,14 @@ export function newId(prefix: string): string {
   return typeid(prefix).toString();
 }
 
-/** The smallest id that can be made at this moment: every id made before it sorts before it. */
+/** The smallest id of this moment: ids made earlier sort before it. */
 export function firstIdAt(prefix: string, moment: Date): string {
   const ms = moment.getTime().toString(16).padStart(12, '0');
   // A UUIDv7 (RFC 9562, section 5.7) without its random bits.
   return fromUUID(`${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`, prefix).toString();
 }
 
-/** Schema of the id of one family; its message says what such an id looks like. */
+/** Schema of the ids of these families; its message says what such an id looks like. */
 export function idOf(...prefixes: string[]) {
   const pattern = new RegExp(`^(${prefixes.join('|')})_${SUFFIX}$`);
   const shape = prefixes.map((prefix) => `${prefix}_`).join(' or ');
@@ -29,7 +29,7 @@ export function idOf(...prefixes: string[]) {
     .meta({ examples: [`${prefixes[0]}_01k9zq3v5hf8svx2r4c6y7n0wd`] });
 }
 
-/** Schema of the id of what lives inside another resource together with the id of that, as `WHOLE/PART`. */
+/** Schema of `WHOLE/PART`: the id of a resource that lives in another, after the id of that one. */
 export function idWithin(whole: string, part: string) {
   const shape = `${whole}_…/${part}_…`;
   return z.string().regex(new RegExp(`^${whole}_${SUFFIX}/${part}_${SUFFIX}$`), `must be ids of the form ${shape}`);

@@ -1,4 +1,4 @@
-/** Idempotent creates (extension): what a client may ask about the keys and scopes that it used. */
+/** Idempotent creates (extension): their headers, and what a client can ask about its keys and scopes. */
 import { z } from 'zod';
 import { sha256Hex } from '../formats/sha256.ts';
 import { text } from '../formats/text.ts';
@@ -9,10 +9,10 @@ export const IDEMPOTENCY_SCOPE_HEADER = 'idempotency-scope';
 export const IDEMPOTENCY_SEQUENCE_HEADER = 'idempotency-sequence';
 export const IDEMPOTENCY_REPLAYED_HEADER = 'idempotency-replayed';
 
-/** 1 to 255 printable ASCII characters: it travels in a header. */
+/** A header value, so printable ASCII only. */
 export const idempotencyKey = text().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters');
 
-/** What the creates of a scope have in common. Its name travels in a header, too. */
+/** The name of a scope, which groups creates. Also a header value. */
 export const idempotencyScopeName = idempotencyKey;
 
 const SEQUENCE_RULE = 'must be a whole number from 1 to 999999999';
@@ -26,11 +26,11 @@ export const idempotencySequence = z
 export interface IdempotencyPlace {
   /** Name of the scope. */
   scope: string;
-  /** From 1; each create has the number after that of the one before it. */
+  /** Counts the creates of the scope, from 1. */
   sequence: number;
 }
 
-/** How a key or the name of a scope appears in a path: a key takes part in sealing tokens, so it must not show in access logs. */
+/** A key or the name of a scope as it appears in a path. Keys help to seal tokens, so they must not be in access logs. */
 export function idempotencyDigest(key: string): string {
   return sha256Hex(key);
 }
@@ -43,32 +43,32 @@ export const idempotencyScopeDigestSchema = z
   .string()
   .regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of the scope's name in lower-case hex");
 
-/**
- * Answer of `PUT /idempotency_keys/{digest}/closed`: from now on no create under that key takes effect, also not one
- * that is still on its way; `resource` is what was created under it and still exists.
- */
+/** Response of `PUT /idempotency_keys/{digest}/closed`. A resource that has been deleted since is not named. */
 export const closedIdempotencyKey = z
-  .object({ closed: z.literal(true), resource: ref.nullable() })
+  .object({
+    closed: z.literal(true).meta({ description: 'Always true.' }),
+    resource: ref.nullable().meta({ description: 'The resource created under the key; null if there is none.' }),
+  })
   .meta({ id: 'ClosedIdempotencyKey' });
 
-/** What is known of a scope. */
+/** A scope and the resources created in it. */
 export const idempotencyScope = z
   .object({
     next_sequence: z
       .int()
       .min(1)
-      .meta({ description: 'The sequence number that the next create must have.', examples: [3] }),
+      .meta({ description: 'The sequence number for the next create in the scope.', examples: [3] }),
     resources: z
       .array(
         z.object({
-          id: z.string(),
-          uri: z.url(),
+          id: z.string().meta({ description: 'Id of the resource.' }),
+          uri: z.url().meta({ description: 'Address of the resource.' }),
           sequence: z
             .int()
             .min(1)
-            .meta({ description: 'The sequence number that it was created with.', examples: [2] }),
+            .meta({ description: 'The sequence number under which it was created.', examples: [2] }),
         }),
       )
-      .meta({ description: 'What was created in the scope and still exists, newest first.' }),
+      .meta({ description: 'The resources created in the scope that still exist, newest first.' }),
   })
   .meta({ id: 'IdempotencyScope' });

@@ -25,7 +25,7 @@ export function module<const F extends Fields, const Name extends string>(
 ): Module<F, Name> {
   const { title, description } = definition;
   const { create, view } = membersOf(definition.fields);
-  // The two shapes are built from a record, which loses the key types that CreateShape & co. state.
+  // Both shapes are built from a record, which loses the types of its keys.
   const shapes = {
     input: z.strictObject(create).meta({ id: `${title}Replace` }),
     view: z.object(view).meta({ id: title, description }),
@@ -44,9 +44,12 @@ export function neededSetting<T extends z.ZodType>(schema: T) {
 }
 
 /** Every module can be switched off without losing its settings. */
-export const enabled = setting(z.boolean().meta({ description: 'Default true.' }), true);
+export const enabled = setting(
+  z.boolean().meta({ description: 'Whether the module is in effect. Default true.' }),
+  true,
+);
 
-/** Names of the modules that a resource has; its family shows them, since their settings are elsewhere. */
+/** Names of the modules that a resource has. Their settings have paths of their own. */
 export const moduleNames = field(
   z
     .array(z.string())

@@ -1,6 +1,6 @@
 /**
- * What responses show and requests cannot set. A client that reads, changes and writes back sends such members, too: they
- * are taken while they equal what is stored, and otherwise refused for these reasons.
+ * Read-only members of request bodies. Clients that read, change and write back send them as well: they are accepted if
+ * they equal what is stored, and otherwise refused for these reasons.
  */
 import { z } from 'zod';
 import type { Field, Fields } from './resource.ts';
@@ -8,13 +8,13 @@ import type { Field, Fields } from './resource.ts';
 export interface ReadOnlyMember {
   /** Why another value is refused. */
   readonly reason: string;
-  /** In a PUT, which replaces everything: what it means when the member that can be set is left out. */
+  /** In a PUT: the writable member that this one sets when that is left out. */
   readonly standsFor?: StandIn;
 }
 
 export interface StandIn {
   readonly member: string;
-  /** The value of that member; undefined if what was sent has another form than what is shown. */
+  /** The value for that member; undefined if what was sent does not have the form that responses show. */
   read(sent: unknown): unknown;
 }
 
@@ -34,7 +34,7 @@ const FIXED = { reason: 'cannot be changed' };
 const SET_LATER = { reason: 'cannot be set on create; set it by PATCH' };
 const shows = (name: string) => ({ reason: `shows ${name}; set that` });
 
-/** For creates: nothing is stored yet, so that only none is taken. */
+/** For creates: nothing is stored yet, so only none is accepted. */
 export function readOnlyInCreate(fields: Fields): ReadOnlyMembers {
   return collect(fields, (name, { onCreate, onUpdate }) => {
     const later = onUpdate ? SET_LATER : SET_BY_SERVICE;
@@ -51,7 +51,7 @@ export function readOnlyInUpdate(fields: Fields): ReadOnlyMembers {
 
 type Reasons = { own: ReadOnlyMember | undefined; shown: ReadOnlyMember };
 
-/** @param read why a field cannot be set under its own name, if it cannot, and under that of responses */
+/** @param read why a field cannot be set: under its own name, if it cannot, and under its name in responses */
 function collect(fields: Fields, read: (name: string, field: Field) => Reasons): ReadOnlyMembers {
   const members: Record<string, ReadOnlyMember> = {
     id: SET_BY_SERVICE,
@@ -73,7 +73,7 @@ export const setByService = (names: readonly string[]): Named =>
 
 const refs = z.union([z.object({ id: z.string() }), z.array(z.object({ id: z.string() }))]);
 
-/** For the PUT of a module, which shows Refs where ids are to be given. */
+/** For the PUT of a module: responses show Refs, requests carry ids. */
 export function readOnlyInModule(fields: Fields): ReadOnlyMembers {
   const shown = Object.entries(fields).flatMap(([name, { as }]) => {
     if (as === undefined) return [];
@@ -86,20 +86,20 @@ export function readOnlyInModule(fields: Fields): ReadOnlyMembers {
   return { members: Object.fromEntries(shown), inside: {} };
 }
 
-/** A member that shows, as a whole, what another one sets. */
+/** A member of responses that shows the value of a writable one. */
 export const showing = (member: string): ReadOnlyMember => ({
   ...shows(member),
   standsFor: { member, read: (sent) => sent },
 });
 
-/** What is known of the member at this path in a body. */
+/** The read-only member at this path in a body. */
 export function readOnlyAt({ members, inside }: ReadOnlyMembers, path: readonly PropertyKey[]) {
   const [first, index, inner] = path;
   if (path.length === 1) return own(members, first);
   return path.length === 3 && typeof index === 'number' ? own(own(inside, first) ?? {}, inner) : undefined;
 }
 
-/** Bodies may have members such as `constructor`. */
+/** Own members only: a body may have a member `constructor`. */
 function own<T>(record: Readonly<Record<string, T>>, name: PropertyKey | undefined): T | undefined {
   return typeof name === 'string' && Object.hasOwn(record, name) ? record[name] : undefined;
 }

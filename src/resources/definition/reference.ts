@@ -20,30 +20,27 @@ type Pointing<F extends Field, As extends string> = F & {
   readonly show: NonNullable<Field['show']>;
 };
 
-const about = (targets: readonly ReferencedFamily[]) =>
-  `Id with the prefix ${targets.map(({ prefix }) => `\`${prefix}_\``).join(' or ')}.`;
-
 type OptionalRef<C extends Presence> = Field<z.ZodNullable<typeof ref>, OrNone<z.ZodString>, C, true>;
 
 /** An id that may be left out; shows as a Ref or null. */
 export function optionalReference<const As extends string>(
   refersTo: readonly ReferencedFamily[],
   as: As,
-  description?: string,
+  description: string,
 ): Pointing<OptionalRef<'optional'>, As> {
   return { ...nullableRef(refersTo, as, description), onCreate: 'optional' };
 }
 
-/** An id that only an update sets; shows as a Ref or null. */
+/** An id that only an update can set; shows as a Ref or null. */
 export function laterReference<const As extends string>(
   refersTo: readonly ReferencedFamily[],
   as: As,
-  description?: string,
+  description: string,
 ): Pointing<OptionalRef<'derived'>, As> {
   return { ...nullableRef(refersTo, as, description), onCreate: 'derived' };
 }
 
-function nullableRef<As extends string>(refersTo: readonly ReferencedFamily[], as: As, description = about(refersTo)) {
+function nullableRef<As extends string>(refersTo: readonly ReferencedFamily[], as: As, description: string) {
   const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
   const show = (stored: unknown, { base }: Address) =>
     typeof stored === 'string' ? refOf(refersTo, stored, base) : null;
@@ -54,8 +51,9 @@ function nullableRef<As extends string>(refersTo: readonly ReferencedFamily[], a
 export function requiredReference<const As extends string>(
   refersTo: readonly ReferencedFamily[],
   as: As,
+  description: string,
 ): Pointing<Field<typeof ref, z.ZodString, 'required', true>, As> {
-  const id = idOf(...refersTo.map(({ prefix }) => prefix));
+  const id = idOf(...refersTo.map(({ prefix }) => prefix)).meta({ description });
   const spec = field(ref, id, 'required', true, null);
   return { ...spec, as, refersTo, show: showOne(refersTo) };
 }
@@ -63,22 +61,28 @@ export function requiredReference<const As extends string>(
 type Owned<F extends Field, As extends string> = F & { readonly as: As; readonly show: NonNullable<Field['show']> };
 
 /**
- * The id of the resource that this one is a part of: it must be given and stays; shows as a Ref. It keeps nothing from
- * being deleted, since a part goes with its whole.
+ * The id of the resource that this one is a part of: required and immutable; shows as a Ref. It does not block deletion
+ * of the whole, which deletes its parts.
  */
 export function belongsTo<const As extends string>(
   whole: ReferencedFamily,
   as: As,
+  description: string,
 ): Owned<Field<typeof ref, z.ZodString, 'required', false>, As> {
-  return { ...field(ref, idOf(whole.prefix), 'required', false, null), as, show: showOne([whole]) };
+  return {
+    ...field(ref, idOf(whole.prefix).meta({ description }), 'required', false, null),
+    as,
+    show: showOne([whole]),
+  };
 }
 
-/** The same for a family whose path has the id (its `parent`), so that no body needs it. */
+/** The same where the path has the id (`parent`), so that no body carries it. */
 export function livesIn<const As extends string>(
   whole: ReferencedFamily,
   as: As,
+  description: string,
 ): Owned<Field<typeof ref, z.ZodNever, 'derived', false>, As> {
-  return { ...field(ref, z.never(), 'derived', false, null), as, show: showOne([whole]) };
+  return { ...field(ref.meta({ description }), z.never(), 'derived', false, null), as, show: showOne([whole]) };
 }
 
 type Ids = z.ZodArray<z.ZodString>;
@@ -90,31 +94,33 @@ interface Bounds {
   max: number;
 }
 
-/** Ids without repetition, none when left out; show as Refs, in the given order. */
+/** Distinct ids, empty when left out; show as Refs, in the given order. */
 export function references<const As extends string>(
   refersTo: readonly ReferencedFamily[],
   as: As,
+  description: string,
   bounds: Bounds,
 ): Pointing<RefList<z.ZodNullable<Ids>, 'optional'>, As> {
-  const spec = field(z.array(ref), z.nullable(idList(refersTo, bounds)), 'optional', true, []);
+  const spec = field(z.array(ref), z.nullable(idList(refersTo, description, bounds)), 'optional', true, []);
   return { ...spec, as, refersTo, show: showAll(refersTo) };
 }
 
-/** The same, but the list must be given. */
+/** The same, but required. */
 export function requiredReferences<const As extends string>(
   refersTo: readonly ReferencedFamily[],
   as: As,
+  description: string,
   bounds: Bounds,
 ): Pointing<RefList<Ids, 'required'>, As> {
-  const spec = field(z.array(ref), idList(refersTo, bounds), 'required', true, []);
+  const spec = field(z.array(ref), idList(refersTo, description, bounds), 'required', true, []);
   return { ...spec, as, refersTo, show: showAll(refersTo) };
 }
 
-function idList(refersTo: readonly ReferencedFamily[], { min = 0, max }: Bounds): Ids {
+function idList(refersTo: readonly ReferencedFamily[], description: string, { min = 0, max }: Bounds): Ids {
   const ids = z.array(idOf(...refersTo.map(({ prefix }) => prefix))).max(max, `must have at most ${max} ids`);
   return distinct(ids)
     .min(min, `must have at least ${min} id${min === 1 ? '' : 's'}`)
-    .meta({ description: about(refersTo) });
+    .meta({ description });
 }
 
 const showOne =

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { bytes, timestamp } from '../formats/text.ts';
 import { idOf } from './id.ts';
-import { nullable } from './none.ts';
+import { nullable, withoutNone } from './none.ts';
 import type { Samples } from './samples.ts';
 
 /** Whether a create request must, may or must not carry the field. */
@@ -14,7 +14,7 @@ export type Presence = 'required' | 'optional' | 'derived';
 /** How the field is kept: a column of its own type, a jsonb column, or not at all (a one-time token). */
 export type Storage = 'column' | 'jsonb' | 'none';
 
-/** What a stored value may need in order to show: what `uri` members start with, and the address of its resource. */
+/** What `show` may need: the prefix of all `uri` members, and the address of the resource. */
 export interface Address {
   base: string;
   uri: string;
@@ -39,22 +39,22 @@ export interface Field<
   readonly onUpdate: OnUpdate;
   /** Stored when a create request leaves the field out, or an update sets it to null. */
   readonly initial: unknown;
-  /** What is stored when a create request leaves the field out is not `initial`, but what the family finds fit. */
+  /** When a create request leaves the field out, the family chooses a value instead of `initial`. */
   readonly chosen?: true;
   readonly storage: Storage;
   /** Name in responses if it differs from that in requests: `certificate_id` shows as `certificate`. */
   readonly as?: string;
   /** How the stored value is shown; by default as it is. */
   readonly show?: (stored: unknown, at: Address) => unknown;
-  /** Of a list of objects: the members of each that the service sets. */
+  /** In a list of objects: their members that the service sets. */
   readonly setInside?: readonly string[];
-  /** Kept sealed; for fields of modules. */
+  /** Stored sealed. Only for fields of modules. */
   readonly sealed?: true;
   /** The families of the stored id or ids. */
   readonly refersTo?: readonly ReferencedFamily[];
   /**
-   * No two resources have the same value, all of them or those that are equal in the fields `within`. The table has a
-   * unique index of the name `<table>_<field>`; a request that breaks it is answered CONFLICT.
+   * No two resources have the same value, or none of those that are equal in the fields `within`. The table has a unique
+   * index `<table>_<field>`; a request that breaks it fails with CONFLICT.
    */
   readonly unique?: Unique;
 }
@@ -65,7 +65,7 @@ export type Fields = Readonly<Record<string, Field>>;
 
 type Nullable<T extends z.ZodType> = z.ZodNullable<T>;
 
-/** A field that may be left out or null; what was never set shows as `initial`, which is null unless given. */
+/** A field that may be left out or null; it shows as null then. */
 export function optional<T extends z.ZodType>(schema: T, storage: Storage = 'column') {
   const nullable = z.nullable(schema);
   return field(nullable, nullable, 'optional', true, null, storage);
@@ -84,7 +84,7 @@ export function derived<T extends z.ZodType>(schema: T, storage: Storage = 'colu
   return field(schema, z.never(), 'derived', false, null, storage);
 }
 
-/** A field of create requests that no response shows, such as a private key; the family stores what it needs. */
+/** A field of create requests that no response shows, such as a private key. The family stores it itself. */
 export function writeOnly<T extends z.ZodType>(schema: T) {
   return field(z.never(), schema, 'required', false, null, 'none');
 }
@@ -124,13 +124,13 @@ export type ShownShape<F extends Fields> = {
 
 type ViewShape<F extends Fields> = { id: z.ZodString; uri: z.ZodURL; created_at: z.ZodISODateTime } & ShownShape<F>;
 
-/** The family inside whose resources another one lives; the other's path has `{parameter}`, and a derived field its name. */
+/** The family that a nested one lives in. The path of the nested one has `{parameter}`; so is a derived field named. */
 export interface Parent {
   readonly of: ReferencedFamily & { readonly id: z.ZodString };
   readonly parameter: string;
 }
 
-/** `admin`: 403 to others. `owner`: except for admins, resources with another `owner_id` do not exist. */
+/** `admin`: others get 403. `owner`: to callers who are not admins, resources of other owners do not exist. */
 export type Access = 'anyone' | 'owner' | 'admin';
 
 export interface Definition<F extends Fields, Name extends string = string> {
@@ -150,12 +150,12 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly description: string;
   readonly fields: F;
   readonly samples: Samples;
-  /** The contract refers to such resources without defining them, or lacks them: their form is our decision. */
+  /** Not defined by the contract: its form is our decision. */
   readonly extension?: true;
   /** Who may use the family. Default `anyone`. */
   readonly access?: Access;
   readonly parent?: Parent;
-  /** Whether it may be deleted while others refer to it; their references then stay. Default: false. */
+  /** Whether it can be deleted while others refer to it; their references remain. Default false. */
   readonly deletableWhileReferenced?: boolean;
 }
 
@@ -185,12 +185,17 @@ export function resource<const F extends Fields, const Name extends string>(
   const { create, update, view } = membersOf(definition.fields);
   const id = idOf(definition.prefix);
   const { title } = definition;
-  // The three shapes are built from a record, which loses the key types that CreateShape & co. state.
+  // The three shapes are built from a record, which loses the types of its keys.
   const shapes = {
     create: z.strictObject(create).meta({ id: `${title}Create` }),
     update: z.strictObject(update).meta({ id: `${title}Update` }),
     view: z
-      .object({ id, uri: z.url(), created_at: timestamp(), ...view })
+      .object({
+        id: id.meta({ description: 'Identifies the resource. The prefix identifies its type.' }),
+        uri: z.url().meta({ description: 'Address of the resource.' }),
+        created_at: timestamp().meta({ description: 'When the resource was created.' }),
+        ...view,
+      })
       .meta({ id: title, description: definition.description }),
   } as unknown as Pick<Resource<F, Name>, 'create' | 'update' | 'view'>;
   return { table: definition.collection, access: 'anyone', ...definition, id, ...shapes };
@@ -204,20 +209,28 @@ export function membersOf(fields: Fields) {
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.onCreate !== 'derived') {
       const input = spec.onUpdate ? spec.input : immutable(spec.input);
-      // On create, null is the same as leaving the field out, also where an update does not take it.
+      // On create, null means left out, even where an update does not accept it.
       create[name] = spec.onCreate === 'optional' ? nullable(input).optional() : input;
     }
     if (spec.onUpdate) update[name] = spec.input.optional();
-    if (isShown(spec)) view[spec.as ?? name] = spec.view;
+    if (isShown(spec)) view[spec.as ?? name] = describedAs(spec.view, spec.input);
   }
   return { create, update, view };
 }
 
-/** The same, with a description that says that it stays. */
+/** The description of a schema or of its value that is not none. */
+export const descriptionOf = (schema: z.ZodType) => schema.description ?? withoutNone(schema).description;
+
+/** The schema of responses with the description of the one of requests, unless it has its own. */
+function describedAs(view: z.ZodType, input: z.ZodType): z.ZodType {
+  const description = descriptionOf(input);
+  return description === undefined || descriptionOf(view) !== undefined ? view : view.meta({ description });
+}
+
+/** The same schema, described as immutable. */
 function immutable(input: z.ZodType): z.ZodType {
-  const meta = z.globalRegistry.get(input);
-  const description = [meta?.description, 'Cannot be changed later.'].filter(Boolean).join(' ');
-  return input.meta({ ...meta, description });
+  const description = [descriptionOf(input), 'Cannot be changed later.'].filter(Boolean).join(' ');
+  return input.meta({ description });
 }
 
 /** `description` and `metadata` with the byte limits that most families share. */
@@ -234,7 +247,12 @@ export function described(about: string, limits = { description: 255, metadata: 
 }
 
 /** A reference to another resource. */
-export const ref = z.object({ id: z.string(), uri: z.url() }).meta({ id: 'Ref' });
+export const ref = z
+  .object({
+    id: z.string().meta({ description: 'Id of the resource.' }),
+    uri: z.url().meta({ description: 'Address of the resource.' }),
+  })
+  .meta({ id: 'Ref' });
 
 /** The event types of this family. */
 export function eventTypes(name: string) {

@@ -1,15 +1,14 @@
 /**
- * Bodies of requests that show what a family takes: from them come the rows of conformance, the tests of events and
- * migrations, the benches. Plain data whose texts have placeholders: `{n}` for the number of the sample and `{hex}` for the
- * same in hexadecimal, so that two are never the same; `{ip_policy.id}` for another resource that has to exist;
- * `{pem.ca}`, `{ssh.ed25519}` for what only a program makes.
+ * Sample request bodies of a family, for conformance, tests and benchmarks. Their texts have placeholders: `{n}` for the
+ * number of the sample and `{hex}` for the same in hexadecimal, so that all differ; `{ip_policy.id}` for another resource
+ * that must exist; `{pem.ca}`, `{ssh.ed25519}` for what only a program can make.
  */
 export interface Samples {
-  /** The least that a create takes. */
+  /** A create with required fields only. */
   readonly least: Body;
-  /** Another, with every field that a create may carry. */
+  /** A create with every field. */
   readonly full: Body;
-  /** A change of either that is possible at any time, and that shows under the same names. */
+  /** An update that is always possible, of fields that have the same names in responses. */
   readonly change: Body;
 }
 

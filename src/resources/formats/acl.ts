@@ -7,7 +7,7 @@
  *     bind:<host>:<port>       one address; an IPv6 host stands in brackets
  *     bind:<key>=<value>       one label; key, value or both may be `*`
  *
- * Rules are alternatives: a target is allowed when any rule matches. A rule matches only targets of its own form.
+ * Rules are alternatives: a target is allowed if any rule matches. A rule matches only targets of its own form.
  * Host names compare without regard to case, labels exactly.
  */
 import { z } from 'zod';
@@ -136,7 +136,7 @@ export function decide(acl: readonly string[], target: Target): { allowed: boole
   return { allowed: matched !== undefined, matchedRule: matched ?? null };
 }
 
-/** An ACL as requests carry it; every malformed rule is an issue of its own, at its index. */
+/** An ACL as requests carry it. Each malformed rule is reported at its index. */
 export const acl = z
   .array(
     text()
@@ -151,7 +151,8 @@ export const acl = z
   )
   .max(MAX_ACL_RULES, `must have at most ${MAX_ACL_RULES} rules`)
   .meta({
-    description: 'Bind rules; a target is allowed when any rule matches. Empty: no restriction.',
+    description:
+      'Bind rules: what the token may bind. Any one matching rule is enough. Without rules, it may bind everything.',
     examples: [['bind:*.example.com', 'bind:app=web']],
   });
 

@@ -30,7 +30,7 @@ export function canonicalCidr(input: string): CidrResult {
 }
 
 function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // ipaddr.js also reads octal and hexadecimal quads, which two readers could take for different hosts.
+  // ipaddr.js also reads octal and hexadecimal quads, which other parsers read as other addresses.
   return isIPv4(address) ? ipaddr.IPv4.parse(address) : parseIpv6(address);
 }
 

@@ -7,7 +7,7 @@ import { hostnameProblem } from './hostname.ts';
 
 export type DomainResult = { domain: string } | { reason: string };
 
-/** The canonical form of a domain, perhaps with `*.` before it, or why it is none. */
+/** The canonical form of a domain, with or without a leading `*.`, or why it is not a domain. */
 export function canonicalDomain(input: string): DomainResult {
   const wildcard = input.startsWith('*.');
   const host = wildcard ? input.slice(2) : input;
@@ -17,14 +17,14 @@ export function canonicalDomain(input: string): DomainResult {
   const problem = hostnameProblem(ascii);
   if (problem) return { reason: problem };
   const labels = ascii.split('.');
-  // Such a name would be read as an IPv4 address.
+  // Such a name would be taken for an IPv4 address.
   if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return { reason: 'is an IP address, not a domain' };
   if (labels.length < 2) return { reason: 'must have at least two labels, as in example.com' };
   const domain = wildcard ? `*.${ascii}` : ascii;
   return domain.length > 253 ? { reason: 'has more than 253 characters' } : { domain };
 }
 
-/** What no name has, in whatever script. */
+/** Characters that no name has in any script. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are among them
 const FOREIGN = /[\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\s]/;
 
@@ -33,14 +33,14 @@ function toAscii(host: string): string | undefined {
   const lower = host.toLowerCase();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
   const isAscii = /^[\x00-\x7f]*$/.test(lower);
-  // node:url reads the beginning of a URL: a name would end at the first of "/?#:" and begin after an "@".
+  // node:url parses it as a URL: the name would end at one of "/?#:" and begin after an "@".
   if (!isAscii) return FOREIGN.test(host) ? undefined : domainToASCII(host) || undefined;
-  // Other names pass as they are: node:url would read some of them as addresses.
+  // ASCII names stay as they are: node:url would take some for addresses.
   const encoded = lower.split('.').filter((label) => label.startsWith('xn--'));
   return encoded.every(isEncoded) ? lower : undefined;
 }
 
-/** Whether a label that claims to be encoded is what encoding gives. */
+/** Whether an encoded label (`xn--`) is valid: decoding and encoding it gives the same. */
 function isEncoded(label: string): boolean {
   const decoded = domainToUnicode(label);
   return decoded !== label && domainToASCII(decoded) === label;

@@ -6,7 +6,7 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** A port from 1 to 65535, as a part of a regular expression. */
 export const PORT = String.raw`(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 
-/** In lower case as far as it is ASCII: the Kelvin sign, say, is not taken for a k. */
+/** Lower-cases ASCII only, so that the Kelvin sign, for example, does not become a k. */
 export const lowerCase = (host: string) => host.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** Undefined when `host` (lower case) is a valid name, else why it is not. */

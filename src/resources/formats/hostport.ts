@@ -1,4 +1,4 @@
-/** Where an edge listens: `<domain>:<port>`, the domain perhaps with `*.` before it. */
+/** Where an edge listens: `<domain>:<port>`, with or without a leading `*.`. */
 import { z } from 'zod';
 import { canonicalDomain } from './domain-name.ts';
 import { PORT } from './hostname.ts';

@@ -1,9 +1,9 @@
-/** https addresses that are safe to keep and to call. */
+/** https URLs that are safe to store and to call. */
 import { pattern, text } from './text.ts';
 
 const MAX_LENGTH = 2048;
 
-/** RFC 3986, without the parts that are refused below by name; URL alone would repair what others read differently. */
+/** RFC 3986, without the parts refused below. `URL` alone would accept and repair malformed URLs that others read differently. */
 const ORIGIN = String.raw`[Hh][Tt]{2}[Pp][Ss]://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?`;
 const CHARACTER = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
 const STRICT = new RegExp(String.raw`^${ORIGIN}(?:[/?](?:${CHARACTER}|\?)*)?$`);
@@ -11,7 +11,7 @@ const ISSUER = new RegExp(`^${ORIGIN}(?:/(?:${CHARACTER})*)?$`);
 
 const ADDRESS = 'must be an https URL in ASCII, without user name, password';
 
-/** An https address without what a log or a proxy would carry elsewhere. */
+/** An https URL without user name, password and fragment, which would end up in logs. */
 export const httpsUrl = address(STRICT, urlProblem, `${ADDRESS} and fragment, as in https://hooks.example.com/events`);
 
 /** The base of a provider's discovery document (OpenID Connect Discovery 1.0, section 4): without a query. */

@@ -4,10 +4,10 @@ import ipaddr from 'ipaddr.js';
 
 const DOTTED_END = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
 
-/** The address, or undefined for what is none. */
+/** The address; undefined if it is not one. */
 export function parseIpv6(text: string): ipaddr.IPv6 | undefined {
   if (!isIPv6(text) || text.includes('%')) return undefined;
-  // ipaddr.js takes `::192.0.2.1` for `::ffff:192.0.2.1`, which is another address.
+  // ipaddr.js reads `::192.0.2.1` as `::ffff:192.0.2.1`, which is another address.
   const plain = text.replace(DOTTED_END, (_, ...quads: string[]) => {
     const [a, b, c, d] = quads.slice(0, 4).map((quad) => Number(quad).toString(16).padStart(2, '0'));
     return `${a}${b}:${c}${d}`;

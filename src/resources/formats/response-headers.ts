@@ -1,4 +1,4 @@
-/** The headers of a fixed response (RFC 9110, section 5): names in lower case, no name twice, nothing to smuggle with. */
+/** The headers of a fixed response (RFC 9110, section 5): names in lower case, each once, without means of request smuggling. */
 import { z } from 'zod';
 import { byteLength, form } from './text.ts';
 
@@ -7,10 +7,10 @@ export const MAX_HEADERS = 64;
 export const MAX_HEADER_BYTES = 8_192;
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-// Beyond ASCII, two readers may see two values.
+// ASCII only: clients decode other characters differently.
 const VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
 
-/** About the connection and the framing of a message, which belong to whoever sends it. */
+/** Headers of the connection and the framing, which the server sets. */
 const RESERVED = new Set([
   'connection',
   'content-length',
@@ -56,7 +56,7 @@ export const headers = z
   })
   .transform((given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])))
   .meta({
-    description: 'Headers of the response; their names are stored in lower case.',
+    description: 'Headers of the response. Names are stored in lower case.',
     examples: [{ 'content-type': 'text/plain' }],
     ...form({
       propertyNames: {

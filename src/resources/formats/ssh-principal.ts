@@ -12,7 +12,7 @@ export type PrincipalResult = { principal: string } | { reason: string };
 
 /**
  * The form in which ssh looks for a principal: host names in lower case, addresses in canonical form. No wildcards:
- * OpenSSH compares the principals of a host certificate as they are, so that one would match nothing.
+ * OpenSSH compares the principals of host certificates literally, so a wildcard would match nothing.
  */
 export function canonicalPrincipal(input: string): PrincipalResult {
   const name = lowerCase(input);
@@ -24,7 +24,7 @@ export function canonicalPrincipal(input: string): PrincipalResult {
   }
   const problem = hostnameProblem(name);
   if (problem) return { reason: problem };
-  // No top-level domain is a number (RFC 3696, section 2), so this was to be an address.
+  // No top-level domain is a number (RFC 3696, section 2), so this was meant to be an address.
   if (/(^|\.)\d+$/.test(name) && !isIPv4(name)) {
     return { reason: `"${input.slice(0, 64)}" is neither a host name nor an IPv4 address` };
   }
@@ -35,7 +35,7 @@ function addressOf(name: string): PrincipalResult {
   if (name.includes('%') || !isIPv6(name)) {
     return { reason: `"${name.slice(0, 64)}" is not an IPv6 address; principals have no port and no brackets` };
   }
-  // As getnameinfo prints it, which ssh compares: `::ffff:192.0.2.1`, in dots, where RFC 5952 leaves the choice.
+  // ssh compares the form that getnameinfo prints: `::ffff:192.0.2.1`, with dots, where RFC 5952 leaves the choice.
   return { principal: new SocketAddress({ address: name, family: 'ipv6' }).address };
 }
 

@@ -39,13 +39,13 @@ const SUPPORTED = 'ssh-ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, ecdsa-
 const CONTROL = /(?!\t)\p{Cc}/u;
 const FORM = 'must be one line like "ssh-ed25519 AAAA… comment"';
 
-/** The key of a line, perhaps with white space around it, or why it is refused. The reason shows nothing of the line, which may be a private key. */
+/** The key of a line, or why it is refused. The reason quotes nothing from the line, which may be a private key. */
 export function parseSshPublicKey(text: string): { key: SshPublicKey } | { reason: string } {
   const line = withoutSpaceAround(text);
   if (line.includes('PRIVATE KEY')) return { reason: 'is a private key; send the public one (the .pub file)' };
   if (/^(-----|---- )BEGIN/.test(line)) return { reason: `${FORM}; "ssh-keygen -i" converts other formats` };
   if (/[\r\n]/.test(line)) return { reason: `${FORM}; it has several lines` };
-  // Whoever shows the line in a terminal would carry them out.
+  // A terminal that shows the line would execute them.
   if (CONTROL.test(line)) return { reason: `${FORM}; it has control characters` };
   const [algorithm = '', encoded = ''] = line.split(/[ \t]+/);
   const unsupported = whyUnsupported(algorithm);
@@ -73,7 +73,7 @@ function curveOf(algorithm: string): EllipticCurve | undefined {
   return algorithm.startsWith(ECDSA) ? ellipticCurve.safeParse(algorithm.slice(ECDSA.length)).data : undefined;
 }
 
-/** Checks every member; OpenSSL then checks the key as such, among others that a point is on its curve. */
+/** Checks every member. OpenSSL then checks the key itself, such as that a point is on its curve. */
 function readBlob(algorithm: string, blob: Buffer): SshKeyType {
   const reader = new SshReader(blob);
   const inner = reader.string().toString('latin1');
@@ -128,7 +128,7 @@ function importJwk(key: { kty: string } & Record<string, string>): void {
 
 const isSpace = (character: string | undefined) => character !== undefined && ' \t\r\n'.includes(character);
 
-/** The .pub file ends with a newline. No regular expression: for its end, one would look at every run of spaces from each of them. */
+/** A .pub file ends with a newline. Not a regular expression, which would take quadratic time on runs of spaces. */
 function withoutSpaceAround(text: string): string {
   let [from, to] = [0, text.length];
   while (isSpace(text[from])) from++;
@@ -136,16 +136,16 @@ function withoutSpaceAround(text: string): string {
   return text.slice(from, to);
 }
 
-/** What a schema can say of it: the type, base64, and a comment without control characters. */
+/** As far as a schema can express it: the type, base64, and a comment without control characters. */
 const LINE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a comment may not have
   /^[ \t\r\n]*(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa)[ \t]+[A-Za-z0-9+/]+=*(?:[ \t]+[^\u0000-\u0008\u000a-\u001f\u007f-\u009f]*)?[ \t\r\n]*$/;
 
-/** A line as requests carry it; kept as it is. */
+/** A line as requests carry it; stored as it was sent. */
 export const sshPublicKey = text()
   .max(MAX_PUBLIC_KEY_LENGTH, `must be at most ${MAX_PUBLIC_KEY_LENGTH} characters`)
   .superRefine((line, context) => {
-    // It is refused already, but checked on.
+    // Too long and already refused, but zod runs the later checks as well.
     if (line.length > MAX_PUBLIC_KEY_LENGTH) return;
     const parsed = parseSshPublicKey(line);
     if ('reason' in parsed) context.addIssue({ code: 'custom', message: parsed.reason });

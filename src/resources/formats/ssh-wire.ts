@@ -1,11 +1,11 @@
 /** The binary encoding of SSH (RFC 4251, section 5): what keys, certificates and signatures are made of. */
 
-/** Thrown for bytes that are not what they should be; the message completes "the key …". */
+/** Thrown for malformed bytes; the message completes "the key …". */
 export class MalformedSsh extends Error {
   override readonly name = 'MalformedSsh';
 }
 
-/** Reads one value after the other, and never past the end. */
+/** Reads values in sequence, never past the end. */
 export class SshReader {
   readonly #bytes: Buffer;
   #offset = 0;

@@ -42,14 +42,14 @@ export function chars(max: number) {
 }
 
 /**
- * Keywords of JSON schema that come near to what code checks, and refuse nothing that it takes. For the OpenAPI document
- * alone: requests are refused with messages that a pattern does not have, and the CRDs have rules of their own.
+ * JSON schema keywords that approximate checks in code, and never refuse what the code accepts. Only for the OpenAPI
+ * document: the code has better messages, and the CRDs have CEL rules.
  */
 export const form = (keywords: Readonly<Record<string, unknown>>) => ({ 'x-form': keywords });
 
 /**
- * A string of a form that a regular expression, without flags, describes.
- * @param says the same in words, with an example, for where the expression is all that is checked
+ * A string that matches a regular expression without flags.
+ * @param says the same in words, with an example, for the CRDs
  */
 export const pattern = (expression: RegExp, says: string) => form({ pattern: expression.source, 'x-message': says });
 
@@ -58,7 +58,7 @@ export function timestamp() {
   return z.iso.datetime({ offset: true }).meta({ examples: ['2026-11-21T10:00:00.000Z'] });
 }
 
-/** RFC 3339, section 5.6: its letters may be in lower case. */
+/** RFC 3339, section 5.6, allows lower-case letters. */
 const INSTANT = new RegExp(
   z.regexes.datetime({ offset: true }).source.replaceAll(/[TZ]/g, (letter) => `[${letter}${letter.toLowerCase()}]`),
 );
@@ -69,7 +69,7 @@ const noInstant = (input: unknown) =>
     ? 'must not be a leap second, which the service cannot store: give second 59, or 00 of the next minute'
     : 'must be a valid date and time with an offset from UTC, as in 2026-11-21T10:00:00Z (RFC 3339)';
 
-/** A timestamp as requests carry it, with any offset; stored like every other. */
+/** A timestamp as requests carry it, with any offset; parsed to UTC with milliseconds. */
 export function instant() {
   return z
     .string()
@@ -79,12 +79,12 @@ export function instant() {
     .meta({ examples: ['2026-11-21T10:00:00Z'], ...form({ format: 'date-time' }) });
 }
 
-/** Milliseconds since 1970; undefined for a text that is no timestamp. */
+/** Milliseconds since 1970; undefined if the text is not a timestamp. */
 export function timeOf(value: string): number | undefined {
   return INSTANT.test(value) ? Date.parse(value.toUpperCase()) : undefined;
 }
 
-/** A timestamp in whole seconds as requests carry it: the rest of a second is dropped. */
+/** A timestamp as requests carry it, truncated to whole seconds. */
 export function second() {
   const examples = ['2026-11-21T10:00:00Z'];
   return instant()
@@ -92,9 +92,9 @@ export function second() {
     .meta({ examples, ...form({ format: 'date-time' }) });
 }
 
-/** The same in responses: without a fraction, as most clients send it. */
+/** The same in responses, without a fraction of a second. */
 export const shownSecond = () =>
   z.iso.datetime({ offset: true, precision: 0 }).meta({ examples: ['2026-11-21T10:00:00Z'] });
 
-/** The stored form of such a time has milliseconds, like that of every other. */
+/** All times are stored with milliseconds; this drops them. */
 export const showSecond = (stored: unknown) => (typeof stored === 'string' ? stored.replace(/\.\d+(?=Z$)/, '') : null);

@@ -1,4 +1,4 @@
-/** How certificate families name what an X.509 certificate may be used for: the words of RFC 5280. */
+/** Key usages of X.509 certificates, named as in RFC 5280. */
 
 /** Section 4.2.1.3, in the order of the bits. */
 export const KEY_USAGES = [

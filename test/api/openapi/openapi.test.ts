@@ -151,6 +151,26 @@ describe('the OpenAPI document', () => {
     });
   });
 
+  test('describes every operation, parameter and property', () => {
+    const { schemas, parameters } = z.object({ schemas: json, parameters: json }).parse(document.components);
+    const inline = z.object({ parameters: z.array(json) });
+    const operations = Object.entries(z.record(z.string(), z.record(z.string(), json)).parse(document.paths)).flatMap(
+      ([path, methods]) => Object.entries(methods).map(([method, each]) => [`${method} ${path}`, each] as const),
+    );
+    const described = [
+      ...operations,
+      ...operations.flatMap(([at, each]) =>
+        inline.parse(each).parameters.flatMap((one) => ('$ref' in one ? [] : [[`${at} ${one.name}`, one] as const])),
+      ),
+      ...Object.entries(parameters),
+      ...[...nodesOf(schemas)].flatMap(({ at, node }) =>
+        Object.entries(json.parse(node.properties ?? {})).map(([name, one]) => [`${at}.${name}`, one] as const),
+      ),
+    ];
+    expect(described.length).toBeGreaterThan(500);
+    expect(described.flatMap(([at, one]) => (json.parse(one).description ? [] : [at]))).toEqual([]);
+  });
+
   test('names what each operation may fail with, and who may use it', () => {
     const operation = z.object({ responses: json, 'x-access': z.string().optional() });
     const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);

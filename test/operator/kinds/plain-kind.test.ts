@@ -146,8 +146,8 @@ describe('a plain kind is refused by name when its family', () => {
 
 describe('a field of another form', () => {
   const given = family({
-    bot_id: optionalReference([botUser], 'bot'),
-    bot_ids: references([botUser], 'bots', { max: 7 }),
+    bot_id: optionalReference([botUser], 'bot', 'A bot.'),
+    bot_ids: references([botUser], 'bots', 'Bots.', { max: 7 }),
     target: required(z.object({ host_name: z.string(), weights: z.record(z.string(), z.int()).optional() })),
     pem: required(z.string().max(99), { update: false }),
   });
@@ -221,8 +221,7 @@ test.each([
 });
 
 test('a list of references says what its family says', () => {
-  const bots = requiredReferences([botUser], 'bots', { max: 7 });
-  const given = familyFields({ fields: { bot_ids: { ...bots, input: bots.input.meta({ description: 'Who may.' }) } } });
+  const given = familyFields({ fields: { bot_ids: requiredReferences([botUser], 'bots', 'Who may.', { max: 7 }) } });
   expect(given.map((each) => specSchemaOf(each).meta()?.description)).toEqual(['Who may.']);
 });
 

@@ -31,7 +31,7 @@ test.each([
   [2, [newId('ipp')], 'must have at least 2 ids'],
   [0, [newId('ipp'), newId('ipp'), newId('ipp')], 'must have at most 2 ids'],
 ])('of a list with at least %i and at most 2 ids, %o is refused', (min, ids, message) => {
-  const { input } = requiredReferences([ipPolicy], 'policies', { min, max: 2 });
+  const { input } = requiredReferences([ipPolicy], 'policies', 'Policies.', { min, max: 2 });
   expect(input.safeParse(ids).error?.issues[0]?.message).toBe(message);
 });
 

@@ -26,16 +26,17 @@ export function refTo(
   const kind = z
     .enum(titles)
     .optional()
-    .meta({ description: `Kind of the object: ${what}. Goes with name.` });
+    .meta({ description: `Kind of the object: ${what}. Required with name.` });
   const members = {
     name: objectName.optional().meta({ description: `Name of the ${what}.`, 'x-cel': objectNameRules }),
     namespace: z.string().min(1).max(63).optional().meta({
-      description: 'Its namespace, if it is another one; a ReferenceGrant there must permit the reference.',
+      description:
+        'Namespace of the object. Defaults to that of this object. A ReferenceGrant in the other namespace must permit the reference.',
       'x-cel': namespaceRules,
     }),
     id: idSchema(targets).optional().meta({
       maxLength: 80,
-      description: 'Id in the management API of one that is not in the cluster.',
+      description: 'Id in the management API, for a resource without an object in the cluster.',
     }),
   };
   const schema = only === undefined ? z.strictObject({ kind, ...members }) : z.strictObject(members);
@@ -73,10 +74,10 @@ const keyRef = (what: string) =>
         .string()
         .min(1)
         .max(253)
-        .meta({ description: `Key in the data of the ${what}.`, 'x-cel': dataKeyRules }),
+        .meta({ description: `Key in the ${what}.`, 'x-cel': dataKeyRules }),
     })
     .optional()
-    .meta({ description: `From a ${what} in the namespace of this object; changes of it are followed.` });
+    .meta({ description: `A key of a ${what} in the namespace of this object. The operator follows its changes.` });
 
 /** Text that is given inline, or taken from a Secret or ConfigMap. */
 export function sourceOf(schema: z.ZodType): z.ZodType<Source | string> {
@@ -124,6 +125,6 @@ export function tlsSecretRef<Key extends string>(keys: Readonly<Record<Key, z.Zo
       return Object.fromEntries(sources) as Record<Key, Source | string>;
     })
     .meta({
-      description: `A Secret of type kubernetes.io/tls in the namespace of this object, with ${Object.keys(keys).join(' and ')}; changes of it are followed.`,
+      description: `A Secret of type kubernetes.io/tls in the namespace of this object, with ${Object.keys(keys).join(' and ')}. The operator follows its changes.`,
     });
 }

@@ -1,20 +1,22 @@
-/** What a status shows of that which the spec took from elsewhere. */
+/** The sources and references of a spec, as the status shows them. */
 import { z } from 'zod';
 
-/** What a status shows of one source. */
+/** One Secret or ConfigMap that the spec refers to. */
 export const usedSource = z.object({
-  field: z.string().meta({ description: 'The member of the spec that names it.' }),
-  kind: z.enum(['Secret', 'ConfigMap']).meta({ description: 'Secret or ConfigMap.' }),
-  name: z.string().meta({ description: 'Its name.' }),
-  resourceVersion: z.string().meta({ description: 'Its metadata.resourceVersion when it was read.' }),
-  digest: z.string().meta({ description: 'Digest of the text, which only the operator can compute.' }),
+  field: z.string().meta({ description: 'Path of the source in the spec.' }),
+  kind: z.enum(['Secret', 'ConfigMap']).meta({ description: 'Kind of the source: Secret or ConfigMap.' }),
+  name: z.string().meta({ description: 'Name of the Secret or ConfigMap.' }),
+  resourceVersion: z
+    .string()
+    .meta({ description: 'The metadata.resourceVersion of the Secret or ConfigMap when it was read.' }),
+  digest: z.string().meta({ description: 'Keyed digest of the text, which does not reveal it.' }),
 });
 export type UsedSource = z.output<typeof usedSource>;
 
-/** What a status shows of one reference: the id that it stood for. */
+/** One reference and the id that it was resolved to. */
 export const usedReference = z.object({
   field: z.string().meta({ description: 'Path of the reference in the spec.' }),
-  id: z.string().meta({ description: 'Id in the management API of what it refers to.' }),
+  id: z.string().meta({ description: 'Id of the referenced resource in the management API.' }),
 });
 export type UsedReference = z.output<typeof usedReference>;
 

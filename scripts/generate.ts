@@ -18,7 +18,6 @@ import { settingsTable } from '../dev/settings-page.ts';
 import { eventsSection, reasonsSection } from '../dev/troubleshooting/page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
-import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
@@ -77,7 +76,6 @@ const wanted = new Map<string, string>([
   [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
   await page(`${CHART}/README.md`, { values: valuesTable(values) }),
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
-  ['test/api/store/schema/checksums.json', await checksums()],
   ...allKinds.flatMap((kind) => [
     [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const,
     [`${CHART}/templates/crds/${kind.plural}.yaml`, crdTemplate(crdYaml(kind))] as const,
@@ -89,14 +87,6 @@ function metricsTables(): Record<string, string> {
   // Elsewhere prom-client knows less of a process.
   const tables = process.platform === 'linux' ? { ...programs, process: ofProcess } : programs;
   return Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, metricsTable(table)]));
-}
-
-/** The checksums of all migrations. Existing ones stay: a migration must never change once it has been applied. */
-async function checksums(): Promise<string> {
-  const file = 'test/api/store/schema/checksums.json';
-  const known: object = JSON.parse(await read(file));
-  const all = Object.fromEntries((await migrations()).map(({ name, checksum }) => [name, checksum]));
-  return json({ ...all, ...known }, 120);
 }
 
 const check = process.argv.includes('--check');

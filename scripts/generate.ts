@@ -14,6 +14,7 @@ import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
+import { kindPage, kindPageFile, screensOf } from '../dev/screens/kind-page.ts';
 import { settingsTable } from '../dev/settings-page.ts';
 import { eventsSection, reasonsSection } from '../dev/troubleshooting/page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
@@ -31,7 +32,7 @@ import { licencesTable } from './licences-table.ts';
 const CHART = 'charts/tunnel-operator';
 
 /** Everything in these folders is generated: files that are no longer generated are removed. */
-const FOLDERS = ['crds', 'docs/conformance', `${CHART}/templates/crds`];
+const FOLDERS = ['crds', 'docs/conformance', 'docs/kinds', `${CHART}/templates/crds`];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
@@ -76,6 +77,12 @@ const wanted = new Map<string, string>([
   [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
   await page(`${CHART}/README.md`, { values: valuesTable(values) }),
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
+  ...(await Promise.all(
+    allKinds.map(async (kind) => {
+      const file = kindPageFile(kind.kind);
+      return [file, kindPage(kind, screensOf(await read(file).catch(() => '')))] as const;
+    }),
+  )),
   ...allKinds.flatMap((kind) => [
     [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const,
     [`${CHART}/templates/crds/${kind.plural}.yaml`, crdTemplate(crdYaml(kind))] as const,

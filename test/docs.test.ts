@@ -167,8 +167,3 @@ it('every setting of the operator has a flag or is a secret', () => {
   const without = Object.values(operatorSettings).filter((setting) => !('flag' in setting) && !('secret' in setting));
   expect(without).toEqual([]);
 });
-
-it('no text that `npm run new` left to be written has stayed as it was', () => {
-  const files = globSync(['src/resources/*.ts', 'src/operator/kinds/*.ts', 'examples/*.yaml'], { cwd: ROOT });
-  expect(files.filter((file) => /\bdescribe (it|one) here\b/i.test(read(file)))).toEqual([]);
-});

@@ -14,11 +14,11 @@ import { withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from '../dev/normalisation-page.ts';
+import { kindPage, kindPageFile, screensOf } from '../dev/screens/kind-page.ts';
 import { settingsTable } from '../dev/settings-page.ts';
 import { eventsSection, reasonsSection } from '../dev/troubleshooting/page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
-import { migrations } from '../src/api/store/migrate.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
@@ -32,7 +32,7 @@ import { licencesTable } from './licences-table.ts';
 const CHART = 'charts/tunnel-operator';
 
 /** Everything in these folders is generated: files that are no longer generated are removed. */
-const FOLDERS = ['crds', 'docs/conformance', `${CHART}/templates/crds`];
+const FOLDERS = ['crds', 'docs/conformance', 'docs/kinds', `${CHART}/templates/crds`];
 
 const root = join(import.meta.dirname, '..');
 const document = openApiDocument();
@@ -77,7 +77,12 @@ const wanted = new Map<string, string>([
   [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
   await page(`${CHART}/README.md`, { values: valuesTable(values) }),
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
-  ['test/api/store/schema/checksums.json', await checksums()],
+  ...(await Promise.all(
+    allKinds.map(async (kind) => {
+      const file = kindPageFile(kind.kind);
+      return [file, kindPage(kind, screensOf(await read(file).catch(() => '')))] as const;
+    }),
+  )),
   ...allKinds.flatMap((kind) => [
     [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const,
     [`${CHART}/templates/crds/${kind.plural}.yaml`, crdTemplate(crdYaml(kind))] as const,
@@ -89,14 +94,6 @@ function metricsTables(): Record<string, string> {
   // Elsewhere prom-client knows less of a process.
   const tables = process.platform === 'linux' ? { ...programs, process: ofProcess } : programs;
   return Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, metricsTable(table)]));
-}
-
-/** The checksums of all migrations. Existing ones stay: a migration must never change once it has been applied. */
-async function checksums(): Promise<string> {
-  const file = 'test/api/store/schema/checksums.json';
-  const known: object = JSON.parse(await read(file));
-  const all = Object.fromEntries((await migrations()).map(({ name, checksum }) => [name, checksum]));
-  return json({ ...all, ...known }, 120);
 }
 
 const check = process.argv.includes('--check');

@@ -1,5 +1,6 @@
 /** The table of all kinds in docs/operator.md. */
 import { exampleFile } from '../dev/fixtures/example-file.ts';
+import { kindPageFile } from '../dev/screens/kind-page.ts';
 import type { AttachedKind } from '../src/operator/kinds/attached-kind.ts';
 import type { AnyPlainKind } from '../src/operator/kinds/plain-kind.ts';
 
@@ -14,7 +15,7 @@ export function kindsTable(plain: readonly AnyPlainKind[], attached: readonly At
   const rows = kinds.map(({ kind, shortNames, description, access, handsOutUserRights }) => {
     const names = shortNames.map((name) => `\`${name}\``).join(', ');
     const key = access === 'admin' ? 'an admin key' : handsOutUserRights ? ofOwner : 'any';
-    const screens = exampleFile(kind).replace(/^examples\/(.*)\.yaml$/, 'kinds/$1.md');
+    const screens = kindPageFile(kind).replace('docs/', '');
     return `| \`${kind}\` | ${names} | ${description} | ${key} | [example](../${exampleFile(kind)}), [screens](${screens}) |`;
   });
   return [

@@ -1,9 +1,8 @@
 /**
- * npm run new -- family NAME       the definition of a family, on the list of families
- * npm run new -- migration NAME    the table of a family, from its definition
- * npm run new -- kind NAME         the custom resource of a family, on the list of kinds, and its example
+ * npm run new -- NAME
  *
- * NAME is the singular name of the family in snake case, as in dns_zone. docs/adding-a-family.md describes the steps.
+ * NAME is the singular name of a family in snake case, as in dns_zone. The first run writes its definition; after that,
+ * a run writes what the definition lacks: its table, its kind and an example. docs/adding-a-family.md has the steps.
  */
 
 import { execFile } from 'node:child_process';
@@ -11,10 +10,11 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { addToList, definition, example, kindDeclaration } from '../dev/scaffold/family.ts';
+import { addToList, definition, example, kindDeclaration, TO_DESCRIBE } from '../dev/scaffold/family.ts';
 import { type FamilyNames, familyNames, prefixOf } from '../dev/scaffold/names.ts';
 import { createTable } from '../dev/scaffold/table.ts';
 import { camel } from '../src/api/errors/naming.ts';
+import type { Resource } from '../src/resources/definition/resource.ts';
 import { FAMILIES } from '../src/resources/families.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -37,7 +37,6 @@ async function newFamily(names: FamilyNames): Promise<string> {
   const { name, variable, file, client, plural } = names;
   const prefix = prefixOf(name);
   const taken = FAMILIES.find((each) => each.prefix === prefix || each.table === plural);
-  if (taken?.name === name) throw new Error(`family ${name} already exists, in src/resources/${file}.ts`);
   if (taken) {
     throw new Error(
       `family ${taken.name} already has the prefix ${prefix} or the table ${plural}; choose another name`,
@@ -52,41 +51,34 @@ async function newFamily(names: FamilyNames): Promise<string> {
       `\n  ${client}: ${variable},\n`,
     ),
   );
-  return `Now define it in src/resources/${file}.ts (fields, samples, a better prefix than ${prefix}), then run: npm run new -- migration ${name}`;
+  return `Now define it in src/resources/${file}.ts: a description, fields, samples, a better prefix than ${prefix}. Then run the same command again.`;
 }
 
-async function newMigration({ name, plural }: FamilyNames): Promise<string> {
-  const family = requireFamily(name);
+async function newTable({ plural }: FamilyNames, family: Resource): Promise<void> {
   const all = (await readdir(join(ROOT, MIGRATIONS))).sort();
-  const existing = all.find((file) => file.endsWith(`_${plural}.sql`));
-  if (existing) throw new Error(`${MIGRATIONS}/${existing} already exists; delete it if it was never released`);
-  const last = all.at(-1) ?? '0000';
-  const number = String(Number(last.slice(0, 4)) + 1).padStart(4, '0');
+  const texts = await Promise.all(all.map((file) => readFile(join(ROOT, MIGRATIONS, file), 'utf8')));
+  if (texts.some((text) => new RegExp(`\\bcreate table ${family.table}\\b`).test(text))) return;
+  const number = String(Number(all.at(-1)?.slice(0, 4) ?? 0) + 1).padStart(4, '0');
   await write(`${MIGRATIONS}/${number}_${plural}.sql`, createTable(family));
-  return 'Check the migration, then run: npm run record, npm run generate, and npm test -- test/api test/conformance';
 }
 
-async function newKind(names: FamilyNames): Promise<string> {
-  const { name, variable, file } = names;
-  const family = requireFamily(name);
-  await write(`src/operator/kinds/${file}.ts`, kindDeclaration(names, family.prefix));
-  await edit('src/operator/kinds/kinds.ts', (text) =>
-    addToList(
-      text,
-      `import { ${variable}Kind } from './${file}.ts';`,
-      /export const kinds[^=]*= \[[^\]]*(?=\])/,
-      `${variable}Kind`,
-    ),
-  );
-  const spec = Object.entries(family.samples.least).map(([field, value]) => [camel(field), withoutNumber(value)]);
-  await write(`examples/${file}.yaml`, example(names, Object.fromEntries(spec)));
-  return `Now describe it in both files, then run: npm run generate, and npm test -- test/operator test/e2e/every-kind.test.ts test/docs.test.ts`;
-}
-
-function requireFamily(name: string) {
-  const family = FAMILIES.find((each) => each.name === name);
-  if (family) return family;
-  throw new Error(`family ${name} does not exist; first run: npm run new -- family ${name}`);
+async function newKind(names: FamilyNames, family: Resource): Promise<void> {
+  const { variable, file } = names;
+  if (!existsSync(join(ROOT, `src/operator/kinds/${file}.ts`))) {
+    await write(`src/operator/kinds/${file}.ts`, kindDeclaration(names, family));
+    await edit('src/operator/kinds/kinds.ts', (text) =>
+      addToList(
+        text,
+        `import { ${variable}Kind } from './${file}.ts';`,
+        /export const kinds[^=]*= \[[^\]]*(?=\])/,
+        `${variable}Kind`,
+      ),
+    );
+  }
+  if (!existsSync(join(ROOT, `examples/${file}.yaml`))) {
+    const spec = Object.entries(family.samples.least).map(([field, value]) => [camel(field), withoutNumber(value)]);
+    await write(`examples/${file}.yaml`, example(names, family, Object.fromEntries(spec)));
+  }
 }
 
 /** The value of a sample as a person would write it. */
@@ -97,17 +89,19 @@ const withoutNumber = (value: unknown): unknown =>
       .replaceAll('{hex}', '1'),
   );
 
-const COMMANDS: Readonly<Record<string, (names: FamilyNames) => Promise<string>>> = {
-  family: newFamily,
-  migration: newMigration,
-  kind: newKind,
-};
+async function writeMissing(names: FamilyNames): Promise<string> {
+  const family = FAMILIES.find((each) => each.name === names.name);
+  if (!family) return newFamily(names);
+  if (family.description.includes(TO_DESCRIBE)) throw new Error(`first describe it in src/resources/${names.file}.ts`);
+  await newTable(names, family);
+  await newKind(names, family);
+  return 'Now run: npm run generate && npm run check';
+}
 
 try {
-  const [what = '', name = ''] = process.argv.slice(2);
-  const command = COMMANDS[what];
-  if (!command) throw new Error(`usage: npm run new -- ${Object.keys(COMMANDS).join('|')} NAME`);
-  const next = await command(familyNames(name));
+  const [name, ...more] = process.argv.slice(2);
+  if (name === undefined || more.length > 0) throw new Error('usage: npm run new -- NAME');
+  const next = await writeMissing(familyNames(name));
   const sources = changed.filter((file) => file.endsWith('.ts'));
   const biome = join(ROOT, 'node_modules', '.bin', 'biome');
   if (sources.length > 0) await promisify(execFile)(biome, ['check', '--write', ...sources], { cwd: ROOT });

@@ -172,7 +172,13 @@ if (script !== undefined) {
         `Allow npm to run install scripts, remove node_modules and try again, or use Node.js ${MAJOR} directly.`,
     );
   }
-  const env = { ...process.env, PATH: [join(MODULES, '.bin'), process.env.PATH].join(delimiter) };
+  // Some tools write colours into files and pipes unless they are told not to.
+  const isPlain = !process.stdout.isTTY && process.env.FORCE_COLOR === undefined;
+  const env = {
+    ...process.env,
+    ...(isPlain && { NO_COLOR: '1' }),
+    PATH: [join(MODULES, '.bin'), process.env.PATH].join(delimiter),
+  };
   const child = spawn(node, [resolve(script), ...args], { stdio: 'inherit', env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
     // A terminal sends Ctrl-C to the whole group; forwarded, it would arrive twice, which means "at once".

@@ -1,13 +1,12 @@
 /** What the documentation lists is what there is. */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { exampleFile } from '../dev/fixtures/example-file.ts';
 import { ANNOTATION } from '../src/operator/contract/names.ts';
 import { EVENT_REASON, REASON } from '../src/operator/contract/reasons.ts';
-import { crd } from '../src/operator/crds/crd.ts';
 import { allKinds } from '../src/operator/kinds/kinds.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 
@@ -111,41 +110,6 @@ describe('every kind', () => {
   });
 });
 
-/** What `kubectl explain` shows of the first level, as docs/kinds has it: the texts are wrapped. */
-describe('docs/kinds', () => {
-  const folded = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-  const explained = z.object({
-    properties: z.record(z.string(), z.object({ description: z.string() })),
-  });
-
-  it.each(allKinds)('the page of $kind has every member of spec and status, as they are', (kind) => {
-    const page = read(`docs/kinds/${basename(exampleFile(kind.kind), '.yaml')}.md`);
-    const [, ...screens] = page.split(/^\$ kubectl explain /m);
-    const schema = crd(kind).spec.versions[0]?.schema.openAPIV3Schema;
-    const parts = z.object({ properties: z.object({ spec: explained, status: explained }) }).parse(schema).properties;
-    for (const [part, { properties }] of Object.entries(parts)) {
-      const screen = screens.find((each) => each.startsWith(`${kind.plural}.${part}\n`)) ?? '';
-      const [, shown = ''] = screen.split('FIELDS:\n');
-      const members = shown.split(/^ {2}(?=\w+\t)/m).slice(1);
-      const found = members.map((member) => {
-        const [head = '', ...lines] = member.replace(/```.*$/s, '').split('\n');
-        const text = lines.filter((line) => !/^ {2}enum:/.test(line));
-        return [head.split('\t')[0], folded(text.join(' '))];
-      });
-      const wanted = Object.entries(properties).map(([name, { description }]) => [name, folded(description)]);
-      expect(Object.fromEntries(found), 'npm run screens').toEqual(Object.fromEntries(wanted));
-    }
-  });
-
-  it.each(allKinds)('the page of $kind has the columns that kubectl get shows', (kind) => {
-    const page = read(`docs/kinds/${basename(exampleFile(kind.kind), '.yaml')}.md`);
-    const [, header = ''] = /^\$ kubectl get .*\n(.*)$/m.exec(page) ?? [];
-    const columns = crd(kind).spec.versions[0]?.additionalPrinterColumns ?? [];
-    const always = columns.filter(({ priority = 0 }) => priority === 0).map(({ name }) => name.toUpperCase());
-    expect(header.split(/ {2,}/), 'npm run screens').toEqual(['NAME', ...always]);
-  });
-});
-
 describe('links', () => {
   it.each(DOCUMENTS)('of %s lead somewhere', (file) => {
     const links = [...read(file).matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)].map(([, target = '', heading]) => {
@@ -202,9 +166,4 @@ function anchorsOf(file: string): string[] {
 it('every setting of the operator has a flag or is a secret', () => {
   const without = Object.values(operatorSettings).filter((setting) => !('flag' in setting) && !('secret' in setting));
   expect(without).toEqual([]);
-});
-
-it('no text that `npm run new` left to be written has stayed as it was', () => {
-  const files = globSync(['src/resources/*.ts', 'src/operator/kinds/*.ts', 'examples/*.yaml'], { cwd: ROOT });
-  expect(files.filter((file) => /\bdescribe (it|one) here\b/i.test(read(file)))).toEqual([]);
 });

@@ -1,9 +1,13 @@
 /** The initial files of a new family or kind. */
+import type { Resource } from '../../src/resources/definition/resource.ts';
 import type { FamilyNames } from './names.ts';
+
+/** Stands for a description in a new definition. */
+export const TO_DESCRIBE = 'Describe one here, in a sentence.';
 
 /** @param prefix of ids, without the underscore */
 export const definition = ({ name, plural, variable, title, many }: FamilyNames, prefix: string): string => `\
-/** ${capital(many)}: describe one here. */
+/** ${capital(many)}. */
 import { described, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { bytes } from './formats/text.ts';
@@ -16,7 +20,7 @@ export const ${variable} = resource({
   collection: '${plural}',
   tag: '${capital(many)}',
   extension: true,
-  description: 'Describe one here, in a sentence.',
+  description: '${TO_DESCRIBE}',
   fields: {
     ...described('What it is for.'),
     name: required(bytes(255).min(1, 'must not be empty').meta({ description: 'Its name.', examples: ['example'] })),
@@ -29,21 +33,27 @@ export const ${variable} = resource({
 });
 `;
 
-export const kindDeclaration = ({ variable, file, client, title, many }: FamilyNames, shortName: string): string => `\
-/** \`${title}\`: ${many}; describe one here. */
-import { ${variable} } from '../../resources/${file}.ts';
+export const kindDeclaration = (names: FamilyNames, { prefix, description }: Described): string => `\
+/** \`${names.title}\`. ${description} */
+import { ${names.variable} } from '../../resources/${names.file}.ts';
 import { plainKind } from './plain-kind.ts';
 
-export const ${variable}Kind = plainKind(${variable}, {
-  kind: '${title}',
-  shortNames: ['${shortName}'],
-  calls: (client) => client.${client},
+export const ${names.variable}Kind = plainKind(${names.variable}, {
+  kind: '${names.title}',
+  shortNames: ['${prefix}'],
+  calls: (client) => client.${names.client},
 });
 `;
 
+type Described = Pick<Resource, 'prefix' | 'description'>;
+
 /** @param spec the members of the spec, by their names there */
-export const example = ({ title, file }: FamilyNames, spec: Readonly<Record<string, unknown>>): string => `\
-# Describe it here.
+export const example = (
+  { title, file }: FamilyNames,
+  { description }: Described,
+  spec: Readonly<Record<string, unknown>>,
+): string => `\
+# ${description}
 apiVersion: tunnel-operator.dev/v1alpha1
 kind: ${title}
 metadata:

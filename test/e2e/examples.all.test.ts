@@ -230,10 +230,8 @@ describe('everything together', async () => {
     await becomesReadyAndGoes();
   });
 
-  test('has every kind, tied to others by name', () => {
+  test('ties its objects to each other by name', () => {
     const declared = documents.filter(({ apiVersion }) => apiVersion === API_VERSION);
-    const missing = allKinds.filter(({ kind }) => !declared.some((each) => each.kind === kind));
-    expect(missing.map(({ kind }) => kind)).toEqual([]);
     expect(JSON.stringify(declared)).not.toMatch(/Refs?":\[?\{"id"/);
   });
 });

@@ -9,7 +9,7 @@ import { LOCKS } from '../../../src/api/store/locks.ts';
 import { type Migration, migrate, migrations, pendingMigrations } from '../../../src/api/store/migrate.ts';
 import { createTestDatabase } from '../../harness.ts';
 import { heldTransaction } from '../harness.ts';
-import checksums from './schema/checksums.json' with { type: 'json' };
+import { recordings } from './schema/recorded-rows.ts';
 
 const ours = await migrations();
 
@@ -26,8 +26,10 @@ describe('migrations', () => {
     expect(ours.map(({ version }) => version)).toEqual(ours.map((_, index) => index + 1));
   });
 
-  test('stay as they are for good: databases have them; what is new gets a line in schema/checksums.json', () => {
-    expect(Object.fromEntries(ours.map(({ name, checksum }) => [name, checksum]))).toEqual(checksums);
+  test('stay as they are once released: databases have them', async () => {
+    for (const { checksums } of await recordings()) {
+      expect(Object.fromEntries(ours.map(({ name, checksum }) => [name, checksum]))).toMatchObject(checksums);
+    }
   });
 
   test('are applied once, in order', async () => {

@@ -1,11 +1,7 @@
 /** The screens in docs/kinds: the same text in every run. */
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { exampleFile } from '../../../dev/fixtures/example-file.ts';
 import { failing } from '../../../dev/screens/failing.ts';
 import { stabilizer } from '../../../dev/screens/stable.ts';
-import { allKinds } from '../../../src/operator/kinds/kinds.ts';
 
 const [A, B] = ['ipp_01m81400rsfqeac8xv44xwa3a9', 'ipp_01m81401cmfqeac93vxsm80mh1'];
 const [ONE, TWO] = ['ipp_01j00000000000000000000001', 'ipp_01j00000000000000000000002'];
@@ -54,10 +50,4 @@ test('an object that refers to something fails for lack of that, and any other f
     ...object({ b: { name: 'a' } }),
     metadata: { name: 'broken', annotations: { adopt: 'x_1' } },
   });
-});
-
-test('every kind has a page, and there is no other', () => {
-  const folder = join(import.meta.dirname, '../../../docs/kinds');
-  const wanted = allKinds.map(({ kind }) => exampleFile(kind).replace(/^examples\/(.*)\.yaml$/, '$1.md'));
-  expect(existsSync(folder) ? readdirSync(folder).toSorted() : []).toEqual(wanted.toSorted());
 });

@@ -61,6 +61,6 @@ USER 65532:65532
 EXPOSE 8080 8081
 # As process 1 it sees to signals by itself; it starts no other processes.
 STOPSIGNAL SIGTERM
-# Node.js lets the young generation grow to 128 MiB, a quarter of what the API has in the chart (docs/api.md, Limits).
+# Node.js lets the young generation grow to 128 MiB, a quarter of what the API has in the chart (docs/api/limits.md).
 ENTRYPOINT ["/node", "--max-semi-space-size=8", "/app/dist/main.js"]
 CMD ["--help"]

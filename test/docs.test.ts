@@ -29,8 +29,8 @@ const TAKEN = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-describe('docs/operator.md', () => {
-  const text = read('docs/operator.md');
+describe('docs/operator/annotations.md', () => {
+  const text = read('docs/operator/annotations.md');
 
   it.each(Object.values(ANNOTATION))('names the annotation %s', (name) => {
     expect(text).toContain(name);

@@ -62,10 +62,12 @@ test('it has what is needed to run it and to use it, and nothing from the worksh
   );
   expect(await readdir(join(installed, 'crds'))).toEqual(crds);
   expect((await readdir(join(installed, 'docs'))).sort()).toEqual([
+    'api',
     'api.md',
     'commands.md',
     'kinds',
     'normalisation.md',
+    'operator',
     'operator.md',
     'permissions.md',
     'troubleshooting.md',

@@ -9,10 +9,9 @@ const HEAD = `# Permissions
 Who may use which operation. \`npm test\` tries every operation as every caller; a new operation without a row fails it. This page
 is generated from \`dev/conformance/permissions.ts\` by \`npm run generate\`.
 
-- **yes**: with everything.
-- **own**: with what belongs to the caller. What belongs to others is 404 and in no list, and making something for another owner
-  is 403.
-- **401**, **403**: refused with that status. What is refused changes nothing.
+- **yes**: with every resource.
+- **own**: with the caller's own resources. Those of other owners are 404 and in no list; creating one for another owner is 403.
+- **401**, **403**: refused with that status, without a change.
 `;
 
 const documented = z.object({

@@ -33,18 +33,18 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   available: {
     concern: 'nobody',
     on: '`Ready`',
-    meaning: 'The resource matches the spec, and its token, if it has one, is in the Secret.',
+    meaning: 'The resource matches the spec. Its token, if it has one, is in the Secret.',
   },
   upToDate: {
     concern: 'nobody',
     on: '`Synced`',
-    meaning: 'The last reconcile found or made the resource as the spec says.',
+    meaning: 'The last reconcile found the resource as the spec says, or changed it accordingly.',
   },
   driftCorrected: {
     concern: 'nobody',
     on: '`Synced`',
     meaning:
-      'Somebody changed the resource in the API, and the operator reverted it; the message names the fields. Stays until the object changes.',
+      'The operator reverted a change that was made in the API; the message names the fields. Stays until the object changes.',
   },
   observed: {
     concern: 'nobody',
@@ -61,14 +61,14 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'nobody',
     on: CERTIFICATE,
     kinds: isDomain,
-    meaning: 'The domain has a certificate. During a renewal, the message is about that.',
+    meaning: 'The domain has a certificate. During a renewal, the message describes the renewal.',
   },
   pending: {
     concern: 'nobody',
     on: CERTIFICATE,
     kinds: isDomain,
     meaning:
-      'The certificate is requested, and not issued yet; the message says how far the service is, as in `waiting to be started`. This release issues none: name a `certificateRef`.',
+      'The certificate is requested but not issued yet; the message shows the progress. This release issues none: name a `certificateRef`.',
   },
   notRequested: {
     concern: 'nobody',
@@ -89,7 +89,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'nobody',
     on: PUBLISHED,
     kinds: isDomain,
-    meaning: 'The spec no longer asks for a DNSEndpoint.',
+    meaning: 'The spec does not ask for a DNSEndpoint.',
   },
 
   rejected: {
@@ -101,13 +101,13 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   paused: {
     concern: 'spec',
     on: '`Synced`',
-    meaning: 'The annotation `tunnel-operator.dev/paused` is set: nothing is done, not even a deletion.',
+    meaning: 'The annotation `tunnel-operator.dev/paused` is set. Nothing is done, not even a deletion.',
     remedy: 'Remove the annotation.',
   },
   externalNotFound: {
     concern: 'spec',
     on: READY,
-    meaning: 'The resource to adopt, to observe, or whose modules are declared does not exist.',
+    meaning: 'The resource that the object adopts, observes or declares modules for does not exist.',
     remedy:
       'Correct the annotation `tunnel-operator.dev/adopt` or the reference. Without the annotation, a new resource is created.',
   },
@@ -123,17 +123,17 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: READY,
     kinds: hasSecret,
     meaning:
-      "A Secret of that name belongs to something else, or is the object's own but immutable, of another type or being deleted, or something else keeps changing it. Until this is solved, nothing is issued, and a token in use goes on working; only where something keeps changing the Secret, another token is issued after a pause that doubles each time, up to ten minutes, and the one before is revoked.",
+      'The Secret belongs to something else, is immutable, has another type or is being deleted, or something keeps changing it. Nothing is issued meanwhile, and a token in use keeps working. While something keeps changing the Secret, new tokens come after growing pauses, up to ten minutes.',
     remedy:
-      'What the message names: another `spec.secret.name`, deleting the Secret, or adopting the credential whose token it holds. That the Secret is gone is noticed within ten minutes; with the annotation `tunnel-operator.dev/reconcile-requested-at`, at once.',
+      'Follow the message: name another `spec.secret.name`, delete the Secret, or adopt its credential. The operator checks again within ten minutes; the annotation `tunnel-operator.dev/reconcile-requested-at` makes it check at once.',
   },
   expired: {
     concern: 'spec',
     on: '`Ready`',
     kinds: ({ end }) => end !== undefined,
-    meaning:
-      'The resource is as declared, but has come to its end: the key, or the certificate, is of no use any more.',
-    remedy: 'What the message names: a later end in the spec, or another certificate in the Secret or ConfigMap.',
+    meaning: 'The key or certificate has expired.',
+    remedy:
+      'Set a later end in the spec, or put another certificate into the Secret or ConfigMap. The message says which.',
   },
   tokenUnavailable: {
     concern: 'spec',
@@ -146,7 +146,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'spec',
     on: `${DNS}, ${CERTIFICATE}`,
     kinds: isDomain,
-    meaning: 'The service has not found the DNS records; it looks again by itself.',
+    meaning: 'The service has not found the DNS records. It checks again by itself.',
     remedy: 'Create the records in `status.dnsRecords`; the message says which one is missing.',
   },
   companionConflict: {
@@ -169,29 +169,29 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: RESOLVED,
     kinds: hasReferences,
     meaning: 'An object that the spec names has no resource yet, or the operator cannot list its kind.',
-    remedy: 'See what that object says, or do what the message says.',
+    remedy: 'Look at that object, or follow the message.',
   },
   referenceDeleting: {
     concern: 'another object',
     on: RESOLVED,
     kinds: hasReferences,
-    meaning: 'An object that the spec names is being deleted, and waits for this one.',
-    remedy: 'What the message says: refer to another, or delete this one, too.',
+    meaning: 'An object that the spec names is being deleted and waits for this one.',
+    remedy: 'Refer to another object, or delete this one as well.',
   },
   referenceNotPermitted: {
     concern: 'another object',
     on: RESOLVED,
     kinds: hasReferences,
     meaning:
-      'No ReferenceGrant in the other namespace permits the reference, or the operator cannot see them: the cluster has none, it may not list them, or it does not watch that namespace. Whether the object exists is not told.',
-    remedy: 'Have the ReferenceGrant created there whose spec the message has, or do what the message says.',
+      'No ReferenceGrant in the other namespace permits the reference, or the operator cannot see it. The message does not reveal whether the object exists.',
+    remedy: 'Create the ReferenceGrant whose spec the message shows, or follow the message.',
   },
   sourceNotFound: {
     concern: 'another object',
     on: RESOLVED,
     kinds: hasSources,
     meaning: 'A Secret or ConfigMap that the spec names does not exist, or lacks the key.',
-    remedy: 'Create it, or correct name and key.',
+    remedy: 'Create it, or correct the name and the key.',
   },
   sourceInvalid: {
     concern: 'another object',
@@ -205,51 +205,50 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: READY,
     kinds: ({ unserved }) => unserved !== undefined,
     meaning:
-      'Another object declares modules for it that are not set yet, or may do so, but the operator may not list those objects. Without them it would serve everybody, so it has no backend.',
-    remedy: 'See what the object says that the message names, or grant the operator what the message says it lacks.',
+      'The modules declared for the route are not set yet, or the operator may not list them. Without them the route would be open to everybody, so it has no backend.',
+    remedy: 'Look at the object that the message names, or grant the right that the message names.',
   },
   managementConflict: {
     concern: 'another object',
     on: READY,
-    meaning: 'Another object manages the same resource, or an older one is to adopt it.',
-    remedy: 'Keep one of the two. The other takes over as soon as the first gives the resource up.',
+    meaning: 'Another object manages the same resource, or an older object adopts it.',
+    remedy: 'Keep one of the two. The other takes over when the first one gives the resource up.',
   },
   deletionBlocked: {
     concern: 'another object',
     on: READY,
     meaning:
-      'The object is deleted once nothing refers to it any more. The message says who is waited for. As an Event of an object that is not being deleted: the same of the resource that it had before; that is tried again up to once an hour.',
-    remedy: 'Delete what refers to it, or let it refer to something else.',
+      'The object is deleted once nothing refers to it; the message names the referrers. As an Event of an object that is not being deleted: its previous resource is still referred to.',
+    remedy: 'Delete the referrers, or let them refer to something else.',
   },
 
   accessDenied: {
     concern: 'administrator',
     on: READY,
     meaning:
-      "The operator's API key is invalid or lacks a right; its owner may not see a resource that may exist; the namespace may not adopt or name ids; or an APIKey belongs to no bot.",
-    remedy:
-      'The message says which. See [Changing the API key](operator.md#changing-the-api-key) and [adoption](operator.md#what-you-can-tell-it).',
+      "The operator's API key is invalid or lacks a right, its owner may not see the resource, the namespace may not adopt or name ids, or an APIKey belongs to no bot. The message says which.",
+    remedy: 'See [Changing the API key](operator/api-key.md) and [adoption](operator/adoption.md#who-may-adopt).',
   },
   apiUnavailable: {
     concern: 'administrator',
     on: '`Synced`; `Ready`, unless it was True',
     meaning:
-      'The API does not respond, is failing or limits requests, or something else answers at its URL. Shown only if it lasts; an object that was Ready stays so.',
-    remedy: 'Look at the API: `/readyz`, its log, and its [runbooks](runbooks.md). The operator goes on by itself.',
+      'The API does not respond, fails or limits requests, or something else answers at its URL. Shown only if it lasts; an object that was Ready stays Ready.',
+    remedy: 'Look at the API: `/readyz`, its log, and its [runbooks](runbooks.md). The operator continues by itself.',
   },
   kubernetesError: {
     concern: 'administrator',
     on: READY,
     meaning:
-      'The Kubernetes API refuses a write, is failing, answers 404 or 409 although the object has not changed, or would store a Secret otherwise than it is written.',
+      'The Kubernetes API refuses a write, fails, or would store a Secret differently from what the operator writes.',
     remedy:
-      "What the message says. Compare the operator's roles with those of the chart; look for admission policies, mutating webhooks and quotas.",
+      "Follow the message. Compare the operator's roles with those of the chart, and look for admission policies, mutating webhooks and quotas.",
   },
   internalError: {
     concern: 'administrator',
     on: `\`Synced\`, ${CERTIFICATE}`,
-    meaning: 'An unexpected error. On `CertificateReady`, one of the service that issues certificates.',
-    remedy: "Look in the operator's log, and report it. It is tried again.",
+    meaning: 'An unexpected error; on `CertificateReady`, in the service that issues certificates.',
+    remedy: "Look in the operator's log, and report it. The operator tries again.",
   },
   companionKindMissing: {
     concern: 'administrator',
@@ -263,9 +262,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: PUBLISHED,
     kinds: isDomain,
     meaning:
-      'The cluster does not let the operator write the DNSEndpoint, or does not answer. The domain itself is not affected.',
-    remedy:
-      'The message says what refused it, a missing right or a policy, or that nothing answered. It is tried again every minute.',
+      'The cluster refuses the DNSEndpoint or does not answer; the message says why. The domain itself is not affected.',
+    remedy: 'Grant the right or change the policy that the message names. The operator tries again every minute.',
   },
 };
 
@@ -273,18 +271,17 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
 export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = {
   created: 'A resource was created for the object.',
   adopted: 'An existing resource was adopted.',
-  adoptionIgnored: 'The annotation `adopt` came too late: the object has a resource already.',
-  updated: 'The resource was changed as the spec says; the message names the fields.',
+  adoptionIgnored: 'The annotation `adopt` has no effect: the object has a resource already.',
+  updated: 'The resource was changed to match the spec; the message names the fields.',
   deleted: 'The resource was deleted with its object.',
   retained: 'The object is gone, and its resource stays.',
-  driftCorrected: 'A change that somebody made in the API was reverted.',
+  driftCorrected: 'A change made in the API was reverted.',
   recreated: 'The resource was deleted in the API. A new one is created.',
-  replaced:
-    'Another resource has taken the place of one that could not be changed, of a host certificate that was due or was to be issued anew, or of one that the spec no longer asks for. The message says why.',
+  replaced: 'A new resource has replaced the previous one; the message says why.',
   gaveWay: 'Gave up a path or hostport that another object asks for.',
-  identityRestored: "The operator's annotations were lost or edited, and are restored.",
-  tokenReissued: 'The token in the Secret was lost or edited: a new one is issued, and then the old one is revoked.',
-  tokenRotated: 'A new token is issued; once it is in the Secret, the old one works until the overlap is over.',
-  retired: 'The overlap is over: the old token is revoked.',
+  identityRestored: "The operator's annotations were lost or edited; they are restored.",
+  tokenReissued: 'The token in the Secret was lost or edited. A new one was issued, and the old one is revoked.',
+  tokenRotated: 'A new token was issued. The old one works until the overlap is over.',
+  retired: 'The overlap is over; the old token was revoked.',
   supersededDeleted: 'A replaced resource was deleted.',
 };

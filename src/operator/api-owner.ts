@@ -223,6 +223,6 @@ export function refusal(
     `the API key belongs to ${named}, but what this operator has begun belongs to ${remembered} and would be created a second time`,
     `Nothing is reconciled. Use a key of ${remembered}; or see to what is under way and start once with --accept-new-owner ${id}`,
     ...(accepted === undefined ? [] : [`It was started with --accept-new-owner ${accepted}`]),
-    'See "Changing the API key" in docs/operator.md',
+    'See docs/operator/api-key.md',
   ].join('. ');
 }

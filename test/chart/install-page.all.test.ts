@@ -1,4 +1,4 @@
-/** The commands of docs/install.md, as they stand there, on a control plane of its own, which has no nodes. */
+/** The commands of docs/install.md and the pages below it, as they stand there, on a control plane of its own, which has no nodes. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The commands of docs/install.md, to be run as they stand there. Only for test files. */
+/** The commands of docs/install.md and the pages below it, to be run as they stand there. Only for test files. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -8,6 +8,8 @@ import type { CommandResult } from '../harness.ts';
 import { CHART } from './helm.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
+/** In the order in which somebody would follow them. */
+const PAGES = ['install.md', 'install/shards.md', 'install/upgrade.md'];
 
 /** Commands that no test of the page runs, and why. Any other is run. */
 export const NEEDS_MORE: Readonly<Record<string, string>> = {
@@ -17,7 +19,7 @@ export const NEEDS_MORE: Readonly<Record<string, string>> = {
 };
 
 export interface InstallPage {
-  /** In the order of the page, each in one line. */
+  /** In the order of the pages, each in one line. */
   commands: readonly string[];
   /** Names of this release in docs/operations.md. */
   namedInOperations: ReadonlySet<string>;
@@ -29,7 +31,8 @@ export interface InstallPage {
 
 /** @param folder the page's commands run in a folder of their own below it */
 export async function installPage(own: ControlPlane, folder: string): Promise<InstallPage> {
-  const blocks = [...(await readFile(join(DOCS, 'install.md'), 'utf8')).matchAll(/^```(\w*)\n(.*?)^```/gms)];
+  const pages = await Promise.all(PAGES.map((page) => readFile(join(DOCS, page), 'utf8')));
+  const blocks = [...pages.join('\n').matchAll(/^```(\w*)\n(.*?)^```/gms)];
   const home = join(folder, 'install-page');
   await mkdir(home);
   const { helm } = await ensureBinaries(['helm']);
@@ -49,7 +52,7 @@ export async function installPage(own: ControlPlane, folder: string): Promise<In
           .map(withoutComment),
       );
     else if (language === 'yaml' && file) await writeFile(join(home, file), text);
-    else throw new Error(`nothing runs this block of docs/install.md:\n${text}`);
+    else throw new Error(`nothing runs this block of the installation pages:\n${text}`);
   }
   const operations = await readFile(join(DOCS, 'operations.md'), 'utf8');
   const env = { HOME: home, PATH: [home, process.env.PATH].join(delimiter), KUBECONFIG: own.kubeconfigPath };

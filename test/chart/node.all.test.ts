@@ -178,7 +178,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     const operator = { ...shard('shard=b'), apiUrl: `http://${NAME}-api.${system}.svc` };
     const account = { existingSecret: NAME, existingSecretKey: 'bootstrap-api-key' };
     const others = { image: values.image, watchNamespaces: [namespace], rbac: { aggregateClusterRoles: false } };
-    // As docs/operator.md says: none that takes everything may be left.
+    // As docs/operator/running.md says: none that takes everything may be left.
     await kubectl('-n', system, 'scale', 'deployment', `${NAME}-operator`, '--replicas=0');
     for (const pod of await pods('operator')) await kubectl('-n', system, 'wait', '--for=delete', pod);
     await deployed('upgrade', { ...values, operator: shard('shard!=b') });

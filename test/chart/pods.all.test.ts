@@ -59,8 +59,8 @@ test.each([
   expect(operatorSettings.adoptNamespaces.schema.parse(operator?.ADOPT_NAMESPACES)).toEqual(expected);
 });
 
-test('users and groups can be left to the cluster, as docs/install.md says for OpenShift', async () => {
-  const page = await readFile(join(CHART, '../../docs/install.md'), 'utf8');
+test('users and groups can be left to the cluster, as docs/install/options.md says for OpenShift', async () => {
+  const page = await readFile(join(CHART, '../../docs/install/options.md'), 'utf8');
   const [, values = ''] = /`(podSecurityContext: \{.*?\})`/.exec(page) ?? [];
   const all = { ...DATABASE, crds: { keep: false } };
   const given = JSON.stringify(await render(all));

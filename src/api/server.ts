@@ -177,8 +177,6 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
     statementTimeoutMs: config.statementTimeoutMs,
     connectTimeoutMs: config.connectTimeoutMs,
     onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
-    onMove: (now, before) =>
-      logger?.warn({ server: now.name, before: before.name }, 'another server is the database now'),
   });
 }
 

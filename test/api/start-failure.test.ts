@@ -105,19 +105,13 @@ describe('is told in one line:', () => {
       /^DATABASE_URL: .*:1\/.*ECONNREFUSED/,
     ],
     [
-      'several servers that are not there',
-      ['migrate'],
-      () => ({ DATABASE_URL: databaseUrl.replace(new URL(databaseUrl).host, '127.0.0.1:1,127.0.0.1:2') }),
-      /^DATABASE_URL: cannot use the database at 127\.0\.0\.1:1,127\.0\.0\.1:2\/.*no server is read-write \(127.*; 127/,
-    ],
-    [
       'a certificate of the database that is not there',
       ['rotate-encryption'],
       () => ({
-        DATABASE_URL: `${databaseUrl.replace(new URL(databaseUrl).host, '127.0.0.1:1,127.0.0.1:2')}?sslrootcert=/nowhere.pem`,
+        DATABASE_URL: `${databaseUrl}?sslrootcert=/nowhere.pem`,
         ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
       }),
-      /^DATABASE_URL: .*no server is read-write \(127\.0\.0\.1:1: ENOENT.*nowhere\.pem/,
+      /^DATABASE_URL: .*ENOENT.*nowhere\.pem/,
     ],
     [
       'a host that is not there',
@@ -195,19 +189,12 @@ describe('is told in one line:', () => {
     expect(err).toMatch(/^tunnel-operator failed: METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use[^\n]*\n$/);
   });
 
-  test.each(['api', 'migrate', 'rotate-encryption'])(
-    '%s: a kind of server to which nothing can be written',
-    async (name) => {
-      const url = new URL(databaseUrl);
-      url.searchParams.set('target_session_attrs', 'standby');
-      const key = Buffer.alloc(32).toString('base64');
-      const { code, err } = await run([name], { DATABASE_URL: url.href, ENCRYPTION_KEY: key });
-      expect(code).toBe(1);
-      expect(err).toBe(
-        'Invalid settings:\n  DATABASE_URL parameter target_session_attrs must be any, read-write or primary: nothing can be written to a standby\n',
-      );
-    },
-  );
+  test.each(['api', 'migrate', 'rotate-encryption'])('%s: several hosts in DATABASE_URL', async (name) => {
+    const key = Buffer.alloc(32).toString('base64');
+    const { code, err } = await run([name], { DATABASE_URL: 'postgres://u@one,two/db', ENCRYPTION_KEY: key });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^Invalid settings:\n {2}DATABASE_URL must name one host: .*\n$/);
+  });
 
   test('a delay that leaves no time for the rest of the stop', async () => {
     const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '23s' });

@@ -21,7 +21,7 @@ const RETRY = new Set(['40001', '40P01']);
  */
 const CONDITIONS: ReadonlyMap<string, string> = new Map([
   ['08', 'connection_exception'],
-  ['25006', 'read_only_sql_transaction'], // as during a failover
+  ['25006', 'read_only_sql_transaction'], // the primary has become a standby
   ['25P03', 'idle_in_transaction_session_timeout'],
   ['28000', 'invalid_authorization_specification'], // while the operator of the database changes pg_hba.conf
   ['28P01', 'invalid_password'],

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
-import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
 import { mustRetry } from './database-errors.ts';
 import { createDeadlines } from './deadlines.ts';
+import { openPool, type PoolOptions } from './pool.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 
-export type DatabaseOptions = ConnectionOptions;
+export type DatabaseOptions = PoolOptions;
 
 /** What runs statements: the pool (each is a transaction of its own) or a transaction. */
 export interface Executor {
@@ -22,7 +22,8 @@ export interface Database extends Executor {
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /** Most connections at once. */
   readonly poolSize: number;
-  usage: Connections['usage'];
+  /** Connections: open, idle, and requests waiting for one. */
+  usage(): { total: number; idle: number; waiting: number };
   close(): Promise<void>;
 }
 
@@ -32,7 +33,7 @@ const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 
 /** Opens a pool; connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const connections = openConnections(options, send);
+  const pool = openPool(options);
 
   // The server ends a slow statement itself; this is for a server that no longer answers at all.
   const deadlines = createDeadlines<Outcome>({
@@ -57,15 +58,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   /** One promise for all of it, since nearly every request comes through here twice. */
   function query(statement: Statement): Promise<ResultRow[]> {
     return new Promise((resolve, reject) => {
-      connections.take((client, noClient) => {
+      pool.connect((noClient, client) => {
         if (!client) return reject(noClient);
         send(client, statement, {
           resolve({ rows }) {
-            connections.giveBack(client, undefined);
+            client.release();
             resolve(rows);
           },
           reject(error) {
-            connections.giveBack(client, brokenBy(error));
+            client.release(brokenBy(error));
             reject(error);
           },
         });
@@ -74,9 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   async function attempt<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    const client = await new Promise<pg.PoolClient>((resolve, reject) => {
-      connections.take((client, noClient) => (client ? resolve(client) : reject(noClient)));
-    });
+    const client = await pool.connect();
     let broken: Error | undefined;
     const run = (statement: Statement) =>
       new Promise<Result>((resolve, reject) => {
@@ -103,7 +102,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       throw error;
     } finally {
       // A broken connection does not return to the pool.
-      connections.giveBack(client, broken);
+      client.release(broken);
     }
   }
 
@@ -120,9 +119,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     },
     poolSize: options.poolSize,
-    usage: connections.usage,
+    usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close() {
-      await connections.close();
+      await pool.end();
       deadlines.stop();
     },
   };
@@ -147,7 +146,7 @@ interface Outcome {
 /** After these errors a connection would keep refusing the statement, while a new connection may accept it. */
 const SPOILS = new Set([
   '0A000', // what a prepared statement returns has changed
-  '25006', // read-only, as after a failover
+  '25006', // read-only: the primary has become a standby
   '26000', // the server has forgotten a prepared statement
 ]);
 

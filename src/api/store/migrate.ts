@@ -6,7 +6,6 @@ import pg from 'pg';
 import { z } from 'zod';
 import { type Blocker, LONGEST_LOCK_WAIT_MS, patiently } from './lock-waits.ts';
 import { LOCKS } from './locks.ts';
-import { Servers } from './servers.ts';
 
 export interface Migration {
   version: number;
@@ -47,13 +46,11 @@ export async function migrate(
   onWait: (blockers: readonly Blocker[]) => void = () => undefined,
 ): Promise<string[]> {
   const wanted = available ?? (await migrations());
-  const servers = new Servers(url, { connectTimeoutMs: CONNECT_TIMEOUT_MS });
-  if (!servers.isTrusted) await servers.find();
-  const client = await connect(servers.current.url);
+  const client = await connect(url);
   try {
     const { rows: own } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const waiting = <T>(work: () => Promise<T>) =>
-      patiently(Number(own[0]?.pid), work, { connect: () => connect(servers.current.url), onWait });
+      patiently(Number(own[0]?.pid), work, { connect: () => connect(url), onWait });
     await client.query(DROP_THE_GONE);
     // Holds up nobody but others that migrate, however long they take.
     await waiting(() => client.query('select pg_advisory_lock($1)', [LOCKS.migration]));

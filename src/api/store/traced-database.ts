@@ -35,13 +35,11 @@ export function tracedDatabase(db: Database, tracing: Tracing, url: string): Dat
   };
 }
 
-/** Of several hosts, only the driver knows which it is. */
 function placeOf(url: string) {
   const parsed = URL.parse(url);
-  if (!parsed) return {};
   return {
-    'server.address': parsed.hostname || undefined,
-    'server.port': Number(parsed.port) || 5432,
-    'db.namespace': decodeURIComponent(parsed.pathname.slice(1)) || undefined,
+    'server.address': parsed?.hostname || undefined,
+    'server.port': Number(parsed?.port) || 5432,
+    'db.namespace': decodeURIComponent(parsed?.pathname.slice(1) ?? '') || undefined,
   };
 }

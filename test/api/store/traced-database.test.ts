@@ -68,10 +68,3 @@ test('what is done for nobody has no spans', async () => {
   };
   expect(await spansOf(work, { isBelow: false })).toEqual([]);
 });
-
-test('of several hosts, none is named', async () => {
-  const at = 'postgres://user:password@a:1,b:2/tunnels?target_session_attrs=read-write';
-  const [statement] = await spansOf((own) => own.query({ text: 'select 1', values: [] }), { at });
-  const names = Object.keys(statement?.attributes ?? {});
-  expect(names).toEqual(['db.system.name', 'db.operation.name', 'db.query.summary']);
-});

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
 import { mustRetry } from './database-errors.ts';
-import { createDeadlines } from './deadlines.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 
@@ -35,19 +34,11 @@ const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options);
 
-  // The server ends a slow statement itself; this is for a server that no longer answers at all.
-  const deadlines = createDeadlines<Outcome>({
-    limitMs: options.statementTimeoutMs + 5_000,
-    onLate: ({ reject }) => reject(new NoAnswer()),
-  });
-
   const shapes: Shapes = new Map();
 
   function send(client: pg.PoolClient, statement: Statement, outcome: Outcome): void {
-    const deadline = deadlines.begin(outcome);
     const run = new StatementRun(statement, shapes);
     client.query(run, (failure: Error | null, result) => {
-      if (!deadlines.end(deadline)) return;
       const error = failure ?? run.unreadable;
       // The stack of a server error does not show which statement caused it.
       if (error) outcome.reject(Object.assign(error, { statement: statement.name ?? statement.text }));
@@ -120,10 +111,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     poolSize: options.poolSize,
     usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    async close() {
-      await pool.end();
-      deadlines.stop();
-    },
+    close: () => pool.end(),
   };
 }
 
@@ -155,13 +143,4 @@ function brokenBy(error: Error): Error | undefined {
   // In other languages severities have other names, and every error costs its connection.
   const isAnswer = error instanceof pg.DatabaseError && error.severity === 'ERROR';
   return isAnswer && !SPOILS.has(error.code ?? '') ? undefined : error;
-}
-
-class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
-  readonly code = 'ETIMEDOUT';
-
-  constructor() {
-    super('the database did not answer in time');
-  }
 }

@@ -22,6 +22,8 @@ export function openPool({ url, poolSize, statementTimeoutMs, connectTimeoutMs, 
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     statement_timeout: statementTimeoutMs,
+    // The server itself ends a slow statement; this is for a server that does not answer at all.
+    query_timeout: statementTimeoutMs + 5_000,
     lock_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs * 2,
     application_name: 'tunnel-operator',

@@ -1,7 +1,6 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { lostLogLines } from '../../log.ts';
 import { collectProcessMetrics } from '../../process-metrics.ts';
 import type { Database } from '../store/database.ts';
 import { type BytesInFlight, SHARED } from './bytes-in-flight.ts';
@@ -105,15 +104,6 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     collect() {
       this.reset();
       this.inc(connections.usage().closed);
-    },
-  });
-  new Counter({
-    name: 'log_lines_lost_total',
-    help: 'Lines of the log that were dropped because standard output did not take them.',
-    registers: [register],
-    collect() {
-      this.reset();
-      this.inc(lostLogLines());
     },
   });
   const aborted = new Counter({

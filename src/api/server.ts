@@ -164,8 +164,8 @@ async function startEmbedded(dataDir: string, logger: FastifyBaseLogger | undefi
 
 async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseLogger | undefined): Promise<Database> {
   try {
-    const applied = await migrate(url, undefined, (blockers) =>
-      logger?.warn({ waiting_for: blockers }, 'to migrate the database, waiting for sessions that hold locks'),
+    const applied = await migrate(url, undefined, () =>
+      logger?.warn('migrating: waiting for a lock that another database session holds; see pg_blocking_pids'),
     );
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
   } catch (error) {

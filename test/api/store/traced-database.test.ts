@@ -26,19 +26,18 @@ async function spansOf(work: (db: Database) => Promise<unknown>, { isBelow = tru
 
 test('a statement says what it does to which table, and where, and none of its values', async () => {
   const text = 'select datname from pg_database where datname = $1';
-  const [statement, work] = await spansOf((own) => own.query({ text, values: ['a-value'] }));
+  const [statement, work] = await spansOf((own) => own.query({ name: 'databases.find', text, values: ['a-value'] }));
   const { hostname, port, pathname } = new URL(url);
   expect(statement).toMatchObject({
     parentId: work?.spanId,
     kind: 'client',
-    name: 'SELECT pg_database',
+    name: 'databases.find',
     isError: false,
   });
   expect(statement?.attributes).toEqual({
     'db.system.name': 'postgresql',
     'db.namespace': pathname.slice(1),
-    'db.operation.name': 'SELECT',
-    'db.query.summary': 'SELECT pg_database',
+    'db.query.summary': 'databases.find',
     'server.address': hostname,
     'server.port': Number(port),
   });

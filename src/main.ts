@@ -78,11 +78,10 @@ async function main(): Promise<void> {
   }).action(async (flags) => {
     const { databaseUrl, waitMs } = readSettings({ ...migrateSettings, ...waitSettings }, flags, process.env);
     const { migrate } = await import('./api/store/migrate.ts');
-    const { saidOf } = await import('./api/store/lock-waits.ts');
     const { cannotUseDatabase, onceReachable } = await import('./api/start-failure.ts');
     const work = () =>
-      migrate(databaseUrl, undefined, (blockers) => {
-        process.stderr.write(`waiting for database sessions that hold locks: ${saidOf(blockers)}\n`);
+      migrate(databaseUrl, undefined, () => {
+        process.stderr.write('waiting for a lock that another database session holds; see pg_blocking_pids\n');
       });
     const applied = await onceReachable(work, { waitMs, onWait: sayWhy }).catch((error) => {
       throw cannotUseDatabase(error, databaseUrl);

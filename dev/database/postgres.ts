@@ -14,8 +14,6 @@ export interface Postgres {
   stop(): Promise<void>;
   /** SIGKILL: connections break, nothing is flushed. The data stays. */
   crash(): Promise<void>;
-  /** Ends it as its administrator would, without waiting for clients. The data stays. */
-  shutDown(): Promise<void>;
   /**
    * Starts it again on the same port and data, after `crash` or in place of a running one; returns when it accepts
    * connections.
@@ -48,10 +46,6 @@ export async function startPostgres(
     const running = await server.postmaster();
     if (running) process.kill(running.pid, name);
   };
-  const endBy = async (name: NodeJS.Signals) => {
-    await signal(name);
-    await waitFor('PostgreSQL to end', async () => (await server.postmaster()) === undefined, { intervalMs: 5 });
-  };
   const resume = () => signal('SIGCONT');
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   log?.(`PostgreSQL ready on port ${new URL(url).port} after ${seconds} s`);
@@ -67,8 +61,10 @@ export async function startPostgres(
       await resume();
       await server.stop();
     },
-    crash: () => endBy('SIGKILL'),
-    shutDown: () => endBy('SIGINT'),
+    crash: async () => {
+      await signal('SIGKILL');
+      await waitFor('PostgreSQL to end', async () => (await server.postmaster()) === undefined, { intervalMs: 5 });
+    },
     restart: async () => {
       await resume();
       // After a crash the old server's children may hold its shared memory for a moment, which keeps a new one from

@@ -6,14 +6,13 @@ import { appendFile, chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { z } from 'zod';
-import { codeOf } from '../../src/errors.ts';
 import { type Location, run } from '../../src/postgres/binaries.ts';
 import { waitFor } from '../processes/wait.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 
 /** Starts a standby of a running server, and returns when it streams. */
-export async function startStandby(primary: Postgres, options: { readonly port?: number } = {}): Promise<Postgres> {
-  const standby = await startPostgres({ fill: (location) => copy(primary, location), ...options });
+export async function startStandby(primary: Postgres): Promise<Postgres> {
+  const standby = await startPostgres({ fill: (location) => copy(primary, location) });
   const streams = "select from pg_stat_replication where state = 'streaming'";
   await waitFor('the standby to stream', async () => (await ask(primary, streams)).length > 0);
   return standby;
@@ -30,53 +29,6 @@ export async function replicateSynchronously(primary: Postgres): Promise<void> {
 /** Returns when the standby takes writes. */
 export async function promote(standby: Postgres): Promise<void> {
   await ask(standby, 'select pg_promote(true, 60)');
-}
-
-/** Stops every process of the server, as if its machine hung: connections are taken by the kernel, and nobody answers. */
-export async function freeze(server: Postgres): Promise<{ thaw(): Promise<void> }> {
-  const pids = await withClient(server, async (client) => {
-    // First the one that would start others.
-    await server.pause();
-    const { rows } = await client.query('select pid from pg_stat_activity');
-    return z
-      .array(z.object({ pid: z.number() }))
-      .parse(rows)
-      .map(({ pid }) => pid);
-  });
-  const signal = (name: NodeJS.Signals) => {
-    for (const pid of pids) {
-      try {
-        process.kill(pid, name);
-      } catch (error) {
-        // That of the question has ended.
-        if (codeOf(error) !== 'ESRCH') throw error;
-      }
-    }
-  };
-  signal('SIGSTOP');
-  return {
-    async thaw() {
-      signal('SIGCONT');
-      await server.resume();
-    },
-  };
-}
-
-/** Returns when the server has a commit that waits for a standby: nothing that is written there is acknowledged. */
-export async function untilCommitsWait(server: Postgres): Promise<void> {
-  const client = new Client({ connectionString: server.url, connectionTimeoutMillis: 5_000 });
-  // It is ended from outside.
-  client.on('error', () => {});
-  await client.connect();
-  const done = client.query('create table of_nobody ()').then(
-    () => 'acknowledged',
-    () => 'refused',
-  );
-  const waits =
-    "select pid from pg_stat_activity where wait_event = 'SyncRep' and query like 'create table of_nobody%'";
-  await waitFor('a commit to wait for a standby', async () => (await ask(server, waits)).length > 0);
-  await ask(server, `select pg_terminate_backend(pid) from (${waits}) as waiting`);
-  if ((await done) !== 'refused') throw new Error('a commit was acknowledged without a standby');
 }
 
 async function ask(server: Postgres, text: string): Promise<unknown[]> {

@@ -164,8 +164,8 @@ async function startEmbedded(dataDir: string, logger: FastifyBaseLogger | undefi
 
 async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseLogger | undefined): Promise<Database> {
   try {
-    const applied = await migrate(url, undefined, (blockers) =>
-      logger?.warn({ waiting_for: blockers }, 'to migrate the database, waiting for sessions that hold locks'),
+    const applied = await migrate(url, undefined, () =>
+      logger?.warn('migrating: waiting for a lock that another database session holds; see pg_blocking_pids'),
     );
     if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
   } catch (error) {
@@ -177,8 +177,6 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
     statementTimeoutMs: config.statementTimeoutMs,
     connectTimeoutMs: config.connectTimeoutMs,
     onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
-    onMove: (now, before) =>
-      logger?.warn({ server: now.name, before: before.name }, 'another server is the database now'),
   });
 }
 

@@ -9,18 +9,13 @@ import { LOAD_LIMITS } from './http/load-shedding.ts';
 import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
 import { RATE_LIMITS } from './http/rate-limit.ts';
 import { keyring } from './secrets/keyring.ts';
-import { BadConnectionUrl, readConnectionUrl } from './store/connection-url.ts';
+import { connectionUrlProblem } from './store/connection-url.ts';
 
 const MIB = 1024 * 1024;
 
-/** Where a PostgreSQL is. */
-export const postgresUrl = z.string().superRefine((text, context) => {
-  try {
-    readConnectionUrl(text);
-  } catch (error) {
-    if (!(error instanceof BadConnectionUrl)) throw error;
-    context.addIssue(error.message);
-  }
+export const postgresUrl = z.string().superRefine((url, context) => {
+  const problem = connectionUrlProblem(url);
+  if (problem !== undefined) context.addIssue(problem);
 });
 
 const networks = z
@@ -36,7 +31,7 @@ export const apiSettings = {
     env: 'DATABASE_URL',
     flag: '--database-url <url>',
     description:
-      'PostgreSQL to use, also as several servers (postgres://user@host1,host2/database); if unset, an embedded one is started; if it holds a password, prefer the variable to the flag',
+      'PostgreSQL to use, as postgres://user@host/database; if unset, an embedded one is started; if it holds a password, prefer the variable to the flag',
     secret: true,
     schema: postgresUrl.optional(),
   },

@@ -57,7 +57,7 @@ export function cannotKeepData(error: unknown, dataDir: string): unknown {
 /** Undefined for what is no answer of a server or the system, and so a fault of ours. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  // Every server was tried, or every address of a name.
+  // Every address of a host name was tried.
   if (error instanceof AggregateError) return messageOf(error);
   // An answer of the server, or an error of the system. The driver itself gives no code.
   if (error instanceof pg.DatabaseError || codeOf(error) !== undefined || isFromDriver(error)) return error.message;

@@ -1,6 +1,5 @@
 /** All metrics of the operator in one registry: those of each room, and those of calls to the management API. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { lostLogLines } from '../log.ts';
 import { collectProcessMetrics } from '../process-metrics.ts';
 import { createControllerMetrics } from './controller/metrics.ts';
 import { createKubeMetrics } from './kube/metrics.ts';
@@ -17,15 +16,6 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry, { eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
-  new Counter({
-    name: 'tunnel_operator_log_lines_lost_total',
-    help: 'Lines of the log that were dropped because standard output did not take them.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(lostLogLines());
-    },
-  });
   return {
     registry,
     kube: createKubeMetrics(registry, 'tunnel_operator'),

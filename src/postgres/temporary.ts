@@ -13,8 +13,6 @@ export interface TemporaryOptions {
   settings?: Readonly<Record<string, string | number>>;
   /** Makes the data directory in place of initdb: from another server's, say. */
   fill?: (location: Location) => Promise<void>;
-  /** Default: a free one. */
-  port?: number;
 }
 
 export interface TemporaryPostgres {
@@ -61,7 +59,7 @@ export async function startTemporaryPostgres(options: TemporaryOptions = {}): Pr
     await fill?.(location);
     const opened = await openCluster(location, { settings, log });
     cluster = opened;
-    const port = options.port ?? (await freePort());
+    const port = await freePort();
     await opened.start(port);
     const restart = async () => {
       await end();

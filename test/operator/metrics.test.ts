@@ -1,4 +1,3 @@
-import { Counter } from 'prom-client';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { createMetrics } from '../../src/operator/metrics.ts';
@@ -11,23 +10,14 @@ test('the metrics have the names and labels that dashboards expect', async () =>
   apiRequestTime.observe({ method: 'GET' }, 1);
   apiOwnerRefused.set(1);
   const isAsked = (line: string) =>
-    /^tunnel_operator_(drift|credentials|api|log)_/.test(line) && !/_bucket|_sum/.test(line);
+    /^tunnel_operator_(drift|credentials|api)_/.test(line) && !/_bucket|_sum/.test(line);
   expect((await registry.metrics()).split('\n').filter(isAsked)).toEqual([
-    'tunnel_operator_log_lines_lost_total 0',
     'tunnel_operator_drift_corrected_total{kind="IPPolicy"} 1',
     'tunnel_operator_credentials_issued_total{kind="TunnelCredential",cause="lost"} 1',
     'tunnel_operator_api_requests_total{method="GET",code="200"} 1',
     'tunnel_operator_api_request_duration_seconds_count{method="GET"} 1',
     'tunnel_operator_api_owner_refused 1',
   ]);
-});
-
-test('how many lines of the log were lost is told as it is, and not added to what was told before', async () => {
-  const { registry } = createMetrics();
-  const lost = registry.getSingleMetric('tunnel_operator_log_lines_lost_total');
-  if (!(lost instanceof Counter)) throw new Error('it is no counter');
-  lost.inc(5);
-  expect((await lost.get()).values).toEqual([{ labels: {}, value: 0 }]);
 });
 
 test('the event loop is sampled seldom: an idle operator wakes up for nothing else', async () => {

@@ -154,16 +154,11 @@ key: bootstrap-api-key
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary "443" "80") -}}
 {{- end -}}
 
-{{/* The ports of a URL of PostgreSQL, which may have several hosts, and name ports among its parameters, too. */}}
-{{- define "tunnel-operator.databasePortsOf" -}}
-{{- $ports := list -}}
-{{- range regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#@]*).*$" . "${2}" | splitList "," -}}
-{{- $ports = append $ports (regexFind ":[0-9]+$" . | trimPrefix ":" | default "5432") -}}
-{{- end -}}
-{{- with regexFind "[?&]port=[0-9,]+" . -}}
-{{- $ports = concat $ports (splitList "," (regexReplaceAll ".*=" . "")) -}}
-{{- end -}}
-{{- join "," $ports -}}
+{{/* The port of a PostgreSQL URL: a parameter wins over the one after the host. */}}
+{{- define "tunnel-operator.databasePortOf" -}}
+{{- $host := regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#@]*).*$" . "${2}" -}}
+{{- $port := regexFind ":[0-9]+$" $host | trimPrefix ":" | default "5432" -}}
+{{- regexFind "[?&]port=[0-9]+" . | regexFind "[0-9]+" | default $port -}}
 {{- end -}}
 
 {{/* Contradictions that the schema cannot express. */}}

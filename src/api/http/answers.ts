@@ -4,9 +4,9 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createDeadlines, type Deadline } from '../store/deadlines.ts';
 import { logAborted, PROBES } from './access-log.ts';
 import type { BytesInFlight, Charge } from './bytes-in-flight.ts';
+import { createDeadlines, type Deadline } from './deadlines.ts';
 import type { Metrics } from './metrics.ts';
 import { addressOf } from './rate-limit.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { unavailable } from '../errors/errors.ts';
-import { createDeadlines } from '../store/deadlines.ts';
+import { createDeadlines } from './deadlines.ts';
 
 /**
  * Applies to the routes that are added to this instance from now on.

@@ -1,7 +1,6 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { lostLogLines } from '../../log.ts';
 import { collectProcessMetrics } from '../../process-metrics.ts';
 import type { Database } from '../store/database.ts';
 import { type BytesInFlight, SHARED } from './bytes-in-flight.ts';
@@ -107,15 +106,6 @@ export function createMetrics({ db, bytes, connections }: Sources) {
       this.inc(connections.usage().closed);
     },
   });
-  new Counter({
-    name: 'log_lines_lost_total',
-    help: 'Lines of the log that were dropped because standard output did not take them.',
-    registers: [register],
-    collect() {
-      this.reset();
-      this.inc(lostLogLines());
-    },
-  });
   const aborted = new Counter({
     name: 'http_requests_aborted_total',
     help: 'Requests whose client went away before it had its answer.',
@@ -138,16 +128,8 @@ export function createMetrics({ db, bytes, connections }: Sources) {
 /** Observes the requests to routes that are added from now on. */
 export function collectMetrics(app: FastifyInstance, sources: Sources, maxAgeMs: number): Metrics {
   const { registry, duration, aborted, refused, cut } = createMetrics(sources);
-  // Resolving labels costs more than observing a value (docs/decisions/0023), so each combination is resolved once.
-  const observers = new Map<string, ReturnType<typeof duration.labels>>();
   app.addHook('onResponse', ({ method, documentedPath: route }, { statusCode, elapsedTime }, done) => {
-    const key = `${method} ${route} ${statusCode}`;
-    let observer = observers.get(key);
-    if (!observer) {
-      observer = duration.labels({ method, route, status_code: String(statusCode) });
-      observers.set(key, observer);
-    }
-    observer.observe(elapsedTime / 1000);
+    duration.observe({ method, route, status_code: String(statusCode) }, elapsedTime / 1000);
     done();
   });
 

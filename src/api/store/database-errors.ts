@@ -21,7 +21,7 @@ const RETRY = new Set(['40001', '40P01']);
  */
 const CONDITIONS: ReadonlyMap<string, string> = new Map([
   ['08', 'connection_exception'],
-  ['25006', 'read_only_sql_transaction'], // as during a failover
+  ['25006', 'read_only_sql_transaction'], // the primary has become a standby
   ['25P03', 'idle_in_transaction_session_timeout'],
   ['28000', 'invalid_authorization_specification'], // while the operator of the database changes pg_hba.conf
   ['28P01', 'invalid_password'],
@@ -66,7 +66,7 @@ const UNREACHABLE = new Set([
 
 /** The driver reports these without a code; those about SSL also of a server, or a proxy before it, that is starting. */
 const TRANSIENT_MESSAGE =
-  /connection terminated|not queryable|cannot use a pool after|^timeout expired$|error establishing an SSL connection|does not support SSL/i;
+  /connection terminated|not queryable|query read timeout|cannot use a pool after|^timeout expired$|error establishing an SSL connection|does not support SSL/i;
 
 /** What the pool says when all connections were in use for too long; of one that it cannot open, it says something else. */
 const WAITED_IN_VAIN = /timeout exceeded when trying to connect/i;

@@ -2,12 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
-import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
 import { mustRetry } from './database-errors.ts';
-import { createDeadlines } from './deadlines.ts';
+import { openPool, type PoolOptions } from './pool.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 
-export type DatabaseOptions = ConnectionOptions;
+export type DatabaseOptions = PoolOptions;
 
 /** What runs statements: the pool (each is a transaction of its own) or a transaction. */
 export interface Executor {
@@ -22,7 +21,8 @@ export interface Database extends Executor {
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /** Most connections at once. */
   readonly poolSize: number;
-  usage: Connections['usage'];
+  /** Connections: open, idle, and requests waiting for one. */
+  usage(): { total: number; idle: number; waiting: number };
   close(): Promise<void>;
 }
 
@@ -32,78 +32,62 @@ const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 
 /** Opens a pool; connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const connections = openConnections(options, send);
-
-  // The server ends a slow statement itself; this is for a server that no longer answers at all.
-  const deadlines = createDeadlines<Outcome>({
-    limitMs: options.statementTimeoutMs + 5_000,
-    onLate: ({ reject }) => reject(new NoAnswer()),
-  });
+  const pool = openPool(options);
 
   const shapes: Shapes = new Map();
 
-  function send(client: pg.PoolClient, statement: Statement, outcome: Outcome): void {
-    const deadline = deadlines.begin(outcome);
-    const run = new StatementRun(statement, shapes);
-    client.query(run, (failure: Error | null, result) => {
-      if (!deadlines.end(deadline)) return;
-      const error = failure ?? run.unreadable;
-      // The stack of a server error does not show which statement caused it.
-      if (error) outcome.reject(Object.assign(error, { statement: statement.name ?? statement.text }));
-      else outcome.resolve({ command: result.command, rows: run.found });
+  function run(client: pg.PoolClient, statement: Statement): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const query = new StatementRun(statement, shapes);
+      client.query(query, (failure: Error | null, result) => {
+        const error = failure ?? query.unreadable;
+        // The stack of a server error does not show which statement caused it.
+        if (error) reject(Object.assign(error, { statement: statement.name ?? statement.text }));
+        else resolve({ command: result.command, rows: query.found });
+      });
     });
   }
 
-  /** One promise for all of it, since nearly every request comes through here twice. */
-  function query(statement: Statement): Promise<ResultRow[]> {
-    return new Promise((resolve, reject) => {
-      connections.take((client, noClient) => {
-        if (!client) return reject(noClient);
-        send(client, statement, {
-          resolve({ rows }) {
-            connections.giveBack(client, undefined);
-            resolve(rows);
-          },
-          reject(error) {
-            connections.giveBack(client, brokenBy(error));
-            reject(error);
-          },
-        });
-      });
-    });
+  async function query(statement: Statement): Promise<ResultRow[]> {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      return (await run(client, statement)).rows;
+    } catch (error) {
+      broken = brokenBy(error);
+      throw error;
+    } finally {
+      client.release(broken);
+    }
   }
 
   async function attempt<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    const client = await new Promise<pg.PoolClient>((resolve, reject) => {
-      connections.take((client, noClient) => (client ? resolve(client) : reject(noClient)));
-    });
+    const client = await pool.connect();
     let broken: Error | undefined;
-    const run = (statement: Statement) =>
-      new Promise<Result>((resolve, reject) => {
-        send(client, statement, {
-          resolve,
-          reject(error) {
-            broken ??= brokenBy(error);
-            reject(error);
-          },
-        });
-      });
+    const execute = async (statement: Statement): Promise<Result> => {
+      try {
+        return await run(client, statement);
+      } catch (error) {
+        broken ??= brokenBy(error);
+        throw error;
+      }
+    };
     try {
       // Not sent together with the first statement (pipelined), which would save a round trip: if BEGIN alone failed, as
       // it can in a database that was frozen, that statement would be a transaction of its own.
-      await run(BEGIN);
-      const result = await work({ query: async (statement) => (await run(statement)).rows });
-      const { command } = await run(COMMIT);
+      await execute(BEGIN);
+      const result = await work({ query: async (statement) => (await execute(statement)).rows });
+      const { command } = await execute(COMMIT);
       // Postgres answers COMMIT of a failed transaction with a silent ROLLBACK.
       if (command !== 'COMMIT') throw new Error('a statement failed unnoticed, so the transaction was rolled back');
       return result;
     } catch (error) {
       // On a connection in an unknown state, the rollback would time out as well.
-      if (!broken) await run(ROLLBACK).catch(() => undefined);
+      if (!broken) await execute(ROLLBACK).catch(() => undefined);
       throw error;
     } finally {
       // A broken connection does not return to the pool.
-      connections.giveBack(client, broken);
+      client.release(broken);
     }
   }
 
@@ -120,11 +104,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     },
     poolSize: options.poolSize,
-    usage: connections.usage,
-    async close() {
-      await connections.close();
-      deadlines.stop();
-    },
+    usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => pool.end(),
   };
 }
 
@@ -138,31 +119,17 @@ interface Result {
   rows: ResultRow[];
 }
 
-/** Receives the outcome of a statement: exactly one call. */
-interface Outcome {
-  resolve(result: Result): void;
-  reject(error: Error): void;
-}
-
 /** After these errors a connection would keep refusing the statement, while a new connection may accept it. */
 const SPOILS = new Set([
   '0A000', // what a prepared statement returns has changed
-  '25006', // read-only, as after a failover
+  '25006', // read-only: the primary has become a standby
   '26000', // the server has forgotten a prepared statement
 ]);
 
-/** The error, unless it is the server's answer to the statement: then its connection is as good as before. */
-function brokenBy(error: Error): Error | undefined {
-  // In other languages severities have other names, and every error costs its connection.
-  const isAnswer = error instanceof pg.DatabaseError && error.severity === 'ERROR';
-  return isAnswer && !SPOILS.has(error.code ?? '') ? undefined : error;
-}
-
-class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
-  readonly code = 'ETIMEDOUT';
-
-  constructor() {
-    super('the database did not answer in time');
-  }
+/** Undefined if the server has refused the statement and the connection is still usable; otherwise the error. */
+function brokenBy(error: unknown): Error | undefined {
+  // A server that speaks another language translates severities, so every error costs its connection.
+  const isRefusal = error instanceof pg.DatabaseError && error.severity === 'ERROR';
+  if (isRefusal && !SPOILS.has(error.code ?? '')) return undefined;
+  return error instanceof Error ? error : new Error(String(error));
 }

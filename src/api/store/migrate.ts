@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
-import { type Blocker, LONGEST_LOCK_WAIT_MS, patiently } from './lock-waits.ts';
+import { backoff } from '../../retry/backoff.ts';
+import { transientCondition } from './database-errors.ts';
 import { LOCKS } from './locks.ts';
-import { Servers } from './servers.ts';
 
 export interface Migration {
   version: number;
@@ -16,6 +17,10 @@ export interface Migration {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Every statement that comes after ours waits for the table as long as ours does, even one that only reads. */
+const LOCK_TIMEOUT_MS = 2_000;
+const PAUSE = { firstMs: 500, longestMs: 5_000 };
 
 /** A server drops the session of a machine that is gone, and the lock with it, after a minute; its own default is hours. */
 const DROP_THE_GONE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
@@ -39,25 +44,24 @@ export async function migrations(folder = FOLDER): Promise<Migration[]> {
  * Brings the database to this release's schema and returns the names of what it applied. Safe to run from several
  * processes at once: the others wait and find nothing to do. A database that is ahead (an older release restarting
  * during an upgrade) is left as it is. Throws when an applied migration differs from the file of this release.
- * @param onWait told of each new set of sessions that hold what this one waits for
+ * @param onWait called when another session holds a lock that this one waits for
  */
 export async function migrate(
   url: string,
   available?: Migration[],
-  onWait: (blockers: readonly Blocker[]) => void = () => undefined,
+  onWait: () => void = () => undefined,
 ): Promise<string[]> {
   const wanted = available ?? (await migrations());
-  const servers = new Servers(url, { connectTimeoutMs: CONNECT_TIMEOUT_MS });
-  if (!servers.isTrusted) await servers.find();
-  const client = await connect(servers.current.url);
+  const client = await connect(url);
   try {
-    const { rows: own } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const waiting = <T>(work: () => Promise<T>) =>
-      patiently(Number(own[0]?.pid), work, { connect: () => connect(servers.current.url), onWait });
     await client.query(DROP_THE_GONE);
-    // Holds up nobody but others that migrate, however long they take.
-    await waiting(() => client.query('select pg_advisory_lock($1)', [LOCKS.migration]));
-    await client.query(`set lock_timeout = ${LONGEST_LOCK_WAIT_MS}`);
+    const { rows: tried } = await client.query('select pg_try_advisory_lock($1) as locked', [LOCKS.migration]);
+    if (tried[0]?.locked !== true) {
+      onWait();
+      // Delays only other migrations, so it may take as long as they do.
+      await client.query('select pg_advisory_lock($1)', [LOCKS.migration]);
+    }
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(`
       create table if not exists schema_migrations (
         version    integer primary key,
@@ -67,7 +71,7 @@ export async function migrate(
       )`);
     const { rows } = await client.query('select version, name, checksum from schema_migrations order by version');
     const pending = pendingMigrations(wanted, applied.parse(rows));
-    for (const migration of pending) await apply(client, migration, waiting);
+    for (const migration of pending) await apply(client, migration, onWait);
     return pending.map(({ name }) => name);
   } finally {
     // Ends the session, and the lock with it.
@@ -103,13 +107,17 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-type Waiting = <T>(work: () => Promise<T>) => Promise<T>;
-
-async function apply(client: pg.Client, migration: Migration, waiting: Waiting): Promise<void> {
-  try {
-    await waiting(() => inTransaction(client, migration));
-  } catch (error) {
-    throw new Error(`migration ${migration.name} failed`, { cause: error });
+/** Tries again while the lock timeout ends it. */
+async function apply(client: pg.Client, migration: Migration, onWait: () => void): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await inTransaction(client, migration);
+    } catch (error) {
+      if (transientCondition(error) !== 'lock_not_available')
+        throw new Error(`migration ${migration.name} failed`, { cause: error });
+      if (failures === 1) onWait();
+      await delay(backoff(failures, PAUSE));
+    }
   }
 }
 

@@ -1,27 +1,17 @@
-/** A span per statement and per transaction, with what a statement does to which table: never its text or its values. */
+/** A span per statement and per transaction, with the name of the statement: never its text or its values. */
 import { type Tracing, traced } from '../../tracing/tracing.ts';
 import type { Database, Executor } from './database.ts';
-import { type StatementSummary, summaryOf } from './statement-summary.ts';
 
 /** Only what is done for something that has a span: probes and housekeeping ask all the time. */
 export function tracedDatabase(db: Database, tracing: Tracing, url: string): Database {
   const where = { 'db.system.name': 'postgresql', ...placeOf(url) };
-  /** By text; there are a few for each family. */
-  const summaries = new Map<string, StatementSummary>();
-
-  function summarised(text: string): StatementSummary {
-    const known = summaries.get(text) ?? summaryOf(text);
-    summaries.set(text, known);
-    return known;
-  }
-
   const within =
     (executor: Executor): Executor['query'] =>
     (statement) => {
       if (tracing.ids() === undefined) return executor.query(statement);
-      const { operation, summary } = summarised(statement.text);
-      const attributes = { ...where, 'db.operation.name': operation, 'db.query.summary': summary };
-      return traced(tracing, { name: summary, kind: 'client', attributes }, () => executor.query(statement));
+      const name = statement.name ?? firstWordOf(statement.text);
+      const attributes = { ...where, 'db.query.summary': name };
+      return traced(tracing, { name, kind: 'client', attributes }, () => executor.query(statement));
     };
 
   return {
@@ -35,13 +25,14 @@ export function tracedDatabase(db: Database, tracing: Tracing, url: string): Dat
   };
 }
 
-/** Of several hosts, only the driver knows which it is. */
+/** SELECT, UPDATE and so on. */
+const firstWordOf = (text: string) => /\w+/.exec(text)?.[0].toUpperCase() ?? 'OTHER';
+
 function placeOf(url: string) {
   const parsed = URL.parse(url);
-  if (!parsed) return {};
   return {
-    'server.address': parsed.hostname || undefined,
-    'server.port': Number(parsed.port) || 5432,
-    'db.namespace': decodeURIComponent(parsed.pathname.slice(1)) || undefined,
+    'server.address': parsed?.hostname || undefined,
+    'server.port': Number(parsed?.port) || 5432,
+    'db.namespace': decodeURIComponent(parsed?.pathname.slice(1) ?? '') || undefined,
   };
 }

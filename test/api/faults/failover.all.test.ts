@@ -1,23 +1,46 @@
-/** The primary dies under load and its standby takes over; failover.deep.test.ts goes on from there. */
+/** One address leads to the primary, as a -rw Service does. The primary dies under load, and its standby takes over. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { promote } from '../../../dev/database/standby.ts';
-import { databaseOn, openFailoverStage } from './failover-stage.ts';
-import { expectNothingLostOrDoubled, WRITERS } from './load-stage.ts';
+import { createDatabase } from '../../../dev/database/databases.ts';
+import { startPostgres } from '../../../dev/database/postgres.ts';
+import { promote, replicateSynchronously, startStandby } from '../../../dev/database/standby.ts';
+import { migrate } from '../../../src/api/store/migrate.ts';
+import { atEnd } from '../harness.ts';
+import { ApiProcess, removeFolder } from './api-process.ts';
+import { API_KEY, DATABASE, expectNothingLostOrDoubled, SETTINGS, startLoad, WRITERS } from './load-stage.ts';
+import { WireProxy } from './wire-proxy.ts';
 
 test(`${WRITERS} writers on two processes lose no acknowledged write when a standby takes over, and need no restart`, {
   timeout: 240_000,
 }, async ({ annotate }) => {
-  const stage = await openFailoverStage(1);
-  const { servers, processes, load } = stage;
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-failover-'));
+  atEnd(removeFolder(folder));
+  const primary = await startPostgres();
+  atEnd(() => primary.stop());
+  const onPrimary = await createDatabase(primary.url, DATABASE);
+  await migrate(onPrimary);
+  const standby = await startStandby(primary);
+  atEnd(() => standby.stop());
+  await replicateSynchronously(primary);
+  const service = await WireProxy.start(onPrimary);
+  atEnd(() => service.close());
+  const start = async (name: string) => {
+    const api = await ApiProcess.start({ folder, name, databaseUrl: service.url, apiKey: API_KEY, env: SETTINGS });
+    atEnd(() => api.stop());
+    return api;
+  };
+  const processes = [await start('first'), await start('second')];
   const pids = processes.map(({ pid }) => pid);
-  const [primary, standby] = servers;
+  const load = startLoad(processes, 1);
   await load.progress(50);
   await primary.crash();
-  // The other one is there, and is no primary yet.
   await load.refusals(5);
   await promote(standby);
+  service.leadTo(standby.url);
   await load.progress(50);
-  await expectNothingLostOrDoubled({ ...stage, databaseUrl: databaseOn(standby) });
+  await expectNothingLostOrDoubled({ load, processes, databaseUrl: service.url });
   expect(processes.map(({ pid }) => pid)).toEqual(pids);
   await annotate(JSON.stringify({ ...load.counts, things: load.tracked.length }));
 });

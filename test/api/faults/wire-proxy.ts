@@ -11,16 +11,18 @@ export interface CutPoint {
 export class WireProxy {
   readonly #server: Server;
   readonly #links = new Set<Link>();
-  readonly #upstream: URL;
+  readonly #database: string;
+  #port: number;
   #watched: { point: CutPoint | undefined; messages: Message[] } | undefined;
   #frozen = false;
   /** Connections that a cut point has broken. */
   cuts = 0;
 
-  private constructor(upstream: string) {
-    this.#upstream = new URL(upstream);
+  private constructor(database: string) {
+    this.#database = database;
+    this.#port = portOf(database);
     this.#server = createServer((client) => {
-      const link = new Link(client, Number(this.#upstream.port), (message) => this.#verdict(message));
+      const link = new Link(client, this.#port, (message) => this.#verdict(message));
       this.#links.add(link);
       client.once('close', () => this.#links.delete(link));
       if (this.#frozen) link.freeze();
@@ -36,7 +38,7 @@ export class WireProxy {
 
   /** The database as seen through here. */
   get url(): string {
-    const url = new URL(this.#upstream);
+    const url = new URL(this.#database);
     url.port = String((this.#server.address() as AddressInfo).port);
     return url.href;
   }
@@ -51,6 +53,11 @@ export class WireProxy {
     const messages = this.#watched?.messages ?? [];
     this.#watched = undefined;
     return messages;
+  }
+
+  /** New connections go to another server on 127.0.0.1. */
+  leadTo(url: string): void {
+    this.#port = portOf(url);
   }
 
   cutAll(): void {
@@ -89,6 +96,8 @@ export class WireProxy {
     return 'cut';
   }
 }
+
+const portOf = (url: string) => Number(new URL(url).port);
 
 type Verdict = 'pass' | 'drop' | 'cut';
 

@@ -1,6 +1,4 @@
 /** What the metrics say of what they are told, and of what they ask for; by the clock of the test. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import Fastify, { type FastifyReply } from 'fastify';
 import { register } from 'prom-client';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -45,7 +43,6 @@ test.each([
   ['http_connections', '5'],
   ['http_connections_refused_total', '4'],
   ['http_connections_closed_total', '6'],
-  ['log_lines_lost_total', '0'],
   ['http_requests_refused_total', '0'],
   ['http_answers_cut_total', '0'],
 ])('%s is %s, however often it is asked for', async (name, expected) => {
@@ -89,24 +86,6 @@ test('they are those of the process, too, and in no registry that everybody shar
   const [one, other] = [start(), start()];
   for (const { value } of [one, other]) expect(Number(await value('process_cpu_seconds_total'))).toBeGreaterThan(0);
   expect(await register.getMetricsAsJSON()).toEqual([]);
-});
-
-test.runIf(process.platform === 'linux')('lines of the log that nobody took are counted once', async () => {
-  const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
-  const script = `
-    import { createLogger, lostLogLines } from ${source('log.ts')};
-    import { createMetrics } from ${source('api/http/metrics.ts')};
-    const log = createLogger({ level: 'info', format: 'json' });
-    for (let n = 0; n < 10; n++) log.info('x'.repeat(1024 * 1024));
-    const [total, usage] = [() => 0, () => ({ total: 0, idle: 0, waiting: 0, open: 0, refused: 0, closed: 0 })];
-    const { registry } = createMetrics({ db: { usage }, bytes: { total }, connections: { usage } });
-    const lost = async () => Number(/^log_lines_lost_total (.*)$/m.exec(await registry.metrics())?.[1]);
-    const counted = [await lost(), await lost()];
-    console.error(JSON.stringify({ counted, lost: lostLogLines() }));`;
-  const shell = ['-c', 'exec "$0" --input-type=module -e "$1" > /dev/full', process.execPath, script];
-  const { counted, lost } = JSON.parse((await promisify(execFile)('/bin/sh', shell)).stderr);
-  expect(lost).toBeGreaterThan(0);
-  expect(counted).toEqual([lost, lost]);
 });
 
 test('they are made once for all who ask within their age', async () => {

@@ -83,6 +83,13 @@ describe('a statement that Postgres refuses', () => {
     expect(after).not.toBe(before);
     expect(db.usage()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
+
+  test('because the server is read-only costs the connection: a new one may lead to the primary', async () => {
+    const db = await opened(1);
+    await run(db, 'set default_transaction_read_only = on');
+    await expect(run(db, 'create table things ()')).rejects.toMatchObject({ code: '25006' });
+    await run(db, 'create table things ()');
+  });
 });
 
 describe('no wait is without an end', () => {

@@ -38,6 +38,7 @@ describe('passes by itself', () => {
 
   test.each([
     ['a connection that broke', failure({}, 'Connection terminated unexpectedly'), 'connection_lost'],
+    ['a server that does not answer', failure({}, 'Query read timeout'), 'connection_lost'],
     ['a pool that is in use', failure({}, 'timeout exceeded when trying to connect'), 'pool_exhausted'],
     ['one of several reasons', new AggregateError([failure({ code: '23505' }), refused]), 'ECONNREFUSED'],
     ['no reason of several', new AggregateError([failure({ code: '23505' })]), undefined],

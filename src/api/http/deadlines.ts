@@ -1,8 +1,4 @@
-/**
- * An end for what may take forever, with one timer for all of it. A timer for each (the
- * `query_timeout` of pg) keeps what it holds alive for longer than it runs, and collecting that costs more than all the
- * timers.
- */
+/** Limits how long something may take, with one timer for all of it. */
 export interface Deadlines<T> {
   /** Starts the deadline of an item. */
   begin(what: T): Deadline<T>;

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { createDeadlines } from '../../../src/api/store/deadlines.ts';
+import { createDeadlines } from '../../../src/api/http/deadlines.ts';
 import { atEnd } from '../harness.ts';
 
 /** Numbers below `count` in an order that is no order. */

@@ -114,7 +114,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   nothingToObserve: {
     concern: 'spec',
     on: READY,
-    kinds: ({ ownerOf }) => ownerOf === undefined,
+    kinds: ({ owner }) => owner === undefined,
     meaning: '`managementPolicy: Observe`, but no resource is named.',
     remedy: 'Set the annotation `tunnel-operator.dev/adopt`, or `managementPolicy: Manage`.',
   },

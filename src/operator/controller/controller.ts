@@ -90,7 +90,7 @@ export class Controller {
       observer: queueObserver(metrics, kind.name),
     });
     const claims = new Claims(kind, store, options.mayAdopt);
-    this.#companions = kind.companion && this.#watchCompanions(kind.companion);
+    this.#companions = kind.declared.companion && this.#watchCompanions(kind.declared.companion);
     const access = {
       kind,
       claims,
@@ -124,7 +124,7 @@ export class Controller {
       store,
       gap: () =>
         this.cache.staleness() === undefined ? (this.cache.obstacle()?.message ?? 'not listed yet') : undefined,
-      ownerKind: kind.ownerKind,
+      ownerKind: kind.declared.owner?.kind,
       modulesIn: (object) => kind.modulesIn(object),
       referencesIn: (object) => kind.referencesIn(object),
       catchUp: (namespace) => this.cache.catchUp(namespace),
@@ -147,8 +147,8 @@ export class Controller {
     this.#isStarted = true;
     this.cache.addHandler(new EnqueueObject(this.#queue));
     this.cache.addHandler(new EnqueueReferrers(this.#kind.name, this.#kind.inputs));
-    const { ownerKind } = this.#kind;
-    if (ownerKind !== undefined) this.cache.addHandler(new EnqueueOwnersOfModules(ownerKind, this.#kind.inputs));
+    const { owner } = this.#kind.declared;
+    if (owner) this.cache.addHandler(new EnqueueOwnersOfModules(owner.kind, this.#kind.inputs));
     this.#options.secrets.watch.addHandler(new EnqueueOwner(this.#queue, this.#kind, this.cache.store));
     for (const object of this.#ours()) this.#enqueueAtStart(object);
     this.#workers.start();

@@ -1,7 +1,5 @@
 /** `HTTPSEdgeRouteModules`: how users of a route of an HTTPS edge sign in. */
 import type { Client } from '../../client/client.ts';
-import { idWithin } from '../../resources/definition/id.ts';
-import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { httpsEdgeRouteOauth } from '../../resources/https-edge-route-oauth.ts';
 import { httpsEdgeRouteOidc } from '../../resources/https-edge-route-oidc.ts';
 import { OAUTH_PROVIDERS } from '../../resources/oauth-provider.ts';
@@ -14,16 +12,14 @@ const modulesOf = (client: Client, routeId: string) => {
   return client.httpsEdgeRouteModules(parent, own);
 };
 
-/** Shown at once, since the schema cannot say it and the API would say it only later. */
+/** The schema cannot express it, and without this rule the API would reject it only later. */
 const oneProvider = OAUTH_PROVIDERS.map((name) => `has(self.oauth.provider.${name})`).join(', ');
 
-export const httpsEdgeRouteModulesKind = attachedKind(httpsEdgeRoute, {
+export const httpsEdgeRouteModulesKind = attachedKind(httpsEdgeRouteKind, {
   kind: 'HTTPSEdgeRouteModules',
   shortNames: ['hroutemod'],
   description: 'The modules of one route of an HTTPS edge: how its users sign in.',
   ownerRef: 'routeRef',
-  ownerId: idWithin(httpsEdgeRoute.parent.of.prefix, httpsEdgeRoute.prefix),
-  owners: httpsEdgeRouteKind.calls,
   modules: [
     {
       module: httpsEdgeRouteOidc,

@@ -17,7 +17,7 @@ import type { UsedInputs } from './inputs/used-inputs.ts';
 import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { earliest } from './schedule.ts';
-import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
+import { hasFinalizer, type ManagedSpec, readSpec, readStatus } from './spec.ts';
 import type { Waiting } from './waiting.ts';
 
 /** How the objects of one kind are read, written and reported on. */
@@ -95,9 +95,9 @@ export class ManagedObject {
    * @throws Blocked naming every invalid field, and what may not be taken or is not there
    */
   async readSpec(): Promise<ManagedSpec> {
-    const declared = this.kind.readSpec(this.object);
+    const declared = readSpec(this.kind.declared.spec, this.object);
     if (!this.mayAdopt) mustNameNoIds(this.object);
-    const { spec, inputs, remark } = await this.kind.resolve(this.object, declared);
+    const { spec, inputs, remark } = await this.kind.inputs.resolve(this.kind.name, this.object, declared);
     this.inputs = inputs;
     this.remark = remark;
     resolved.set(this.object, inputs !== undefined);
@@ -180,7 +180,7 @@ export class ManagedObject {
 
   /** Has the kind's companion as the resource wants it; what the conditions say about that. */
   async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding | undefined>> {
-    const { companion } = this.kind;
+    const { companion } = this.kind.declared;
     const { kube, companions: known } = this.#access;
     if (!companion || !known) return {};
     // Whatever was written before, nobody looks after it now.
@@ -200,7 +200,7 @@ export class ManagedObject {
 
   /** Lets the kind's companion outlive the object. */
   async releaseCompanion(): Promise<void> {
-    const { companion } = this.kind;
+    const { companion } = this.kind.declared;
     const { kube, companions: known } = this.#access;
     if (!companion || !known || !(showsCompanion(this.object, companion) || known.has(this.object))) return;
     await releaseCompanion({ kube, known, companion }, this.object);

@@ -40,7 +40,7 @@ export async function writeStatus(
       [CONDITION.ready]: withNote(ready, note),
       [CONDITION.synced]: synced,
       ...whenResolved(managed.inputs !== undefined),
-      ...kind.conditions(spec, remote),
+      ...kind.declared.conditions?.(spec, remote),
       ...companion,
     },
     {
@@ -51,7 +51,7 @@ export async function writeStatus(
       sources: someOf(managed.inputs?.sources),
       references: someOf(managed.inputs?.references),
       lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
-      ...kind.describe(spec, remote, object),
+      ...kind.declared.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
     },
   );

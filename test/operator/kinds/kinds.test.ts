@@ -150,13 +150,12 @@ describe('modules', () => {
   const spec = { routeRef: 'edghts_1/edghtsrt_1', oidc: { issuer: 'https://accounts.example.com' } } as never;
 
   test('have the route that they are of for their resource', () => {
-    expect(kind.ownerOf?.(spec)).toBe('edghts_1/edghtsrt_1');
     expect(kind.owner?.kind).toBe('HTTPSEdgeRoute');
     expect(kind.owner?.givenIn(spec)).toBe('edghts_1/edghtsrt_1');
   });
 
   test('are those that the spec has', () => {
-    expect(kind.modulesOf?.(spec)).toEqual(['oidc']);
+    expect(kind.owner?.modulesIn(spec)).toEqual(['oidc']);
   });
 
   test('are listed in the status by their names in specs', () => {

@@ -64,6 +64,8 @@ export interface Circumstances {
 /** The test kind in its own API group, in which no operator of another test file looks for objects. */
 class SampleKind extends ConnectedKind {
   override readonly type = SAMPLE.type;
+  /** What a test declares can also deliver. */
+  override readonly delivery: ConnectedKind['delivery'] = this.declared.delivery as never;
 }
 
 export async function managing(given: KubeObject, circumstances: Circumstances = {}) {
@@ -84,8 +86,6 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
   onTestFinished(() => client.close());
   const declared = kind({
     kind: SAMPLE.kind,
-    plural: SAMPLE.type.plural,
-    singular: 'sample',
     shortNames: [],
     description: 'Any.',
     spec: { description: z.string().optional() },

@@ -7,6 +7,7 @@ import { available, UP_TO_DATE } from '../../../src/operator/managed/findings.ts
 import { failureFindings, showFailure, showPaused, writeStatus } from '../../../src/operator/managed/status.ts';
 import { condition, object } from '../objects.ts';
 import { managing } from './managing.ts';
+import { modulesOf } from './things.ts';
 
 const failure = { reason: REASON.apiUnavailable, message: 'no answer' };
 const ready = object({ status: { conditions: [condition('Ready', 'True')] } });
@@ -93,7 +94,7 @@ describe('the status after a reconcile', () => {
 
   test.each([
     ['a resource of its own', {}, 2],
-    ['modules, of what it has not recorded', { ownerOf: () => 'ipp_2' }, undefined],
+    ['modules, of what it has not recorded', modulesOf('ipp_2'), undefined],
   ])('shows the generation of %s', async (_, kind, expected) => {
     const { managed, stored } = await managing(object({}, created), { kind });
     await writeStatus(managed, spec, { ...current, remote: { ...remote, id: 'ipp_2' } });

@@ -84,13 +84,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     kinds: isDomain,
     meaning: 'Unknown: the service looks only when it issues a certificate.',
   },
-  companionWritten: { concern: 'nobody', on: PUBLISHED, kinds: isDomain, meaning: 'The DNSEndpoint has the records.' },
-  companionNotWanted: {
-    concern: 'nobody',
-    on: PUBLISHED,
-    kinds: isDomain,
-    meaning: 'The spec no longer asks for a DNSEndpoint.',
-  },
+  published: { concern: 'nobody', on: PUBLISHED, kinds: isDomain, meaning: 'The DNSEndpoint has the records.' },
 
   rejected: {
     concern: 'spec',
@@ -149,7 +143,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning: 'The service has not found the DNS records; it looks again by itself.',
     remedy: 'Create the records in `status.dnsRecords`; the message says which one is missing.',
   },
-  companionConflict: {
+  publishConflict: {
     concern: 'spec',
     on: PUBLISHED,
     kinds: isDomain,
@@ -251,14 +245,14 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning: 'An unexpected error. On `CertificateReady`, one of the service that issues certificates.',
     remedy: "Look in the operator's log, and report it. It is tried again.",
   },
-  companionKindMissing: {
+  kindNotInstalled: {
     concern: 'administrator',
     on: PUBLISHED,
     kinds: isDomain,
     meaning: 'The cluster has no DNSEndpoints.',
     remedy: "Install ExternalDNS's CustomResourceDefinition; the operator notices within a minute.",
   },
-  companionRefused: {
+  publishRefused: {
     concern: 'administrator',
     on: PUBLISHED,
     kinds: isDomain,

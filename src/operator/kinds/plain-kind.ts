@@ -25,7 +25,7 @@ type Added<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> = Pick<Kind<Spe
       | 'refreshAt'
       | 'end'
       | 'unserved'
-      | 'companion'
+      | 'dnsRecords'
       | 'handsOutUserRights'
       | 'delivery'
     >

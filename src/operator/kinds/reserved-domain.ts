@@ -3,15 +3,16 @@ import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import { REASON } from '../contract/reasons.ts';
+import type { DnsRecord } from '../managed/dns-endpoint.ts';
 import type { Finding } from '../managed/external.ts';
 import { WIDE } from './columns.ts';
 import { plainKind } from './plain-kind.ts';
 
 type Domain = View<typeof reservedDomain>;
 
-/** How often the job of a certificate is looked at, which no resync does: at first, and at last, as long as a resync takes. */
+/** How often the job of a certificate is polled, since no resync looks at it: at first, and at most after a while. */
 const JOB_POLL_MS = { first: 10_000, last: 600_000 };
-/** The part of its age after which a job is looked at again. */
+/** The older a job is, the longer the wait: this part of its age. */
 const OF_AGE = 1 / 4;
 
 const isAutomatic = z.object({ certificateManagementPolicy: z.object({}) });
@@ -51,12 +52,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     },
   ],
   spec,
-  companion: {
-    type: { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' },
-    kind: 'DNSEndpoint',
-    condition: 'DNSPublished',
-    specFor: ({ dns }, domain: Domain) => (dns?.publish ? { endpoints: recordsOf(domain).map(endpointOf) } : undefined),
-  },
+  dnsRecords: ({ dns }, domain: Domain) => (dns?.publish ? recordsOf(domain) : undefined),
   status: {
     dnsRecords: z
       .array(
@@ -98,15 +94,6 @@ export const reservedDomainKind = plainKind(reservedDomain, {
   ],
 });
 
-interface DnsRecord {
-  name: string;
-  type: 'CNAME';
-  target: string;
-}
-
-/** As ExternalDNS has it. */
-const endpointOf = ({ name, type, target }: DnsRecord) => ({ dnsName: name, recordType: type, targets: [target] });
-
 /** The records that must be set at the DNS provider of the domain. */
 export function recordsOf(domain: Domain): DnsRecord[] {
   const { domain: name, cname_target: target, acme_challenge_cname_target: challenge } = domain;
@@ -117,7 +104,7 @@ export function recordsOf(domain: Domain): DnsRecord[] {
   ];
 }
 
-/** By the job's own times, as far as it has any: one that nobody starts must not be read every few seconds for ever. */
+/** Depends on the job's own times, so that a job that never starts is not polled every few seconds. */
 function jobRefreshAt({ created_at, certificate_management_status: status }: Domain, now: Date): Date | undefined {
   const job = status?.provisioning_job;
   if (!job) return undefined;
@@ -128,7 +115,7 @@ function jobRefreshAt({ created_at, certificate_management_status: status }: Dom
   return new Date(now.getTime() + Math.min(Math.max(wait, JOB_POLL_MS.first), JOB_POLL_MS.last));
 }
 
-/** What the service says about the certificate, and by it about the DNS. */
+/** What the service says about the certificate, and what follows about the DNS. */
 export function conditionsOf(domain: Domain): { CertificateReady: Finding; DNSConfigured: Finding } {
   const { certificate, certificate_management_status: status, cname_target: target } = domain;
   const job = status?.provisioning_job;

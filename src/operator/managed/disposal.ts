@@ -103,11 +103,11 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
     managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
 }
 
-/** Lets the resource, the Secret with its token and its companion outlive the object; not one that was never finished. */
+/** Lets the resource, its Secret and its DNSEndpoint outlive the object, unless no reconcile has ever succeeded. */
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object, idsOf(everythingOf(identity)))) ?? [];
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
-  await managed.releaseCompanion();
+  await managed.releaseDnsEndpoint();
   const { stays, others } = await remainsOf(managed, identity, held);
   await deleteAll(managed, others);
   if (stays !== undefined)

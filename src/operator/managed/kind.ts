@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
-import type { Companion } from './companion.ts';
+import type { DnsRecord } from './dns-endpoint.ts';
 import type { Delivery, External, Finding, Remote } from './external.ts';
 import { type ManagedSpec, managedSpec } from './spec.ts';
 
@@ -55,8 +55,8 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
   /** Conditions besides those of every kind, by type. */
   conditions?(spec: Spec, remote: R): Record<string, Finding>;
-  /** An object of another API group that is written beside the resource. */
-  readonly companion?: Companion<Spec, R>;
+  /** The records to publish in a DNSEndpoint; undefined if there is to be none. */
+  dnsRecords?(spec: Spec, remote: R): readonly DnsRecord[] | undefined;
   /** When to look again at what the service changes by itself. */
   refreshAt?(remote: R, now: Date): Date | undefined;
   /** For resources that expire. */

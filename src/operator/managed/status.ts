@@ -34,14 +34,14 @@ export async function writeStatus(
   const identity = readIdentity(object);
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
-  const companion = await managed.ensureCompanion(spec, remote);
+  const dnsPublished = await managed.publishDnsRecords(spec, remote);
   await managed.patchStatus(
     {
       [CONDITION.ready]: withNote(ready, note),
       [CONDITION.synced]: synced,
       ...whenResolved(managed.inputs !== undefined),
       ...kind.declared.conditions?.(spec, remote),
-      ...companion,
+      [CONDITION.dnsPublished]: dnsPublished,
     },
     {
       id: remote.id,

@@ -37,7 +37,7 @@ describe('the status after a reconcile', () => {
   test('shows the resource and what it is known by, and what the kind says of it', async () => {
     const describing = {
       describe: () => ({ hostname: 'a.test' }),
-      conditions: () => ({ Companion: { status: 'True' as const, reason: REASON.available, message: 'm' } }),
+      conditions: () => ({ Extra: { status: 'True' as const, reason: REASON.available, message: 'm' } }),
     };
     const of = object({ metadata: { generation: 3 } }, { ...created, rotateHandledAt: 't' });
     const { managed, stored, events } = await managing(of, { kind: describing });
@@ -58,7 +58,7 @@ describe('the status after a reconcile', () => {
     expect(told).toEqual([
       ['Ready', 'True', 3],
       ['Synced', 'True', 3],
-      ['Companion', 'True', 3],
+      ['Extra', 'True', 3],
     ]);
     expect(managed.object).toEqual(await stored());
     expect(await events()).toEqual([]);

@@ -62,7 +62,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/contract': [],
   'operator/kube': ['deferred-abort.ts', 'errors.ts', 'retry', 'tracing'],
   'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
-  'operator/controller': ['retry', 'tracing', 'operator/kube', 'operator/managed'],
+  'operator/controller': ['retry', 'tracing', 'operator/contract', 'operator/kube', 'operator/managed'],
   'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
   'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
   'operator/export': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/managed', 'operator/kinds'],

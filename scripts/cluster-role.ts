@@ -5,7 +5,7 @@ import type { AnyKind } from '../src/operator/managed/kind.ts';
 /** The rules of a ClusterRole, as YAML. */
 export function clusterRole(kinds: readonly AnyKind[]): string {
   const all = kinds.map(({ plural }) => plural);
-  const owning = kinds.filter(({ delivery, companion }) => delivery ?? companion).map(({ plural }) => plural);
+  const owning = kinds.filter(({ delivery, dnsRecords }) => delivery ?? dnsRecords).map(({ plural }) => plural);
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 #

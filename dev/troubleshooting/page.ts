@@ -19,7 +19,7 @@ const SETS: readonly { name: string; has: (kind: AnyKind) => boolean }[] = [
   { name: 'with references', has: hasReferences },
   { name: 'with sources', has: hasSources },
   { name: 'with references or sources', has: (kind) => hasReferences(kind) || hasSources(kind) },
-  { name: 'all but modules', has: ({ ownerOf }) => ownerOf === undefined },
+  { name: 'all but modules', has: ({ owner }) => owner === undefined },
 ];
 
 export function reasonsSection(): string {

@@ -84,13 +84,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     kinds: isDomain,
     meaning: 'Unknown: the service looks only when it issues a certificate.',
   },
-  companionWritten: { concern: 'nobody', on: PUBLISHED, kinds: isDomain, meaning: 'The DNSEndpoint has the records.' },
-  companionNotWanted: {
-    concern: 'nobody',
-    on: PUBLISHED,
-    kinds: isDomain,
-    meaning: 'The spec does not ask for a DNSEndpoint.',
-  },
+  published: { concern: 'nobody', on: PUBLISHED, kinds: isDomain, meaning: 'The DNSEndpoint has the records.' },
 
   rejected: {
     concern: 'spec',
@@ -114,7 +108,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   nothingToObserve: {
     concern: 'spec',
     on: READY,
-    kinds: ({ ownerOf }) => ownerOf === undefined,
+    kinds: ({ owner }) => owner === undefined,
     meaning: '`managementPolicy: Observe`, but no resource is named.',
     remedy: 'Set the annotation `tunnel-operator.dev/adopt`, or `managementPolicy: Manage`.',
   },
@@ -149,7 +143,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning: 'The service has not found the DNS records. It checks again by itself.',
     remedy: 'Create the records in `status.dnsRecords`; the message says which one is missing.',
   },
-  companionConflict: {
+  publishConflict: {
     concern: 'spec',
     on: PUBLISHED,
     kinds: isDomain,
@@ -250,14 +244,14 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning: 'An unexpected error; on `CertificateReady`, in the service that issues certificates.',
     remedy: "Look in the operator's log, and report it. The operator tries again.",
   },
-  companionKindMissing: {
+  kindNotInstalled: {
     concern: 'administrator',
     on: PUBLISHED,
     kinds: isDomain,
     meaning: 'The cluster has no DNSEndpoints.',
     remedy: "Install ExternalDNS's CustomResourceDefinition; the operator notices within a minute.",
   },
-  companionRefused: {
+  publishRefused: {
     concern: 'administrator',
     on: PUBLISHED,
     kinds: isDomain,

@@ -23,6 +23,7 @@ import { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { WatchCache } from './kube/watch-cache.ts';
 import { leaseName } from './lease-name.ts';
 import { ConnectedKind } from './managed/connected-kind.ts';
+import { DnsEndpoints } from './managed/dns-endpoint.ts';
 import { digester } from './managed/inputs/digest.ts';
 import { REFERENCE_GRANTS } from './managed/inputs/grants.ts';
 import { Inputs } from './managed/inputs/inputs.ts';
@@ -50,6 +51,7 @@ export class TunnelOperator extends OuterShell {
   readonly #client: Client;
   readonly #eventRecorder: EventRecorder;
   readonly #secrets: SecretCache;
+  readonly #dnsEndpoints: DnsEndpoints;
   readonly #sources: SourceCache;
   readonly #grants: WatchCache;
   readonly #inputs: Inputs;
@@ -95,6 +97,7 @@ export class TunnelOperator extends OuterShell {
     const { namespaces, silenceMs } = config;
     const watch = { namespaces, silenceMs, log, metrics };
     this.#secrets = new SecretCache(this.#kube, watch);
+    this.#dnsEndpoints = new DnsEndpoints(this.#kube, watch);
     const index = new ReferenceIndex();
     this.#sources = new SourceCache(this.#kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
     this.#grants = new WatchCache(this.#kube, { ...watch, type: REFERENCE_GRANTS, isOptional: true });
@@ -137,6 +140,7 @@ export class TunnelOperator extends OuterShell {
           kube: this.#kube,
           eventRecorder: this.#eventRecorder,
           secrets: this.#secrets,
+          dnsEndpoints: this.#dnsEndpoints,
           namespaces,
           isOurs: ({ metadata }) => shardSelector === undefined || shardSelector.matches(metadata.labels),
           concurrency,
@@ -210,7 +214,8 @@ export class TunnelOperator extends OuterShell {
       this.#lost.promise.then(() => 'another process may be active'),
     ]);
     // Nobody needs their news any more, and they would take the end of their connections for a failure.
-    const cachesStopped = Promise.all(this.#caches().map(([, cache]) => cache.stop()));
+    const caches = [...this.#caches().map(([, cache]) => cache), this.#dnsEndpoints.watch];
+    const cachesStopped = Promise.all(caches.map((cache) => cache.stop()));
     if (unfinished !== undefined) {
       this.#log.warn(`${unfinished}; aborting the reconciles in progress`);
       // Before the lease is released: the next leader may work on the same objects.
@@ -230,6 +235,8 @@ export class TunnelOperator extends OuterShell {
     await this.#secrets.watch.filled;
     // After the kinds: what nobody refers to is not kept.
     await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.#grants.start()]);
+    // Nothing waits for ExternalDNS.
+    void this.#dnsEndpoints.watch.start();
   }
 
   async #startLater(controller: Controller): Promise<void> {

@@ -5,7 +5,8 @@ import { startOwnControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { hasGo } from '../../dev/control-plane/go-build.ts';
 import { upstreamCrds } from '../../dev/control-plane/upstream-crds.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
-import { reservedDomainKind } from '../../src/operator/kinds/reserved-domain.ts';
+import { recordsOf } from '../../src/operator/kinds/reserved-domain.ts';
+import { DNS_ENDPOINTS, endpointSpec } from '../../src/operator/managed/dns-endpoint.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
 import { reservedDomain } from '../../src/resources/reserved-domain.ts';
 import type { CommandResult } from '../harness.ts';
@@ -86,20 +87,16 @@ describe(
     });
 
     test('are so in what the operator writes, and in what it asks its users to write', async () => {
-      const { companion } = reservedDomainKind;
-      const { group, version } = companion?.type ?? {};
-      const written = companion?.specFor(
-        { managementPolicy: 'Manage', deletionPolicy: 'Delete', dns: { publish: true } },
-        WILDCARD,
-      );
-      expect(written?.endpoints).toHaveLength(2);
+      const { group, version } = DNS_ENDPOINTS;
+      const spec = endpointSpec(recordsOf(WILDCARD));
+      expect(spec.endpoints).toHaveLength(2);
       const metadata = { name: 'shop', namespace: 'default' };
       const grant = {
         from: [{ group: GROUP, kind: 'HTTPSEdgeRoute', namespace: 'shop' }],
         to: [{ group: GROUP, kind: 'HTTPResponseBackend', name: 'down' }],
       };
       await accepts([
-        { apiVersion: `${group}/${version}`, kind: companion?.kind, metadata, spec: written },
+        { apiVersion: `${group}/${version}`, kind: 'DNSEndpoint', metadata, spec },
         {
           apiVersion: `${REFERENCE_GRANTS.group}/${REFERENCE_GRANTS.version}`,
           kind: 'ReferenceGrant',

@@ -14,8 +14,8 @@ import { readIdentity } from '../../src/operator/managed/identity.ts';
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { readStatus } from '../../src/operator/managed/spec.ts';
 import { conditionProblems } from '../settled.ts';
-import { inspectCompanions } from './companions.ts';
 import type { Declared, PolicySpec } from './declared.ts';
+import { inspectDnsEndpoints } from './dns-endpoints.ts';
 import type { Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */
@@ -110,7 +110,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   for (const { id, ip_policy } of rules) {
     if (!claimed.has(`IPPolicy ${ip_policy.id}`)) problems.push(`${id} is an orphan of ${ip_policy.id}`);
   }
-  if (stage.hasCompanions) problems.push(...(await inspectCompanions(stage, objects)));
+  if (stage.hasDnsEndpoints) problems.push(...(await inspectDnsEndpoints(stage, objects)));
   return { problems, outline };
 }
 

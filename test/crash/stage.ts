@@ -21,8 +21,8 @@ import type { Remote } from '../../src/operator/managed/external.ts';
 import { installCrdsIn } from '../crds.ts';
 import { atEnd } from '../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../harness.ts';
-import { installCompanions } from './companions.ts';
 import { compileCache } from './compile-cache.ts';
+import { installDnsEndpoints } from './dns-endpoints.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
 import { ignoreNotFound, UserNamespace } from './user-namespace.ts';
@@ -40,8 +40,8 @@ export interface StageOptions {
   readonly databaseUrl?: string;
   /** Default: the shared control plane. Of another one, the namespace `default` is used. */
   readonly cluster?: ControlPlane;
-  /** Whether the cluster gets the CustomResourceDefinitions of companions; only one of its own. */
-  readonly hasCompanions?: boolean;
+  /** Whether the cluster gets the CustomResourceDefinition of DNSEndpoints; only one of its own. */
+  readonly hasDnsEndpoints?: boolean;
 }
 
 export class Stage extends UserNamespace {
@@ -49,7 +49,7 @@ export class Stage extends UserNamespace {
   /** Past the proxies, with a key that no operator has. */
   readonly client: Client;
   readonly proxies: FaultProxy[] = [];
-  readonly hasCompanions: boolean;
+  readonly hasDnsEndpoints: boolean;
   readonly #declarations = new Map<string, Promise<Story>>();
   /** Ids of resources that declared ones refer to; no operator has to do with them. */
   readonly #others = new Set<string>();
@@ -71,7 +71,7 @@ export class Stage extends UserNamespace {
     folder: string;
     compileCache: string;
     flags: readonly string[];
-    hasCompanions: boolean;
+    hasDnsEndpoints: boolean;
   }) {
     super(parts.namespace, new KubeApi(parts.kubeconfig, { userAgent: 'crash-tests', timeoutMs: 20_000 }));
     this.databaseUrl = parts.databaseUrl;
@@ -80,7 +80,7 @@ export class Stage extends UserNamespace {
     this.#folder = parts.folder;
     this.#compileCache = parts.compileCache;
     this.#flags = parts.flags;
-    this.hasCompanions = parts.hasCompanions;
+    this.hasDnsEndpoints = parts.hasDnsEndpoints;
     this.client = createClient({ baseUrl: parts.api.listening, apiKey: API_KEY });
     atEnd(() => this.close());
   }
@@ -256,15 +256,15 @@ const API_SETTINGS = { poolSize: 10, maxEventLoopDelayMs: 0, encryptionKey: keyr
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  const { cluster, flags = [], hasCompanions = false } = options;
+  const { cluster, flags = [], hasDnsEndpoints = false } = options;
   await (cluster ? installCrdsIn(cluster) : installCrds());
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
-  const common = { databaseUrl, api, folder, compileCache: await compileCache(), flags, hasCompanions };
+  const common = { databaseUrl, api, folder, compileCache: await compileCache(), flags, hasDnsEndpoints };
   const stage = new Stage({ ...common, ...(await whereOf(cluster)) });
   await stage.keepOwnKeys();
-  if (hasCompanions) await installCompanions(stage);
+  if (hasDnsEndpoints) await installDnsEndpoints(stage);
   return stage;
 }
 

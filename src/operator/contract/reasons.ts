@@ -1,6 +1,11 @@
 /** Every reason of a condition or Kubernetes Event. Scripts match on these: they are part of the interface. */
 
-export const CONDITION = { ready: 'Ready', synced: 'Synced', referencesResolved: 'ReferencesResolved' } as const;
+export const CONDITION = {
+  ready: 'Ready',
+  synced: 'Synced',
+  referencesResolved: 'ReferencesResolved',
+  dnsPublished: 'DNSPublished',
+} as const;
 
 export const REASON = {
   /** Ready: the remote resource matches the spec (and its token is in the Secret). */
@@ -32,15 +37,13 @@ export const REASON = {
   /** managementPolicy Observe without an id to observe. */
   nothingToObserve: 'NothingToObserve',
   /** DNSPublished: the DNSEndpoint has the records. */
-  companionWritten: 'Published',
-  /** DNSPublished: the spec does not ask for it any more. */
-  companionNotWanted: 'NotPublished',
+  published: 'Published',
   /** DNSPublished: the cluster has no DNSEndpoints. */
-  companionKindMissing: 'KindNotInstalled',
+  kindNotInstalled: 'KindNotInstalled',
   /** DNSPublished: a DNSEndpoint of that name belongs to something else. */
-  companionConflict: 'PublishConflict',
+  publishConflict: 'PublishConflict',
   /** DNSPublished: the cluster does not let the operator write the DNSEndpoint. */
-  companionRefused: 'PublishRefused',
+  publishRefused: 'PublishRefused',
   /** What would serve waits for the modules that another object declares. */
   waitingForModules: 'WaitingForModules',
   /** A Secret of that name exists and belongs to something else. */

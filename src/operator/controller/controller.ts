@@ -19,8 +19,8 @@ import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache } from '../kube/watch-cache.ts';
 import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
-import { type Companion, showsCompanion } from '../managed/companion.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
+import { type DnsEndpoints, isEdit, showsDnsPublished } from '../managed/dns-endpoint.ts';
 import { Losses } from '../managed/losses.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
@@ -29,7 +29,6 @@ import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
 import type { Waiting } from '../managed/waiting.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './change-handlers.ts';
-import { CompanionWatch } from './companion-watch.ts';
 import { EnqueueOwnersOfModules, EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { ObjectGauges } from './object-gauges.ts';
@@ -42,6 +41,7 @@ export interface ControllerOptions {
   kube: KubeApi;
   eventRecorder: EventRecorder;
   secrets: SecretCache;
+  dnsEndpoints: DnsEndpoints;
   /** All, if undefined. */
   namespaces: readonly string[] | undefined;
   /** Whether this process works on the object, or only has to know it. */
@@ -71,7 +71,6 @@ export class Controller {
   readonly #settled = new SettledVersions();
   readonly #workers: Workers;
   readonly #resync: Resync;
-  readonly #companions: CompanionWatch | undefined;
   readonly #objectGauges: ObjectGauges;
   #isStarted = false;
 
@@ -90,11 +89,10 @@ export class Controller {
       observer: queueObserver(metrics, kind.name),
     });
     const claims = new Claims(kind, store, options.mayAdopt);
-    this.#companions = kind.companion && this.#watchCompanions(kind.companion);
     const access = {
       kind,
       claims,
-      companions: this.#companions,
+      dnsEndpoints: options.dnsEndpoints,
       kube,
       cache: this.cache,
       eventRecorder,
@@ -124,7 +122,7 @@ export class Controller {
       store,
       gap: () =>
         this.cache.staleness() === undefined ? (this.cache.obstacle()?.message ?? 'not listed yet') : undefined,
-      ownerKind: kind.ownerKind,
+      ownerKind: kind.declared.owner?.kind,
       modulesIn: (object) => kind.modulesIn(object),
       referencesIn: (object) => kind.referencesIn(object),
       catchUp: (namespace) => this.cache.catchUp(namespace),
@@ -147,13 +145,13 @@ export class Controller {
     this.#isStarted = true;
     this.cache.addHandler(new EnqueueObject(this.#queue));
     this.cache.addHandler(new EnqueueReferrers(this.#kind.name, this.#kind.inputs));
-    const { ownerKind } = this.#kind;
-    if (ownerKind !== undefined) this.cache.addHandler(new EnqueueOwnersOfModules(ownerKind, this.#kind.inputs));
+    const { owner } = this.#kind.declared;
+    if (owner) this.cache.addHandler(new EnqueueOwnersOfModules(owner.kind, this.#kind.inputs));
     this.#options.secrets.watch.addHandler(new EnqueueOwner(this.#queue, this.#kind, this.cache.store));
     for (const object of this.#ours()) this.#enqueueAtStart(object);
     this.#workers.start();
     this.#resync.start();
-    this.#companions?.start();
+    if (this.#kind.declared.dnsRecords) this.#followDnsEndpoints(this.#options.dnsEndpoints);
   }
 
   /** Starts after the others, which have done without its objects so far. */
@@ -165,7 +163,7 @@ export class Controller {
   /** Takes no new work; resolves when the reconciles in progress have finished. */
   async stop(): Promise<void> {
     this.#queue.shutDown();
-    await Promise.all([this.#workers.stopped(), this.#resync.stop(), this.#companions?.stop()]);
+    await Promise.all([this.#workers.stopped(), this.#resync.stop()]);
   }
 
   /** Sets the gauges that are read at scrape time. */
@@ -200,32 +198,16 @@ export class Controller {
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
   }
 
-  /** Has the objects reconciled whose companions may not be what they are to be. */
-  #watchCompanions(companion: Pick<Companion<never, never>, 'type' | 'condition'>): CompanionWatch {
-    const { type } = companion;
-    const { kube, namespaces, silenceMs, log, metrics } = this.#options;
-    const { store } = this.cache;
-    const look = (object: KubeObject) => {
-      // A reconcile that is under way may have missed it just before.
-      const mayDiffer = showsCompanion(object, companion) || watch.has(object) || !this.#settled.covers(object);
-      if (mayDiffer) this.#enqueue(keyOf(object));
-    };
-    const watch = new CompanionWatch(kube, {
-      type,
-      namespaces,
-      silenceMs,
-      log,
-      metrics: metrics.kube,
-      isUsed: (key) => store.get(key) !== undefined,
-      onListed: () => {
-        for (const object of this.#ours()) look(object);
-      },
-      onChange: (key) => {
-        const object = store.get(key);
-        if (object && this.#options.isOurs(object)) look(object);
+  /** DNSEndpoints may be edited or deleted, and ExternalDNS may be installed after the operator. */
+  #followDnsEndpoints({ watch }: DnsEndpoints): void {
+    watch.addHandler({
+      onChange: (change, origin) => {
+        if (origin !== 'own' && isEdit(change)) this.#enqueue(change.key);
       },
     });
-    return watch;
+    void watch.filled.then(() => {
+      for (const object of this.#ours()) if (showsDnsPublished(object)) this.#enqueue(keyOf(object));
+    });
   }
 
   /** However long the object was to wait after its last failure. */

@@ -1,6 +1,9 @@
 /** What metrics say of the objects of one kind; read when they are scraped. */
+
+import { CONDITION, REASON } from '../contract/reasons.ts';
+import { findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { notReady } from '../managed/not-ready.ts';
+import { isPaused, readStatus } from '../managed/spec.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
 export class ObjectGauges {
@@ -31,4 +34,28 @@ export class ObjectGauges {
     for (const reason of this.#reasons) this.#metrics.notReady.set({ kind, reason }, counts.get(reason) ?? 0);
     this.#metrics.longestNotReady.set({ kind }, longestMs / 1000);
   }
+}
+
+interface NotReady {
+  reason: string;
+  /** In milliseconds since 1970. */
+  since: number;
+}
+
+/** No reconcile has seen the object yet. */
+const NOT_RECONCILED = 'NotReconciled';
+/** Anyone who may write a status can write any reason; such a reason must not become a label. */
+const OTHER = 'Other';
+const REASONS: ReadonlySet<string> = new Set(Object.values(REASON));
+
+/** Undefined if the object is Ready or paused. */
+export function notReady(object: KubeObject): NotReady | undefined {
+  if (isPaused(object)) return undefined;
+  const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
+  if (ready?.status === 'True') return undefined;
+  const created = Date.parse(object.metadata.creationTimestamp);
+  if (ready === undefined) return { reason: NOT_RECONCILED, since: created };
+  const reason = REASONS.has(ready.reason) ? ready.reason : OTHER;
+  const changed = Date.parse(ready.lastTransitionTime);
+  return { reason, since: Number.isNaN(changed) ? created : changed };
 }

@@ -4,16 +4,18 @@
  */
 import { z } from 'zod';
 import type { Client } from '../../client/client.ts';
+import { idWithin } from '../../resources/definition/id.ts';
 import type { Module } from '../../resources/definition/module.ts';
-import { camelCase } from '../managed/camel-case.ts';
 import type { CelRule } from '../managed/cel.ts';
 import type { Remote } from '../managed/external.ts';
 import { refTo } from '../managed/inputs/schemas.ts';
 import { type AnyKind, kind } from '../managed/kind.ts';
+import { camelCase } from '../managed/spec-terms.ts';
 import { ID_COLUMN, referenceColumn, WIDE } from './columns.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 import { externalOfModules, type ModuleCalls, type Owner } from './external-of-modules.ts';
 import { type Family, type FamilyField, familyFields, memberNames } from './family-fields.ts';
+import type { AnyPlainKind } from './plain-kind.ts';
 import { specFromFamily } from './spec-from-family.ts';
 
 export interface DeclaredModule {
@@ -30,10 +32,6 @@ export interface AttachedKindOptions {
   description: string;
   /** The member of the spec that refers to the owner. */
   ownerRef: string;
-  /** The schema of the owner's ids, where it is not the family's. */
-  ownerId?: z.ZodType<string>;
-  /** The calls of the owner's family. */
-  owners: (client: Client) => FamilyCalls<Remote>;
   modules: readonly DeclaredModule[];
   /** Rules about the spec as a whole. */
   rules?: readonly CelRule[];
@@ -62,8 +60,8 @@ export interface AttachedKind extends AnyKind {
 }
 
 export function attachedKind(
-  owner: Family & { readonly title: string },
-  { ownerRef, ownerId, modules, rules = [], ...options }: AttachedKindOptions,
+  { family: owner, calls: owners }: Pick<AnyPlainKind, 'family' | 'calls'>,
+  { ownerRef, modules, rules = [], ...options }: AttachedKindOptions,
 ): AttachedKind {
   const parts = modules.map(({ module, sources = [], calls }) => {
     const fields = familyFields({ fields: module.fields });
@@ -77,14 +75,11 @@ export function attachedKind(
       calls,
     };
   });
-  const { title, prefix } = owner;
-  const target = { title, prefix, ...(ownerId && { id: ownerId }) };
-  const name = options.kind.toLowerCase();
+  const { title, prefix, parent } = owner;
+  const target = { title, prefix, ...(parent && { id: idWithin(parent.of.prefix, prefix) }) };
   const ownerIn = (spec: object) => new Map<string, unknown>(Object.entries(spec)).get(ownerRef);
   const made = kind<z.ZodRawShape, Owner>({
     ...options,
-    plural: name,
-    singular: name,
     spec: {
       [ownerRef]: refTo(
         [target],
@@ -115,13 +110,15 @@ export function attachedKind(
       externalOfModules(
         owner,
         parts.map(({ calls, ...part }) => ({ ...part, calls: (id: string) => calls(client, id) })),
-        options.owners(client),
+        owners(client),
       ),
-    ownerOf: (spec) => z.string().parse(ownerIn(spec)),
-    owner: { kind: title, givenIn: ownerIn },
-    modulesOf: (spec) => {
-      const members = new Map<string, unknown>(Object.entries(spec));
-      return parts.filter(({ member }) => members.get(member) !== undefined).map(({ name }) => name);
+    owner: {
+      kind: title,
+      givenIn: ownerIn,
+      modulesIn: (spec) => {
+        const members = new Map<string, unknown>(Object.entries(spec));
+        return parts.filter(({ member }) => members.get(member) !== undefined).map(({ name }) => name);
+      },
     },
     describe: (_, remote) => ({
       modules: Object.keys(remote.modules)
@@ -129,5 +126,5 @@ export function attachedKind(
         .sort(),
     }),
   });
-  return { ...made, ownerFamily: owner, ownerRef, modules: parts, owners: options.owners };
+  return { ...made, ownerFamily: owner, ownerRef, modules: parts, owners };
 }

@@ -7,7 +7,11 @@ import { FAMILIES } from '../../resources/families.ts';
 import { form } from '../../resources/formats/text.ts';
 import { plainKind } from './plain-kind.ts';
 
-const types = z.array(z.object({ type: z.string() })).transform((sources) => sources.map(({ type }) => type).sort());
+type Sources = readonly { type: string }[];
+
+/** Their order has no meaning. */
+const isSameTypes = (a: Sources, b: Sources) =>
+  isDeepStrictEqual(new Set(a.map(({ type }) => type)), new Set(b.map(({ type }) => type)));
 
 /** The event types of this release, as an enum, so that `kubectl apply` rejects a typo. */
 const catalogue = FAMILIES.flatMap(({ name }) => Object.values(eventTypes(name)));
@@ -29,8 +33,9 @@ export const eventSubscriptionKind = plainKind(eventSubscription, {
   describe: (_, { sources }: View<typeof eventSubscription>) => ({ eventTypes: sources.length }),
   columns: [{ name: 'Types', type: 'integer', jsonPath: '.status.eventTypes', description: TYPES }, 'destination_ids'],
   wideColumns: ['sources'],
-  // Their order has no meaning.
-  same: {
-    sources: (desired, observed) => isDeepStrictEqual(types.safeParse(desired).data, types.safeParse(observed).data),
-  },
+  external: (plain) => ({
+    ...plain,
+    changes: (spec, remote) =>
+      plain.changes(spec, remote).filter((name) => name !== 'sources' || !isSameTypes(spec.sources, remote.sources)),
+  }),
 });

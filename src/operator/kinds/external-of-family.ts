@@ -7,13 +7,13 @@ import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import { isShown } from '../../resources/definition/resource.ts';
 import { user } from '../../resources/user.ts';
-import { camelCase } from '../managed/camel-case.ts';
 import type { CreateScope, External, Remote, Sight } from '../managed/external.ts';
 import { DigestedText } from '../managed/inputs/digest.ts';
+import { camelCase } from '../managed/spec-terms.ts';
 import { type Family, type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 import { inSnakeCase } from './spelling.ts';
 
-type Body = Record<string, unknown>;
+export type Body = Record<string, unknown>;
 
 /** The client's calls for one family. */
 export interface FamilyCalls<R extends Remote> {
@@ -28,14 +28,9 @@ export interface FamilyCalls<R extends Remote> {
   isId?(id: string): boolean;
 }
 
-/** Whether the values of one field mean the same; the observed one as the API shows it. */
-export type Comparison = (desired: unknown, observed: unknown) => boolean;
-
 export interface ExternalOptions<Spec, R> {
   /** Fields for which a new resource is made when they change. */
   replaced?: readonly string[];
-  /** For fields whose equal values may look different. */
-  same?: Readonly<Record<string, Comparison>>;
   /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
   setByService?: ((spec: Spec, remote: R) => readonly string[]) | undefined;
   /** The update that gives up what only one resource can have; undefined if there is nothing to give up. */
@@ -47,7 +42,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
-  { replaced = [], same = {}, setByService = () => [], givenUp = () => undefined }: ExternalOptions<Spec, R> = {},
+  { replaced = [], setByService = () => [], givenUp = () => undefined }: ExternalOptions<Spec, R> = {},
 ): External<Spec, R> {
   const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
   const later = fields.filter(({ field }) => field.onCreate === 'derived');
@@ -69,12 +64,12 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     async create(spec, idempotency) {
       const created = tagged(await calls.create(bodyOf(atCreate, spec), idempotency));
       // A replay returns the resource of an earlier attempt, whose spec may have been different.
-      if (created.isReplay || differing(later, spec, created, same).length === 0) return created;
+      if (created.isReplay || differing(later, spec, created).length === 0) return created;
       return { ...created, ...(await update(created, spec)) };
     },
-    changes: (spec, remote) => differing(ours(fields, spec, remote), spec, remote, same),
-    immutableChanges: (spec, remote) => differing(immutable, spec, remote, same),
-    replacingChanges: (spec, remote) => differing(replacing, spec, remote, same),
+    changes: (spec, remote) => differing(ours(fields, spec, remote), spec, remote),
+    immutableChanges: (spec, remote) => differing(immutable, spec, remote),
+    replacingChanges: (spec, remote) => differing(replacing, spec, remote),
     update,
     async giveUp(remote, spec) {
       const body = givenUp(spec, remote);
@@ -130,18 +125,13 @@ export function bodyOf(fields: readonly FamilyField[], spec: object): Body {
 }
 
 /** The members of the spec whose value in the resource differs. Members that no response shows count as equal. */
-export function differing(
-  fields: readonly FamilyField[],
-  spec: object,
-  remote: object,
-  same: Readonly<Record<string, Comparison>> = {},
-): string[] {
+export function differing(fields: readonly FamilyField[], spec: object, remote: object): string[] {
   const observed = new Map<string, unknown>(Object.entries(remote));
   return declaredValues(fields, spec)
     .filter(({ given }) => isShown(given.field))
     .filter(({ given, value }) => {
       const shown = observed.get(given.shownAs);
-      return !(same[given.name]?.(value, shown) ?? isSame(given, value, given.field.refersTo ? idsIn(shown) : shown));
+      return !isSame(given, value, given.field.refersTo ? idsIn(shown) : shown);
     })
     .map(({ given }) => given.member);
 }

@@ -3,12 +3,15 @@ import { z } from 'zod';
 import { takesNull, withoutNone } from '../../resources/definition/none.ts';
 import { requiredReference } from '../../resources/definition/reference.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
-import { camelCase } from '../managed/camel-case.ts';
 import { refTo, sourceOf } from '../managed/inputs/schemas.ts';
+import { camelCase } from '../managed/spec-terms.ts';
 import { type Leaf, namesIn, requestShape, withCamelCase } from './spelling.ts';
 
 /** The part of a family that a kind needs. */
-export type Family = Pick<Resource, 'name' | 'prefix' | 'description' | 'access' | 'fields' | 'parent' | 'samples'> &
+export type Family = Pick<
+  Resource,
+  'name' | 'title' | 'prefix' | 'description' | 'access' | 'fields' | 'parent' | 'samples'
+> &
   Partial<Pick<Resource, 'deletableWhileReferenced'>>;
 
 export interface FamilyField {

@@ -1,7 +1,5 @@
 /** `HTTPSEdgeRouteModules`: the modules of a route, which require its users to sign in. */
 import type { Client } from '../../client/client.ts';
-import { idWithin } from '../../resources/definition/id.ts';
-import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { httpsEdgeRouteOauth } from '../../resources/https-edge-route-oauth.ts';
 import { httpsEdgeRouteOidc } from '../../resources/https-edge-route-oidc.ts';
 import { OAUTH_PROVIDERS } from '../../resources/oauth-provider.ts';
@@ -17,13 +15,11 @@ const modulesOf = (client: Client, routeId: string) => {
 /** For a rule, since a schema cannot say "exactly one", and the API would refuse the object only later. */
 const oneProvider = OAUTH_PROVIDERS.map((name) => `has(self.oauth.provider.${name})`).join(', ');
 
-export const httpsEdgeRouteModulesKind = attachedKind(httpsEdgeRoute, {
+export const httpsEdgeRouteModulesKind = attachedKind(httpsEdgeRouteKind, {
   kind: 'HTTPSEdgeRouteModules',
   shortNames: ['hroutemod'],
   description: 'The modules of one route of an HTTPS edge, which require its users to sign in.',
   ownerRef: 'routeRef',
-  ownerId: idWithin(httpsEdgeRoute.parent.of.prefix, httpsEdgeRoute.prefix),
-  owners: httpsEdgeRouteKind.calls,
   modules: [
     {
       module: httpsEdgeRouteOidc,

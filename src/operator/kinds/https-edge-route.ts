@@ -1,16 +1,19 @@
 /** `HTTPSEdgeRoute`: how an HTTPS edge handles requests for one path, or for all paths that start with a prefix. */
+import { z } from 'zod';
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { guardable } from '../managed/guarding.ts';
 import { nestedCalls, partsOfId } from './nested-calls.ts';
 import { plainKind } from './plain-kind.ts';
+
+const hasBackend = z.object({ backendRef: z.unknown().refine(Boolean) });
 
 export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   kind: 'HTTPSEdgeRoute',
   shortNames: ['hroute'],
   calls: (client) => nestedCalls(client.httpsEdges, client.httpsEdgeRoutes, httpsEdgeRoute),
   replaced: ['edge_id'],
-  serves: ['backend_id'],
   spec: guardable,
+  unserved: (spec, route) => (hasBackend.safeParse(spec).success && !route?.backend ? ['backendRef'] : []),
   givenUp: (_, { id, match }) => {
     const nowhere = `/.moving/${partsOfId(id).own}`;
     return match === nowhere ? undefined : { match: nowhere };

@@ -7,7 +7,6 @@ import type { PrinterColumn } from '../managed/kind.ts';
 import { decideRotation, type RotationSpec, rotationTime } from '../managed/rotation.ts';
 import { type SecretSpec, secretNameOf } from '../managed/secrets/content.ts';
 import type { Handout } from '../managed/secrets/handout.ts';
-import { intoSecret } from '../managed/secrets/secret-delivery.ts';
 import type { ManagedSpec } from '../managed/spec.ts';
 import { rotation, secret } from './secret-spec.ts';
 
@@ -47,9 +46,11 @@ export function oneTime(handout: Handout, stays?: string) {
       const rotatesAt = secretName === undefined ? undefined : rotationTime(declared, observed.created_at);
       return { secretName, issuedAt: observed.created_at, rotatesAt: rotatesAt?.toISOString() };
     },
-    delivery: intoSecret<RotatedSpec, Issued>(handout, (object, spec, remote, now) =>
-      decideRotation(object, spec, { what, at: remote.created_at, seenAt: remote.answeredAt }, now),
-    ),
+    delivery: {
+      handout,
+      renewal: (object: KubeObject, spec: RotatedSpec, remote: Issued, now: Date) =>
+        decideRotation(object, spec, { what, at: remote.created_at, seenAt: remote.answeredAt }, now),
+    },
   };
 }
 

@@ -5,23 +5,34 @@
 import type { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
-import type { KubeObject } from '../kube/kube-object.ts';
-import type { CelRule } from '../managed/cel.ts';
-import type { Companion } from '../managed/companion.ts';
-import type { External, Finding, Remote } from '../managed/external.ts';
-import { type DeclaredDelivery, type End, type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
+import type { External, Remote } from '../managed/external.ts';
+import { type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { columnOf, ID_COLUMN, WIDE } from './columns.ts';
-import { type Comparison, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
+import { type Body, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, isDeclarable, memberNames, specialty } from './family-fields.ts';
 import { type About, immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
 import { statusValueOf } from './spelling.ts';
 
-export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V extends Remote, R extends V> {
-  /** As in `IPPolicy`; the singular and the plural are derived from it. */
-  kind: string;
-  shortNames: readonly string[];
-  /** Default: the family's. */
-  description?: string;
+/** What a kind may add to its family as it is. */
+type Added<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> = Pick<Kind<Spec, R>, 'kind' | 'shortNames'> &
+  Partial<
+    Pick<
+      Kind<Spec, R>,
+      | 'description'
+      | 'rules'
+      | 'describe'
+      | 'conditions'
+      | 'refreshAt'
+      | 'end'
+      | 'unserved'
+      | 'dnsRecords'
+      | 'handsOutUserRights'
+      | 'delivery'
+    >
+  >;
+
+export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V extends Remote, R extends V>
+  extends Added<SpecOf<Own>, R> {
   /** The calls of the family. */
   calls: (client: Client) => FamilyCalls<V>;
   /** Descriptions that override the family's, by field. */
@@ -45,38 +56,21 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
    * The update that releases values that only one resource can have and that the spec does not (or no longer) have, so
    * that another resource can take them; undefined if there are none.
    */
-  givenUp?: (spec: SpecOf<Own>, remote: V) => object | undefined;
-  /** Nullable fields that make the resource serve traffic; they wait for the modules that other objects declare. */
-  serves?: readonly (keyof F & string)[];
-  /** For fields whose equal values may look different. */
-  same?: { readonly [Name in keyof F]?: Comparison };
-  /** Fields that `expand` takes from other members of the spec. */
-  given?: readonly (keyof F & string)[];
-  /** Paths of these fields in the spec, for messages. */
-  givenIn?: Readonly<Record<string, string>>;
+  givenUp?: (spec: SpecOf<Own>, remote: V) => Body | undefined;
+  /** Fields that `expand` takes from other members of the spec, and where, for messages about them. */
+  given?: { readonly [Name in keyof F]?: string };
   /** The fields' members from those of the spec, where they are declared in another form. */
   expand?: (spec: SpecOf<Own>) => object;
-  /** Rules about the whole spec, besides those for immutable fields. */
-  rules?: readonly CelRule[];
-  conditions?: (spec: SpecOf<Own>, remote: R) => Record<string, Finding>;
-  refreshAt?: (remote: R, now: Date) => Date | undefined;
-  end?: End<R>;
-  companion?: Companion<SpecOf<Own>, R>;
   /** Members of the spec that the family lacks or has in another form. */
   spec?: Own;
   /** Members of the status, besides the fields that only the service sets. */
   status?: z.ZodRawShape;
-  describe?: (spec: SpecOf<Own>, remote: R, object: KubeObject) => Record<string, unknown>;
   /** Columns before the id: fields of the family, or members of the status. */
   columns?: readonly ((keyof F & string) | PrinterColumn)[];
   /** Columns that only `-o wide` shows. */
   wideColumns?: readonly (keyof F & string)[];
   /** For resources that are more than the family's fields. */
   external?: (plain: External<SpecOf<Own>, V>, client: Client) => External<SpecOf<Own>, R>;
-  /** Whether the issued token has the rights of a user at the management API. Default never. */
-  handsOutUserRights?: (spec: SpecOf<Own>) => boolean;
-  /** For families with a one-time token. */
-  delivery?: DeclaredDelivery<SpecOf<Own>, R>;
 }
 
 /** A kind with the family of its resources. */
@@ -109,28 +103,24 @@ export function plainKind<
   R extends V = V,
 >(family: Resource<F>, options: PlainKindOptions<F, Own, V, R>): PlainKind<SpecOf<Own>, R> {
   const {
-    kind: name,
     about = {},
     omit = [],
-    columns = [],
-    wideColumns = [],
     sources = [],
     replaced = [],
-    given = [],
-    delivery,
+    given = {},
+    columns = [],
+    wideColumns = [],
+    ...own
   } = options;
-  const own: z.ZodRawShape = options.spec ?? {};
+  const { calls, chosenByService, remarks, setByService, givenUp, expand, external, spec = {}, status, ...added } = own;
+  const ownSpec: z.ZodRawShape = spec;
   const fields = familyFields(family, omit);
-  mustBePlain(
-    name,
-    family,
-    fields.filter((each) => !given.includes(each.name)),
-    { own, sources, hasDelivery: delivery !== undefined },
-  );
-  const singular = name.toLowerCase();
-  const places = new Map(fields.map(({ member, name }) => [member, options.givenIn?.[name] ?? member]));
+  const givenIn = new Map<string, string>(Object.entries(given));
+  const ungiven = fields.filter(({ name }) => !givenIn.has(name));
+  mustBePlain(options.kind, family, ungiven, { own: ownSpec, sources, hasDelivery: options.delivery !== undefined });
+  const places = new Map(fields.map(({ member, name }) => [member, givenIn.get(name) ?? member]));
   // Members that the kind declares itself are not derived as well.
-  const declared = fields.filter(({ member, name }) => !(member in own) && !given.includes(name));
+  const declared = ungiven.filter(({ member }) => !(member in ownSpec));
   const shown = fields.filter(isShownOnly);
   const all = [
     ...columns.map((column) => columnOf(column, fields)),
@@ -139,31 +129,23 @@ export function plainKind<
     ...wideColumns.map((column) => ({ ...columnOf(column, fields), ...WIDE })),
   ];
   const made = kind<Own, R>({
-    kind: name,
-    plural: pluralOf(singular),
-    singular,
-    shortNames: options.shortNames,
-    description: options.description ?? family.description,
+    description: family.description,
+    ...added,
     // The family's members are missing from the type, since they are only known from the family's data.
-    spec: { ...specFromFamily(declared, about, { sources, replaced }), ...own } as unknown as Own,
-    status: { ...statusFromFamily(fields, about), ...options.status },
-    memberNames: new Map([...memberNames(fields), ...Object.entries(options.givenIn ?? {})]),
+    spec: { ...specFromFamily(declared, about, { sources, replaced }), ...ownSpec } as unknown as Own,
+    status: { ...statusFromFamily(fields, about), ...status },
+    memberNames: new Map([...memberNames(fields), ...givenIn]),
     rules: [...immutabilityRules(declared, replaced), ...(options.rules ?? [])],
     printerColumns: all.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)),
     external: (client) => {
-      const { same = {}, expand } = options;
-      const direct = externalOfFamily<SpecOf<Own>, V>(family, fields, options.calls(client), client, {
+      const direct = externalOfFamily<SpecOf<Own>, V>(family, fields, calls(client), client, {
         replaced,
-        same,
-        setByService: options.setByService,
-        givenUp: (spec, remote) => {
-          const body = options.givenUp?.(spec, remote);
-          return body && { ...body };
-        },
+        setByService,
+        givenUp,
       });
       const plain = expand ? expanded(direct, expand, places) : direct;
       // Without `external`, R is V.
-      return options.external?.(plain, client) ?? (plain as unknown as External<SpecOf<Own>, R>);
+      return external?.(plain, client) ?? (plain as unknown as External<SpecOf<Own>, R>);
     },
     describe: (spec, remote, object) => {
       const observed = new Map<string, unknown>(Object.entries(remote));
@@ -173,32 +155,10 @@ export function plainKind<
       ]);
       return { ...Object.fromEntries(derived), ...options.describe?.(spec, remote, object) };
     },
-    ...(options.conditions && { conditions: options.conditions }),
-    ...(options.companion && { companion: options.companion }),
-    ...(options.refreshAt && { refreshAt: options.refreshAt }),
-    ...(options.end && { end: options.end }),
-    ...(options.serves && { unserved: unservedMembers(fields, options.serves) }),
-    ...(options.handsOutUserRights && { handsOutUserRights: options.handsOutUserRights }),
-    ...(delivery && { delivery }),
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
-  const { calls, chosenByService, remarks } = options;
   const exported = { ...(chosenByService && { chosenByService }), ...(remarks && { remarks }) };
   return { ...made, family, fields, sources, replaced, about, calls, ...exported };
-}
-
-/** `ippolicies`, `apikeys`, `tlsedgemodules`. */
-export function pluralOf(singular: string): string {
-  return singular.endsWith('s') ? singular : `${singular.replace(/(?<=[^aeiou])y$/, 'ie')}s`;
-}
-
-/** Of these fields, the members that the spec has and the resource lacks. */
-function unservedMembers(fields: readonly FamilyField[], names: readonly string[]) {
-  const serving = fields.filter(({ name }) => names.includes(name));
-  const has = (some: object | undefined, name: string) =>
-    some !== undefined && (new Map<string, unknown>(Object.entries(some)).get(name) ?? null) !== null;
-  return (spec: object, remote: object | undefined) =>
-    serving.filter(({ member, shownAs }) => has(spec, member) && !has(remote, shownAs)).map(({ member }) => member);
 }
 
 /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import { REASON } from '../contract/reasons.ts';
+import type { DnsRecord } from '../managed/dns-endpoint.ts';
 import type { Finding } from '../managed/external.ts';
 import { WIDE } from './columns.ts';
 import { plainKind } from './plain-kind.ts';
@@ -46,12 +47,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     },
   ],
   spec,
-  companion: {
-    type: { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' },
-    kind: 'DNSEndpoint',
-    condition: 'DNSPublished',
-    specFor: ({ dns }, domain: Domain) => (dns?.publish ? { endpoints: recordsOf(domain).map(endpointOf) } : undefined),
-  },
+  dnsRecords: ({ dns }, domain: Domain) => (dns?.publish ? recordsOf(domain) : undefined),
   status: {
     dnsRecords: z
       .array(
@@ -97,15 +93,6 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     },
   ],
 });
-
-interface DnsRecord {
-  name: string;
-  type: 'CNAME';
-  target: string;
-}
-
-/** In the form of ExternalDNS. */
-const endpointOf = ({ name, type, target }: DnsRecord) => ({ dnsName: name, recordType: type, targets: [target] });
 
 /** The records that must be set at the DNS provider of the domain. */
 export function recordsOf(domain: Domain): DnsRecord[] {

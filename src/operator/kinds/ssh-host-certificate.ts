@@ -6,7 +6,6 @@ import type { Remote } from '../managed/external.ts';
 import { decideReissue, reissueTime } from '../managed/reissue.ts';
 import type { SecretSpec } from '../managed/secrets/content.ts';
 import { handout } from '../managed/secrets/handout.ts';
-import { intoSecret } from '../managed/secrets/secret-delivery.ts';
 import { secretColumn, secretInStatus, secretStatus } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
 import { durationField, secret } from './secret-spec.ts';
@@ -113,8 +112,11 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
     of: (issued: Certificate) => issued.valid_until,
     remedy: 'set spec.validUntil to a later time, or remove it to have another certificate issued before each end',
   },
-  delivery: intoSecret<CertificateSpec, Certificate>(certificate, (object, spec, remote, now) => {
-    const term = { at: renewalOf(spec, remote), until: remote.valid_until, seenAt: remote.answeredAt };
-    return decideReissue(object, certificate.what, term, now);
-  }),
+  delivery: {
+    handout: certificate,
+    renewal: (object, spec: CertificateSpec, remote: Certificate, now) => {
+      const term = { at: renewalOf(spec, remote), until: remote.valid_until, seenAt: remote.answeredAt };
+      return decideReissue(object, certificate.what, term, now);
+    },
+  },
 });

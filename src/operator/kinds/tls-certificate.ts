@@ -13,8 +13,7 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
   calls: (client) => client.tlsCertificates,
   replaced: ['certificate_pem', 'private_key_pem'],
   spec: { secretRef: tlsSecretRef({ 'tls.crt': chain.input, 'tls.key': key.input }) },
-  given: ['certificate_pem', 'private_key_pem'],
-  givenIn: { certificate_pem: 'secretRef["tls.crt"]', private_key_pem: 'secretRef["tls.key"]' },
+  given: { certificate_pem: 'secretRef["tls.crt"]', private_key_pem: 'secretRef["tls.key"]' },
   expand: ({ secretRef, ...others }) => ({
     ...others,
     certificatePem: secretRef['tls.crt'],

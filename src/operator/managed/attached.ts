@@ -15,6 +15,7 @@ import { finalize } from './finalization.ts';
 import { observedReady, observedSynced } from './findings.ts';
 import { readIdentity } from './identity.ts';
 import { ensureFinalizer } from './intent.ts';
+import { ownerIdIn } from './kind.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { ensureIdentity } from './recovery.ts';
 import { mustHaveNoRival, wasManaged } from './rivals.ts';
@@ -39,7 +40,7 @@ export class AttachedReconciler {
     await ensureIdentity(managed);
     await ensureFinalizer(managed);
     const spec = await managed.readSpec();
-    const ownerId = managed.kind.ownerOf(spec);
+    const ownerId = ownerIdIn(managed.kind.declared, spec);
     if (spec.managementPolicy === 'Observe') return observeOwner(managed, spec, ownerId);
     await ensureAttachedTo(managed, ownerId);
     await mustHaveNoRival(managed);

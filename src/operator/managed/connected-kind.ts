@@ -1,70 +1,52 @@
-/** A declared kind connected to the management API and to the Secrets that it delivers to. */
+/** A declared kind with the clients that its objects need: the management API, Secrets, and the caches of other kinds. */
 import type { Client } from '../../client/client.ts';
 import { GROUP, VERSION } from '../contract/names.ts';
+import { REASON } from '../contract/reasons.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { Companion } from './companion.ts';
 import { type Delivery, type External, type Finding, mayExist, type Remote } from './external.ts';
 import { claimOf } from './identity.ts';
 import { inputsOf, isReference, isSource, Reference } from './inputs/input.ts';
-import { type Inputs, type Resolved, resourceIdOf } from './inputs/inputs.ts';
+import { type Inputs, resourceIdOf } from './inputs/inputs.ts';
 import { targetOf } from './inputs/reference-index.ts';
 import type { UsedReference } from './inputs/used-inputs.ts';
 import type { AnyKind } from './kind.ts';
 import { earliest } from './schedule.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
-import { type ManagedSpec, readOwner, readSpec, readStatus } from './spec.ts';
+import { SecretDelivery } from './secrets/secret-delivery.ts';
+import { type ManagedSpec, readOwner, readStatus } from './spec.ts';
 import { NO_TERMS, type SpecTerms } from './spec-terms.ts';
-import { expired, msToEnd } from './term.ts';
 
 export class ConnectedKind {
+  readonly declared: AnyKind;
   /** The `kind` of its manifests. */
   readonly name: string;
   readonly type: ResourceType;
   readonly external: External<ManagedSpec, Remote>;
   readonly delivery: Delivery<ManagedSpec, Remote> | undefined;
   readonly inputs: Inputs;
-  readonly #declared: AnyKind;
+  /** Whether its objects are the modules of another resource, their owner. */
+  readonly isAttached: boolean;
 
   constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
+    this.declared = declared;
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
-    this.delivery = declared.delivery?.into(secrets, (id) => mayExist(this.external, id));
+    this.delivery =
+      declared.delivery && new SecretDelivery(declared.delivery, secrets, (id) => mayExist(this.external, id));
     this.inputs = inputs;
-    this.#declared = declared;
+    this.isAttached = declared.owner !== undefined;
   }
 
-  /** Whether the resource may be deleted while others refer to it. */
-  get isDeletableWhileReferenced(): boolean {
-    return this.#declared.deletableWhileReferenced ?? false;
-  }
-
-  /** Whether objects have no resource of their own, but settings of one that they refer to. */
-  get isAttached(): boolean {
-    return this.#declared.ownerOf !== undefined;
-  }
-
-  /** For attached kinds: the kind of what their objects refer to. */
-  get ownerKind(): string | undefined {
-    return this.#declared.owner?.kind;
-  }
-
-  /** For attached kinds: the id of the resource whose settings the object declares. */
-  ownerOf(spec: ManagedSpec): string {
-    const { ownerOf } = this.#declared;
-    if (!ownerOf) throw new Error(`${this.name} has resources of its own`);
-    return ownerOf(spec);
-  }
-
-  /** For attached kinds: what the object refers to, as an index has it, whether or not it exists. */
+  /** For modules: the owner that the object names, as an index has it, whether or not it exists. */
   ownerKeyIn(object: KubeObject): string | undefined {
     const owner = this.#ownerIn(object);
     return owner instanceof Reference ? targetOf({ input: owner }, object.metadata.namespace ?? '') : owner;
   }
 
   /**
-   * For attached kinds: whether the object may refer to what it refers to.
+   * For modules: whether the object may refer to the owner that it names.
    * @param isGranted whether its namespace may name resources by their ids
    */
   mayBelong(object: KubeObject, isGranted: boolean): boolean {
@@ -73,14 +55,14 @@ export class ConnectedKind {
   }
 
   /**
-   * For attached kinds: whether the object refers to what has the id, and may do so.
+   * For modules: whether the owner that the object names has the id, and the object may refer to it.
    * @param isGranted whether its namespace may name resources by their ids, in specs and in annotations
    */
   belongsTo(object: KubeObject, id: string, isGranted: boolean): boolean {
     return this.mayBelong(object, isGranted) && this.ownerIdOf(object, isGranted) === id;
   }
 
-  /** For attached kinds: the id of what the object refers to; undefined while nothing is known of that. */
+  /** For modules: the id of the owner that the object names; undefined while it is unknown. */
   ownerIdOf(object: KubeObject, isGranted: boolean): string | undefined {
     const owner = this.#ownerIn(object);
     if (!(owner instanceof Reference)) return owner;
@@ -91,21 +73,16 @@ export class ConnectedKind {
     return shown ?? (target && isGranted ? claimOf(target) : undefined);
   }
 
-  /** For attached kinds: the keys by which objects may refer to what has the id as their owner. */
+  /** For modules: the keys by which objects may name the owner that has the id. */
   ownerKeysOf(id: string): string[] {
-    const { kind } = this.#declared.owner ?? {};
+    const { kind } = this.declared.owner ?? {};
     const objects = (kind !== undefined && this.inputs.peer(kind)?.concernedWith?.(id)) || [];
     return [id, ...objects.map((key) => `${kind}/${key}`)];
   }
 
   #ownerIn(object: KubeObject): string | Reference | undefined {
-    const owner = this.#declared.owner?.givenIn(this.membersOf(object));
+    const owner = this.declared.owner?.givenIn(this.membersOf(object));
     return owner instanceof Reference || typeof owner === 'string' ? owner : undefined;
-  }
-
-  /** Whether what the object hands out would have the rights of a user at the management API. */
-  handsOutUserRights(spec: ManagedSpec): boolean {
-    return this.#declared.handsOutUserRights?.(spec) ?? false;
   }
 
   /** What the object refers to, by name. */
@@ -115,44 +92,19 @@ export class ConnectedKind {
       .map(({ input }) => input);
   }
 
-  /** The modules that the object declares for what it refers to, by their names in the API. */
+  /** The modules that the object declares for its owner, by their names in the API. */
   modulesIn(object: KubeObject): readonly string[] {
     const spec = this.membersOf(object);
-    return (spec.managementPolicy === 'Manage' && this.#declared.modulesOf?.(spec)) || [];
+    return (spec.managementPolicy === 'Manage' && this.declared.owner?.modulesIn(spec)) || [];
   }
 
-  /** Whether there are members by which its resources begin to serve. */
-  get serves(): boolean {
-    return this.#declared.unserved !== undefined;
-  }
-
-  /** The members by which the resource would begin to serve, if it does not yet. */
-  unserved(spec: ManagedSpec, remote: Remote | undefined): readonly string[] {
-    return this.#declared.unserved?.(spec, remote) ?? [];
-  }
-
-  /** What belongs to an object of this kind, as Events name it. */
-  nameOf(id: string): string {
-    return this.isAttached ? `the modules of ${id}` : id;
-  }
-
-  /** @throws Blocked naming every invalid field */
-  readSpec(object: KubeObject): ManagedSpec {
-    return readSpec(this.#declared.spec, object);
-  }
-
-  /** The spec with what it takes from elsewhere. @throws Blocked if something of that is not there */
-  resolve(object: KubeObject, spec: ManagedSpec): Promise<Resolved<ManagedSpec>> {
-    return this.inputs.resolve(this.name, object, spec);
-  }
-
-  /** The same according to the caches, with digests of texts; undefined if that takes a reconcile to find out. */
+  /** The spec with values from the caches, and digests of texts; undefined if only a reconcile can resolve it. */
   comparableSpec(object: KubeObject): ManagedSpec | undefined {
     const spec = this.specIfValid(object);
     return spec && this.inputs.fromCaches(this.name, object, spec, readStatus(object).sources ?? []);
   }
 
-  /** What the object's references stand for by now; undefined where one of them stands for nothing. */
+  /** The ids that the object's references stand for now; undefined if one of them cannot be resolved. */
   referencesOf(object: KubeObject): UsedReference[] | undefined {
     return this.inputs.referencesOf(this.name, object, this.specIfValid(object));
   }
@@ -164,56 +116,49 @@ export class ConnectedKind {
     );
   }
 
-  /** How what the API says about the object's resource is told. */
+  /** In which terms to report what the API says about the object's resource. */
   termsOf(object: KubeObject): SpecTerms {
     const sources = inputsOf(this.specIfValid(object)).filter(isSource);
-    return { spec: object.spec, members: this.#declared.memberNames ?? NO_TERMS.members, sources };
+    return { spec: object.spec, members: this.declared.memberNames ?? NO_TERMS.members, sources };
   }
 
   /** Undefined for an invalid spec: the object's own reconcile reports that. */
   specIfValid(object: KubeObject): ManagedSpec | undefined {
-    return this.#declared.spec.safeParse(object.spec ?? {}).data;
+    return this.declared.spec.safeParse(object.spec ?? {}).data;
   }
 
-  /** The spec, of which what is invalid is as it was given: the rest of it counts for others, whatever else is wrong. */
+  /** The spec, with invalid members as given: the other members count whatever else is wrong. */
   membersOf(object: KubeObject): ManagedSpec {
-    return this.specIfValid(object) ?? this.#declared.readMembers(object.spec);
+    return this.specIfValid(object) ?? this.declared.readMembers(object.spec);
   }
 
-  /** What the status shows of the resource, besides id, uri and conditions. */
-  describe(spec: ManagedSpec, remote: Remote, object: KubeObject): Record<string, unknown> {
-    return this.#declared.describe(spec, remote, object);
-  }
-
-  /** Conditions beside those of every kind. */
-  conditions(spec: ManagedSpec, remote: Remote): Record<string, Finding> {
-    return this.#declared.conditions?.(spec, remote) ?? {};
-  }
-
-  /** An object of another API group that is written beside the resource. */
-  get companion(): Companion<ManagedSpec, Remote> | undefined {
-    return this.#declared.companion;
-  }
-
-  /** When to look again, though nothing reports a change: the service makes some by itself, and time passes. */
+  /** When to look again although nothing reports a change: at the resource's end, or when the service may have changed it. */
   refreshAt(remote: Remote, now: Date): Date | undefined {
-    const endsIn = msToEnd(this.#declared.end, remote, now) ?? 0;
+    const endsIn = this.#msToEnd(remote, now) ?? 0;
     const end = endsIn > 0 ? new Date(now.getTime() + endsIn) : undefined;
-    return earliest(this.#declared.refreshAt?.(remote, now), end);
+    return earliest(this.declared.refreshAt?.(remote, now), end);
   }
 
-  /** When what the resource hands out is to be replaced: told of an object in sync, as far as the caches know. */
+  /** When what the resource hands out is to be replaced, for an object in sync. */
   renewsAt(object: KubeObject, spec: ManagedSpec, remote: Remote, now: Date): Date | undefined {
     if (spec.managementPolicy !== 'Manage') return undefined;
     const { due, at } = this.delivery?.renewal(object, spec, remote, now) ?? {};
     return due ? now : at;
   }
 
-  /** What Ready says of a resource that has come to its end; undefined if it has not. */
+  /** What Ready says of an expired resource; undefined if it has not expired. */
   expired(remote: Remote, now: Date): Finding | undefined {
-    const { end } = this.#declared;
-    const endsIn = msToEnd(end, remote, now);
-    return end && endsIn !== undefined && endsIn <= 0 ? expired(remote, end) : undefined;
+    const { end } = this.declared;
+    const endsIn = this.#msToEnd(remote, now);
+    if (!end || endsIn === undefined || endsIn > 0) return undefined;
+    const message = `${remote.id} expired at ${end.of(remote)}: ${end.remedy}`;
+    return { status: 'False', reason: REASON.expired, message };
+  }
+
+  /** By the clock of the API, if it is known; undefined if the resource does not expire. */
+  #msToEnd(remote: Remote, now: Date): number | undefined {
+    const at = this.declared.end?.of(remote) ?? undefined;
+    return at === undefined ? undefined : Date.parse(at) - (remote.answeredAt ?? now).getTime();
   }
 
   /** Whether, according to the caches, the token is in its Secret, if it is to be; never asks the API server. */

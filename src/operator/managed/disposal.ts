@@ -80,14 +80,14 @@ async function claimedByAnother(managed: ManagedObject, entries: readonly Retiri
 async function neededStill(managed: ManagedObject, identity: Identity, successor?: Remote): Promise<string[]> {
   const { object, kind } = managed;
   const replaced = (await isInPlace(managed, identity, successor)) ? [] : idsOf(beingReplaced(managed, identity));
-  const followed = kind.isDeletableWhileReferenced ? [] : kind.inputs.idsInUseBy(kind.name, object);
+  const followed = kind.declared.deletableWhileReferenced ? [] : kind.inputs.idsInUseBy(kind.name, object);
   return [...replaced, ...followed, ...((await kind.delivery?.stored(object)) ?? [])];
 }
 
 /** By what it is, not by what the status says, which a failure overwrites and a crash leaves as it was. */
 async function isInPlace(managed: ManagedObject, { externalId }: Identity, successor?: Remote): Promise<boolean> {
   const { kind } = managed;
-  if (externalId === undefined || !kind.serves) return externalId !== undefined;
+  if (externalId === undefined || !kind.declared.unserved) return externalId !== undefined;
   return isServing(managed, successor ?? (await kind.external.observe(externalId)));
 }
 
@@ -103,15 +103,15 @@ export async function deleteRemote(managed: ManagedObject, identity: Identity): 
     managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
 }
 
-/** Lets the resource, the Secret with its token and its companion outlive the object; not one that was never finished. */
+/** Lets the resource, its Secret and its DNSEndpoint outlive the object, unless no reconcile has ever succeeded. */
 export async function retainRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const held = (await managed.kind.delivery?.release(managed.object, idsOf(everythingOf(identity)))) ?? [];
   if (held.length === 0 && isUnfinished(managed.object)) return deleteRemote(managed, identity);
-  await managed.releaseCompanion();
+  await managed.releaseDnsEndpoint();
   const { stays, others } = await remainsOf(managed, identity, held);
   await deleteAll(managed, others);
   if (stays !== undefined)
-    managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${managed.kind.nameOf(stays.id)}`);
+    managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${namesOf(managed, [stays.id])}`);
 }
 
 /** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
@@ -124,9 +124,9 @@ export async function leaveRemote(managed: ManagedObject, identity: Identity): P
 
 /** What outlives the management of the object: of several, one that serves. */
 export async function remainsOf(managed: ManagedObject, identity: Identity, held: readonly string[]): Promise<Remains> {
-  const { external, serves } = managed.kind;
+  const { external, declared } = managed.kind;
   const remains = whatStays(identity, knownOf(managed), held);
-  if (!serves || remains.others.length === 0) return remains;
+  if (!declared.unserved || remains.others.length === 0) return remains;
   const all = [...remains.others, ...(remains.stays ? [remains.stays] : [])];
   for (const stays of all.toReversed()) {
     const remote = await external.observe(stays.id);
@@ -176,7 +176,9 @@ export function whatStays(identity: Identity, { recorded, shown }: Known, held: 
 const notGoingAlong = (managed: ManagedObject, entries: readonly Retiring[]) =>
   entries.filter(({ id }) => !goesWithOwner(managed, id));
 
-const namesOf = ({ kind }: ManagedObject, ids: readonly string[]) => ids.map((id) => kind.nameOf(id)).join(', ');
+/** As Events name them. */
+const namesOf = ({ kind }: ManagedObject, ids: readonly string[]) =>
+  ids.map((id) => (kind.isAttached ? `the modules of ${id}` : id)).join(', ');
 
 const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
 

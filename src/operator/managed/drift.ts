@@ -7,11 +7,12 @@ import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
 import { claimOf, readIdentity } from './identity.ts';
 import type { UsedInputs, UsedReference, UsedSource } from './inputs/used-inputs.ts';
+import { type AnyKind, ownerIdIn } from './kind.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind
-  extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'ownerOf' | 'expired' | 'referencesOf'> {
+export interface ComparableKind extends Pick<ConnectedKind, 'isAttached' | 'expired' | 'referencesOf'> {
+  declared: Pick<AnyKind, 'describe' | 'owner'>;
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -47,7 +48,7 @@ export function idsCompared(object: KubeObject): string[] {
 /** Whether the spec refers to another owner by now: one that was made anew while nobody worked on the object, perhaps. */
 function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject): boolean {
   const status = readStatus(object);
-  return kind.isAttached && wasInSync(status, object) && kind.ownerOf(spec) !== status.id;
+  return kind.isAttached && wasInSync(status, object) && ownerIdIn(kind.declared, spec) !== status.id;
 }
 
 /**
@@ -101,7 +102,7 @@ function observedDiffers(
 /** Whether the status shows what the service has since changed. */
 function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: KubeObject, remote: Remote): boolean {
   const status = readStatus(object);
-  const described = Object.entries(kind.describe(spec, remote, object));
+  const described = Object.entries(kind.declared.describe(spec, remote, object));
   return described.some(([name, value]) => !sameStatus(status[name], value));
 }
 

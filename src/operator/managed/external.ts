@@ -1,7 +1,7 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
 import type { CreateOptions } from '../../client/call-options.ts';
 import { sentAt } from '../../client/entity-tags.ts';
-import type { Reason } from '../contract/reasons.ts';
+import { REASON, type Reason } from '../contract/reasons.ts';
 import type { Finding as AnyFinding } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Handout } from './secrets/handout.ts';
@@ -130,4 +130,18 @@ export class Contradiction extends Error {
 /** The object that was read is stale; retry with the newest version. */
 export class StaleObject extends Error {
   override readonly name = 'StaleObject';
+}
+
+/** @throws Blocked when no update can make the resource match the spec */
+export function mustBeChangeable<Spec, R extends Remote>(
+  external: Pick<External<Spec, R>, 'immutableChanges'>,
+  spec: Spec,
+  remote: R,
+): void {
+  const fields = external.immutableChanges(spec, remote).map((name) => `spec.${name}`);
+  if (fields.length === 0) return;
+  throw new Blocked(
+    REASON.rejected,
+    `${remote.id} differs in ${fields.join(', ')}, which cannot be changed: delete this object and create one that matches ${remote.id}`,
+  );
 }

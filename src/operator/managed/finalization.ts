@@ -45,7 +45,7 @@ const MOST_NAMED = 5;
 
 /** What others refer to by name stays until they are gone, too. @throws Blocked naming them */
 function mustBeUnreferenced({ object, kind }: ManagedObject): void {
-  if (kind.isDeletableWhileReferenced) return;
+  if (kind.declared.deletableWhileReferenced) return;
   const referrers = kind.inputs.referrersOf(kind.name, object);
   if (referrers.length === 0) return;
   const others = referrers.length > MOST_NAMED ? ` and ${referrers.length - MOST_NAMED} more` : '';

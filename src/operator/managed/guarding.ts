@@ -32,7 +32,7 @@ export interface Guarded {
  * @throws KubeError, KubeUnreachableError
  */
 export async function guarded(managed: ManagedObject, spec: ManagedSpec, remote?: Remote): Promise<Guarded> {
-  const members = managed.kind.unserved(spec, remote);
+  const members = managed.kind.declared.unserved?.(spec, remote) ?? [];
   const missing = members.length === 0 ? undefined : await missingModules(managed, spec, remote);
   if (missing === undefined) return { spec, waiting: undefined };
   const message = `${specPaths(members)} is set once the modules are there, without which it would serve everybody: ${missing}`;
@@ -85,7 +85,7 @@ const withModules = z.object({ modules: z.array(z.string()) });
 /** Whether the resource has what its object wants it to serve; of an invalid spec that cannot be told. */
 export function isServing({ object, kind }: ManagedObject, remote: Remote | undefined): boolean {
   const spec = kind.specIfValid(object);
-  return spec !== undefined && kind.unserved(spec, remote).length === 0;
+  return spec !== undefined && !kind.declared.unserved?.(spec, remote).length;
 }
 
 /** Whether the resource does not serve yet, according to the status. */

@@ -1,15 +1,15 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../contract/names.ts';
 import { type EventReason, REASON } from '../contract/reasons.ts';
-import { findCondition, mergeConditions, mergePatch, sameStatus } from '../kube/conditions.ts';
+import { mergeConditions, mergePatch, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
 import { annotation, type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
-import { ensureCompanion, type KnownCompanions, releaseCompanion, showsCompanion } from './companion.ts';
 import type { ConnectedKind } from './connected-kind.ts';
+import type { DnsEndpoints } from './dns-endpoint.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from './external.ts';
 import { type Identity, identityAnnotations } from './identity.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
@@ -17,7 +17,7 @@ import type { UsedInputs } from './inputs/used-inputs.ts';
 import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { earliest } from './schedule.ts';
-import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
+import { hasFinalizer, type ManagedSpec, readSpec, readStatus } from './spec.ts';
 import type { Waiting } from './waiting.ts';
 
 /** How the objects of one kind are read, written and reported on. */
@@ -36,8 +36,7 @@ export interface ObjectAccess {
   /** One for all kinds. */
   waiting: Waiting;
   losses: Losses;
-  /** Of kinds that have companions. */
-  companions?: KnownCompanions | undefined;
+  dnsEndpoints: DnsEndpoints;
 }
 
 /** The result of a reconcile. */
@@ -95,9 +94,9 @@ export class ManagedObject {
    * @throws Blocked naming every invalid field, and what may not be taken or is not there
    */
   async readSpec(): Promise<ManagedSpec> {
-    const declared = this.kind.readSpec(this.object);
+    const declared = readSpec(this.kind.declared.spec, this.object);
     if (!this.mayAdopt) mustNameNoIds(this.object);
-    const { spec, inputs, remark } = await this.kind.resolve(this.object, declared);
+    const { spec, inputs, remark } = await this.kind.inputs.resolve(this.kind.name, this.object, declared);
     this.inputs = inputs;
     this.remark = remark;
     resolved.set(this.object, inputs !== undefined);
@@ -178,32 +177,19 @@ export class ManagedObject {
     return newest;
   }
 
-  /** Has the kind's companion as the resource wants it; what the conditions say about that. */
-  async ensureCompanion(spec: ManagedSpec, remote: Remote): Promise<Record<string, Finding | undefined>> {
-    const { companion } = this.kind;
-    const { kube, companions: known } = this.#access;
-    if (!companion || !known) return {};
-    // Whatever was written before, nobody looks after it now.
-    if (spec.managementPolicy === 'Observe') return { [companion.condition]: undefined };
-    const wanted = companion.specFor(spec, remote);
-    // What was never there, or is gone already, need not be looked for at every reconcile.
-    const mayExist = showsCompanion(this.object, companion) || known.has(this.object);
-    const gone: Finding = { status: 'False', reason: REASON.companionNotWanted, message: 'Not asked for' };
-    if (!wanted && !mayExist) {
-      const isShown = findCondition(readStatus(this.object).conditions ?? [], companion.condition) !== undefined;
-      return isShown ? { [companion.condition]: gone } : {};
-    }
-    const finding = await ensureCompanion({ kube, known, companion }, this.object, wanted);
-    if (finding?.reason === REASON.companionRefused) this.retryRefused();
-    return { [companion.condition]: finding ?? gone };
+  /** Publishes the DNS records of the resource if the spec asks for that; returns what the condition says about it. */
+  async publishDnsRecords(spec: ManagedSpec, remote: Remote): Promise<Finding | undefined> {
+    const { declared } = this.kind;
+    // An object that only observes leaves what it has published as it is.
+    if (!declared.dnsRecords || spec.managementPolicy === 'Observe') return undefined;
+    const finding = await this.#access.dnsEndpoints.ensure(this.object, declared.dnsRecords(spec, remote));
+    if (finding?.reason === REASON.publishRefused) this.retryRefused();
+    return finding;
   }
 
-  /** Lets the kind's companion outlive the object. */
-  async releaseCompanion(): Promise<void> {
-    const { companion } = this.kind;
-    const { kube, companions: known } = this.#access;
-    if (!companion || !known || !(showsCompanion(this.object, companion) || known.has(this.object))) return;
-    await releaseCompanion({ kube, known, companion }, this.object);
+  /** Lets the DNSEndpoint outlive the object. */
+  async releaseDnsEndpoint(): Promise<void> {
+    if (this.kind.declared.dnsRecords) await this.#access.dnsEndpoints.release(this.object);
   }
 
   /** Has the object reconciled again. */

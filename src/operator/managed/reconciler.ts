@@ -13,16 +13,15 @@
  */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ensureAdopted, idToAdopt } from './adoption.ts';
-import { mustMayAdopt } from './adoption-grant.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
 import { withNote } from './findings.ts';
 import { inTurn } from './giving-way.ts';
-import { mustMayHandOut } from './handing-out-grant.ts';
 import { ensureFinalizer, ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
+import { mustMayAdopt, mustMayHandOut } from './permissions.ts';
 import { ensureIdentity } from './recovery.ts';
 import { findRemote } from './replacement.ts';
 import { mustHaveNoRival } from './rivals.ts';
@@ -49,7 +48,7 @@ export class ManagedReconciler {
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
-    mustMayHandOut(managed, spec);
+    mustMayHandOut(managed.kind.declared, spec, managed.mayHandOutUserRights);
     // Before anything is said about what it names.
     if (idToAdopt(managed.object) !== undefined) mustMayAdopt(managed);
     await mustHaveNoRival(managed);

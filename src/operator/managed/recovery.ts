@@ -3,11 +3,11 @@
  * the object's scope, which follows from its UID alone.
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
-import { mustMayAdopt, namesOnlyOwn, onlyOwn } from './adoption-grant.ts';
 import { everythingOf } from './disposal.ts';
 import type { CreateScope } from './external.ts';
 import { type Identity, knows, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { mustMayAdopt, namesOnlyOwn, onlyOwn } from './permissions.ts';
 import { mayRetire } from './rivals.ts';
 import { rotationRestored } from './rotation.ts';
 import { doubtAbout, isReconcileRequested, shownIdentity } from './spec.ts';

@@ -1,5 +1,4 @@
 /** What the API says about its fields, in terms of the spec: with the names of its members, and where their text is from. */
-import { camelCase } from './camel-case.ts';
 import { memberPath, type PlacedInput, type Source } from './inputs/input.ts';
 
 export interface SpecTerms {
@@ -12,6 +11,11 @@ export interface SpecTerms {
 }
 
 export const NO_TERMS: SpecTerms = { spec: undefined, members: new Map(), sources: [] };
+
+/** The name in a spec of a field of the API: `ip_policy_id` becomes `ipPolicyId`. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 /** `/rules/0/ip_policy_id` becomes `spec.rules[0].ipPolicyId`; the keys of maps are the user's own. */
 export function specPath(pointer: string, terms: SpecTerms = NO_TERMS): string {

@@ -34,14 +34,14 @@ export async function writeStatus(
   const identity = readIdentity(object);
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
-  const companion = await managed.ensureCompanion(spec, remote);
+  const dnsPublished = await managed.publishDnsRecords(spec, remote);
   await managed.patchStatus(
     {
       [CONDITION.ready]: withNote(ready, note),
       [CONDITION.synced]: synced,
       ...whenResolved(managed.inputs !== undefined),
-      ...kind.conditions(spec, remote),
-      ...companion,
+      ...kind.declared.conditions?.(spec, remote),
+      [CONDITION.dnsPublished]: dnsPublished,
     },
     {
       id: remote.id,
@@ -51,7 +51,7 @@ export async function writeStatus(
       sources: someOf(managed.inputs?.sources),
       references: someOf(managed.inputs?.references),
       lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
-      ...kind.describe(spec, remote, object),
+      ...kind.declared.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
     },
   );

@@ -1,7 +1,7 @@
 /** Making the remote resource match the spec. */
 import { EVENT_REASON } from '../contract/reasons.ts';
 import { hasNewInputs, isDrift } from './drift.ts';
-import type { Remote } from './external.ts';
+import { mustBeChangeable, type Remote } from './external.ts';
 import {
   available,
   driftCorrected,
@@ -13,7 +13,6 @@ import {
 } from './findings.ts';
 import { guarded } from './guarding.ts';
 import { readIdentity } from './identity.ts';
-import { mustBeChangeable } from './immutable.ts';
 import type { ManagedObject } from './managed-object.ts';
 import type { FoundRemote } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';

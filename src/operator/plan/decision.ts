@@ -5,13 +5,12 @@ import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
-import { namesOnlyOwn } from '../managed/adoption-grant.ts';
-import { Blocked, type CreateScope, type External, type Remote } from '../managed/external.ts';
+import { Blocked, type CreateScope, type External, mustBeChangeable, type Remote } from '../managed/external.ts';
 import { specPaths } from '../managed/findings.ts';
 import { dueForRetirement, readIdentity } from '../managed/identity.ts';
-import { mustBeChangeable } from '../managed/immutable.ts';
-import type { AnyKind } from '../managed/kind.ts';
+import { type AnyKind, ownerIdIn } from '../managed/kind.ts';
 import { idToObserve } from '../managed/observation.ts';
+import { namesOnlyOwn } from '../managed/permissions.ts';
 import { rotationHandled } from '../managed/rotation.ts';
 import { isPaused, type ManagedSpec, shownIdentity } from '../managed/spec.ts';
 import { isNew } from './desired-cluster.ts';
@@ -93,7 +92,7 @@ export async function decideObserved(
   spec: ManagedSpec,
 ): Promise<Decision> {
   const observed: Decision = { action: 'none', reason: 'only observed' };
-  const owner = isAttached(kind) ? String(kind.ownerOf?.(spec)) : undefined;
+  const owner = isAttached(kind) ? ownerIdIn(kind, spec) : undefined;
   // An owner that is yet to be created.
   if (owner !== undefined && !external.isId(owner)) return observed;
   const id = owner ?? recordedId(object) ?? idToObserve(object);
@@ -114,16 +113,16 @@ export function overdue(before: KubeObject | undefined, object: KubeObject): rea
 
 /** For modules of a resource, their owner. @throws Blocked, ApiError, ApiUnreachableError */
 export async function decideModules(
-  { ownerOf, ownerRef }: Pick<AttachedKind, 'ownerOf' | 'ownerRef'>,
+  kind: Pick<AttachedKind, 'owner' | 'ownerRef'>,
   external: AnyExternal,
   object: KubeObject,
   spec: ManagedSpec,
 ): Promise<Decision> {
-  const id = String(ownerOf?.(spec));
+  const id = ownerIdIn(kind, spec);
   const before = recordedId(object);
   const isMoved = before !== undefined && before !== id && (await hasModules(external, before));
   const moved = isMoved
-    ? { action: 'replace' as const, reason: `spec.${ownerRef} changed: the modules of ${before} are deleted` }
+    ? { action: 'replace' as const, reason: `spec.${kind.ownerRef} changed: the modules of ${before} are deleted` }
     : undefined;
   // Of an owner that is yet to be created, nothing is known.
   if (!external.isId(id)) return moved ?? { action: 'create' };

@@ -88,7 +88,7 @@ export class Guards {
       const isMeant = inputsOf(spec)
         .filter(isReference)
         .some(({ input }) => isSame({ ...input, namespace: input.namespace ?? namespace }, name));
-      const modules = spec.managementPolicy === 'Manage' ? (kind.modulesOf?.(spec) ?? []) : [];
+      const modules = spec.managementPolicy === 'Manage' ? (kind.owner?.modulesIn(spec) ?? []) : [];
       if (!isMeant || modules.length === 0) return [];
       if (!(await this.#mayRefer({ kind: kind.kind, namespace }, name))) return [];
       const plan = await this.#options.planOf({ kind: kind.kind, namespace, name: own });

@@ -6,12 +6,12 @@ import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
-import { mustMayAdopt } from '../managed/adoption-grant.ts';
 import { managesOther } from '../managed/attached.ts';
 import { Blocked } from '../managed/external.ts';
-import { mustMayHandOut } from '../managed/handing-out-grant.ts';
 import { readIdentity } from '../managed/identity.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
+import { ownerIdIn } from '../managed/kind.ts';
+import { mustMayAdopt, mustMayHandOut } from '../managed/permissions.ts';
 import { wasManaged } from '../managed/rivals.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
@@ -154,7 +154,7 @@ export class Planner {
       this.#deleted.set(document, deleted);
       return { ...name, ...decision, changes: [] };
     }
-    this.#mustMayHandOut(kind, declared);
+    mustMayHandOut(kind, declared, this.#options.mayHandOutUserRights);
     // Of new objects that claim the same, the first in the files has it, whichever is answered first.
     await claiming.comes;
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
@@ -194,15 +194,10 @@ export class Planner {
   /** @throws Blocked where the modules that it manages are of another owner than it is to observe */
   async #mustManageNoOther(kind: DerivedKind, external: AnyExternal, object: KubeObject, spec: ManagedSpec) {
     const { externalId: id } = readIdentity(object);
-    if (!isAttached(kind) || id === undefined || id === kind.ownerOf?.(spec)) return;
+    if (!isAttached(kind) || id === undefined || id === ownerIdIn(kind, spec)) return;
     if (!external.isId(id) || !wasManaged({ object, kind: { isAttached: true } }, id)) return;
     if (await this.#options.rivals.isOfAnother(kind, object, id)) return;
     if (await external.observe(id)) throw managesOther(id);
-  }
-
-  #mustMayHandOut({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {
-    const { mayHandOutUserRights } = this.#options;
-    mustMayHandOut({ kind: { name, handsOutUserRights }, mayHandOutUserRights }, declared);
   }
 }
 

@@ -8,6 +8,7 @@ import { Claims, claimIn } from '../managed/claims.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { Reference } from '../managed/inputs/input.ts';
 import { targetOf } from '../managed/inputs/reference-index.ts';
+import { ownerIdIn } from '../managed/kind.ts';
 import { conflictWith, isCreatedIn } from '../managed/rivals.ts';
 import type { ManagedSpec } from '../managed/spec.ts';
 import { isNew } from './desired-cluster.ts';
@@ -44,7 +45,7 @@ export class Rivals {
     object: KubeObject,
     spec: ManagedSpec,
   ): Promise<void> {
-    const id = isAttached(kind) ? kind.ownerOf?.(spec) : claimIn(object)?.id;
+    const id = isAttached(kind) ? ownerIdIn(kind, spec) : claimIn(object)?.id;
     if (id === undefined) return;
     const { store, claims, owners } = await this.#claimantsOf(kind);
     const owner = ownerIn(kind, object);

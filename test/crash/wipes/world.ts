@@ -12,6 +12,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
+import { DnsEndpoints } from '../../../src/operator/managed/dns-endpoint.ts';
 import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
@@ -102,6 +103,7 @@ export class LateOperator {
       kind,
       claims,
       kube,
+      dnsEndpoints: new DnsEndpoints(kube, common),
       cache: this.#cache,
       eventRecorder,
       metrics: metrics.managed,

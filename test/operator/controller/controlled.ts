@@ -7,6 +7,7 @@ import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
+import { DnsEndpoints } from '../../../src/operator/managed/dns-endpoint.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
@@ -56,6 +57,7 @@ export async function control(
     kube,
     eventRecorder,
     secrets,
+    dnsEndpoints: new DnsEndpoints(kube, { namespaces: [namespace], silenceMs, log, metrics: metrics.kube }),
     namespaces: [namespace],
     isOurs,
     concurrency: 3,

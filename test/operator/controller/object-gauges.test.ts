@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
-import { ObjectGauges } from '../../../src/operator/controller/object-gauges.ts';
+import { notReady, ObjectGauges } from '../../../src/operator/controller/object-gauges.ts';
 import { condition, object } from '../objects.ts';
 
 const now = Date.parse('2026-11-21T11:00:00Z');
@@ -41,4 +41,33 @@ test('objects that are not Ready are counted by reason, and the one that has bee
     'longest_not_ready_seconds{} 30',
     'managed_objects{} 2',
   ]);
+});
+
+const created = '2026-11-21T10:00:00Z';
+const later = '2026-11-21T12:00:00Z';
+const conditions = (...all: object[]) => object({ created, status: { conditions: all } });
+
+test.each([
+  { what: 'that no reconcile has seen', of: object({ created }), is: ['NotReconciled', created] },
+  { what: 'that is paused', of: object({ created }, { paused: 'true' }), is: undefined },
+  { what: 'that is Ready', of: conditions(condition('Ready', 'True')), is: undefined },
+  {
+    what: 'with a reason of ours',
+    of: conditions(condition('Ready', 'False', { reason: 'SecretConflict', lastTransitionTime: later })),
+    is: ['SecretConflict', later],
+  },
+  {
+    what: 'whose reason is unknown, for the label',
+    of: conditions(condition('Ready', 'False', { reason: 'x"} 1', lastTransitionTime: later })),
+    is: ['Other', later],
+  },
+  {
+    what: 'whose time is none',
+    of: conditions(condition('Ready', 'False', { reason: 'Rejected', lastTransitionTime: 'soon' })),
+    is: ['Rejected', created],
+  },
+  { what: 'with other conditions only', of: conditions(condition('Synced', 'True')), is: ['NotReconciled', created] },
+])('an object $what', ({ of, is }) => {
+  const [reason, since = ''] = is ?? [];
+  expect(notReady(of)).toEqual(is && { reason, since: Date.parse(since) });
 });

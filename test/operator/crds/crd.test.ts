@@ -9,8 +9,6 @@ import { bytes, form, instant, pattern } from '../../../src/resources/formats/te
 const kindWith = (shape: z.ZodRawShape, rules: readonly CelRule[] = []) =>
   kind({
     kind: 'Thing',
-    plural: 'things',
-    singular: 'thing',
     shortNames: ['th'],
     description: 'Anything.',
     spec: shape,

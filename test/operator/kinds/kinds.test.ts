@@ -150,13 +150,12 @@ describe('modules', () => {
   const spec = { routeRef: 'edghts_1/edghtsrt_1', oidc: { issuer: 'https://accounts.example.com' } } as never;
 
   test('have the route that they are of for their resource', () => {
-    expect(kind.ownerOf?.(spec)).toBe('edghts_1/edghtsrt_1');
     expect(kind.owner?.kind).toBe('HTTPSEdgeRoute');
     expect(kind.owner?.givenIn(spec)).toBe('edghts_1/edghtsrt_1');
   });
 
   test('are those that the spec has', () => {
-    expect(kind.modulesOf?.(spec)).toEqual(['oidc']);
+    expect(kind.owner?.modulesIn(spec)).toEqual(['oidc']);
   });
 
   test('are listed in the status by their names in specs', () => {
@@ -175,11 +174,11 @@ describe('a reserved domain', () => {
   }) as never;
 
   test('has its records in a DNSEndpoint if it is asked to', () => {
-    const specFor = (spec: object) => reservedDomainKind.companion?.specFor(spec as never, domain);
-    expect(specFor({ dns: { publish: true } })).toEqual({
-      endpoints: [{ dnsName: 'app.example.net', recordType: 'CNAME', targets: ['x.tunnel.example.com'] }],
-    });
-    expect([specFor({ dns: { publish: false } }), specFor({})]).toEqual([undefined, undefined]);
+    const recordsFor = (spec: object) => reservedDomainKind.dnsRecords?.(spec as never, domain);
+    expect(recordsFor({ dns: { publish: true } })).toEqual([
+      { name: 'app.example.net', type: 'CNAME', target: 'x.tunnel.example.com' },
+    ]);
+    expect([recordsFor({ dns: { publish: false } }), recordsFor({})]).toEqual([undefined, undefined]);
   });
 
   test('has its records in its status, and conditions of its own', () => {

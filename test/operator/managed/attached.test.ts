@@ -13,9 +13,7 @@ const spec = z.object({ ...managedSpec, ownerId: z.string() });
 const kind = {
   spec,
   readMembers: (given: unknown) => spec.parse(given),
-  ownerOf: ({ ownerId }: { ownerId: string }) => ownerId,
-  owner: { kind: 'Edge', givenIn: ({ ownerId }: { ownerId: string }) => ownerId },
-  modulesOf: () => ['tls'],
+  owner: { kind: 'Edge', givenIn: ({ ownerId }: { ownerId: string }) => ownerId, modulesIn: () => ['tls'] },
 };
 
 interface Setting extends Circumstances {

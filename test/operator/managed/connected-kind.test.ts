@@ -22,7 +22,7 @@ function connected(more: Partial<ThingKind> = {}, declared: Partial<AnyKind> = {
   return new ConnectedKind(kind, undefined as never, undefined as never, noInputs());
 }
 const withSpec = (spec?: object): KubeObject => object({ kind: 'Thing', ...(spec && { spec }) });
-const specOf = (kind: ConnectedKind, spec: object) => kind.readSpec(withSpec(spec));
+const specOf = (kind: ConnectedKind, spec: object) => kind.membersOf(withSpec(spec));
 
 describe('a resource that ends', () => {
   const end = { of: () => END, remedy: 'make another' };
@@ -54,9 +54,8 @@ describe('a resource that ends', () => {
 
 describe('what is handed out', () => {
   const handing = (looksHeld: boolean, renewal = {}) => {
-    const { delivery } = tokens([]);
-    const into = () => ({ ...delivery?.into(undefined as never, async () => true), looksHeld: () => looksHeld });
-    return connected({ delivery: { ...delivery, into: () => ({ ...into(), renewal: () => renewal }) } as never });
+    const kind = connected(tokens([]));
+    return Object.assign(kind, { delivery: { ...kind.delivery, looksHeld: () => looksHeld, renewal: () => renewal } });
   };
 
   test.each<[string, boolean, ConnectedKind, object | undefined]>([
@@ -78,12 +77,6 @@ describe('what is handed out', () => {
   ])('is renewed %s', (_, renewal, spec, expected) => {
     const kind = handing(true, renewal);
     expect(kind.renewsAt(withSpec(spec), specOf(kind, spec), remote, at(0))).toEqual(expected);
-  });
-
-  test('has the rights of a user only where the kind says so', () => {
-    expect(connected().handsOutUserRights(specOf(connected(), {}))).toBe(false);
-    const user = connected({}, { handsOutUserRights: () => true });
-    expect(user.handsOutUserRights(specOf(user, {}))).toBe(true);
   });
 });
 
@@ -133,7 +126,7 @@ test('an error is told in the words of the spec', () => {
 
 describe('settings of another resource', () => {
   const owner = (given: unknown) =>
-    connected({ ownerOf: () => 'x', owner: { kind: 'Owner', givenIn: () => given } as never });
+    connected({ owner: { kind: 'Owner', givenIn: () => given, modulesIn: () => ['tls'] } });
   test.each<[string, unknown, string | undefined]>([
     ['by its id', 'own_1', 'own_1'],
     ['by its name', new Reference({ kind: 'Owner', name: 'o' }), 'Owner/ns/o'],
@@ -144,7 +137,7 @@ describe('settings of another resource', () => {
   });
 
   test('are declared only where the object manages', () => {
-    const kind = connected({ modulesOf: () => ['tls'] });
+    const kind = owner('own_1');
     expect(kind.modulesIn(withSpec({}))).toEqual(['tls']);
     expect(kind.modulesIn(withSpec({ managementPolicy: 'Observe' }))).toEqual([]);
     expect(connected().modulesIn(withSpec({}))).toEqual([]);

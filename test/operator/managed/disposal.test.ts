@@ -14,7 +14,7 @@ import { objectKey } from '../../../src/operator/managed/inputs/reference-index.
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
 import { manage } from './managed-under-test.ts';
-import { COMPANION, NAMESPACE } from './placing.ts';
+import { NAMESPACE } from './placing.ts';
 import { SERVING, SETTINGS, type ThingKind, Things, tokens } from './things.ts';
 
 const entry = (id: string, generation: number) => ({ id, generation, after: '2026-11-21T10:00:00.000Z' });
@@ -133,18 +133,19 @@ test.each<[string, typeof of, Identity, string[], string[], string[]]>([
   expect(await events()).toEqual(said);
 });
 
-test('a companion outlives an object whose resource is to stay', async () => {
-  const { type, kind } = COMPANION;
-  const metadata = {
-    ownerReferences: [{ apiVersion: of.apiVersion ?? '', kind: 'Any', name: 'a', uid: of.metadata.uid }],
-  };
-  const { managed, cluster } = await manage(of, {
-    things: all(),
-    kind: { companion: { type, kind, condition: 'Any', specFor: () => ({}) } },
-    beside: { companions: [object({ name: 'a', uid: 'companion', metadata })] },
-  });
+test('a DNSEndpoint outlives an object whose resource is to stay', async () => {
+  const conditions = [{ ...condition('Ready', 'True'), type: 'DNSPublished' }];
+  const owner = { apiVersion: of.apiVersion ?? '', kind: 'Any', name: 'a', uid: of.metadata.uid };
+  const { managed, cluster } = await manage(
+    { ...of, status: { ...Object(of.status), conditions } },
+    {
+      things: all(),
+      kind: { dnsRecords: () => [] },
+      beside: { dnsendpoints: [object({ name: 'a', uid: 'endpoint', metadata: { ownerReferences: [owner] } })] },
+    },
+  );
   await retainRemote(managed, { ...nothing, externalId: 'thg_c' });
-  expect((await cluster.get('companions', 'a')).metadata.ownerReferences ?? []).toEqual([]);
+  expect((await cluster.get('dnsendpoints', 'a')).metadata.ownerReferences ?? []).toEqual([]);
 });
 
 test.each<[string, typeof of, Identity, string[], string[]]>([

@@ -5,18 +5,23 @@ import type { Finding } from '../../../src/operator/managed/external.ts';
 import { observedSynced } from '../../../src/operator/managed/findings.ts';
 import type { ManagedSpec } from '../../../src/operator/managed/spec.ts';
 import { condition, object } from '../objects.ts';
+import { modulesOf } from './things.ts';
 
 const OVER: Finding = { status: 'False', reason: 'Expired', message: 'x expired' };
 
 /** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
   isAttached: false,
-  ownerOf: () => 'x',
   referencesOf: () => [],
   external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
   // One of size 0 is over.
   expired: (remote) => ('size' in remote && remote.size === 0 ? OVER : undefined),
-  describe: (_, remote) => ({ shape: 'round', size: 'size' in remote ? remote.size : undefined }),
+  declared: {
+    describe: (_spec: unknown, remote: object) => ({
+      shape: 'round',
+      size: 'size' in remote ? remote.size : undefined,
+    }),
+  },
 };
 const manage: ManagedSpec = { managementPolicy: 'Manage', deletionPolicy: 'Delete' };
 const observe: ManagedSpec = { ...manage, managementPolicy: 'Observe' };
@@ -84,7 +89,7 @@ test.each<[string, 'True' | 'False', string, number, boolean]>([
   ['one that has ended and has another problem does not', 'False', 'SecretConflict', 0, false],
   ['one that was given more time and says that it has ended does', 'False', 'Expired', 1, true],
 ])('whether an object needs a closer look: %s', (_, status, reason, size, expected) => {
-  const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, describe: () => ({}) };
+  const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, declared: { describe: () => ({}) } };
   const of = object({ status: { id: 'x', conditions: [condition('Ready', status, { reason })] } }, { externalId: 'x' });
   expect(differs(anySize, manage, of, remotes(size))).toBe(expected);
 });
@@ -119,14 +124,22 @@ test.each<[string, string, ManagedSpec, boolean, boolean]>([
   ['one that observes the same owner does not', 'x', observe, true, false],
   ['one that observes what was made anew does', 'y', observe, true, true],
 ])('whether settings need a closer look: %s', (_, owner, spec, isInSync, expected) => {
-  const settings: ComparableKind = { ...kind, isAttached: true, ownerOf: () => owner, describe: () => ({}) };
+  const settings: ComparableKind = {
+    ...kind,
+    isAttached: true,
+    declared: { ...modulesOf(owner), describe: () => ({}) },
+  };
   const synced = condition('Synced', 'True', { message: observedSynced([]).message });
   const of = object(inSync({ conditions: isInSync ? [condition('Ready', 'True'), synced] : [] }), { externalId: 'x' });
   expect(differs(settings, spec, of, remotes(1))).toBe(expected);
 });
 
 test('settings that are only observed need a closer look once what they belong to is gone', () => {
-  const settings: ComparableKind = { ...kind, isAttached: true, ownerOf: () => 'x' };
+  const settings: ComparableKind = {
+    ...kind,
+    isAttached: true,
+    declared: { ...kind.declared, ...modulesOf('x') },
+  };
   expect(differs(settings, observe, object(inSync()), remotes())).toBe(true);
 });
 

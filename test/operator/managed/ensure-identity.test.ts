@@ -6,12 +6,13 @@ import { ensureIdentity, recoverIdentity } from '../../../src/operator/managed/r
 import { object } from '../objects.ts';
 import { type Circumstances, managing, scopeOf } from './managing.ts';
 import { NAMESPACE } from './placing.ts';
+import { modulesOf } from './things.ts';
 
 const shown = (id: string, createGeneration: number) => ({ status: { id, createGeneration } });
 const AFTER = '2026-11-21T10:00:00.000Z';
 const retiring = (...ids: string[]) => JSON.stringify(ids.map((id) => ({ id, generation: 1, after: AFTER })));
 const notAdopting = { mayAdopt: () => false };
-const attached = { ownerOf: () => 'ipp_1' };
+const attached = modulesOf('ipp_1');
 
 /** What it has recorded in the end, and whether the creates of the object were closed for that. */
 async function ensured(of: Parameters<typeof object>, scope: CreateScope, circumstances: Circumstances = {}) {

@@ -30,7 +30,7 @@ export async function manage(object: KubeObject, setting: Setting = {}) {
     ...circumstances,
     inputs,
     kind: thingKind(things, kind),
-    access: { mayAdopt: () => mayAdopt, companions: { has: () => true, observe: () => {} } },
+    access: { mayAdopt: () => mayAdopt },
   });
   const enqueued: string[] = [];
   inputs.addPeer('Thing', { store: access.cache.store, enqueue: (key) => enqueued.push(key) });

@@ -11,6 +11,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
+import { DnsEndpoints } from '../../../src/operator/managed/dns-endpoint.ts';
 import type { CreateScope, External, Remote } from '../../../src/operator/managed/external.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { type AnyKind, kind } from '../../../src/operator/managed/kind.ts';
@@ -21,7 +22,7 @@ import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.
 import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { noInputs } from '../inputs.ts';
-import { type Plural, type Policy, placing, SAMPLE } from './placing.ts';
+import { DNS_ENDPOINT, type Plural, type Policy, placing, SAMPLE } from './placing.ts';
 
 /** A management API that has nothing, and lets nothing be made. */
 const nothing: External<{ managementPolicy: 'Manage' | 'Observe'; deletionPolicy: 'Delete' | 'Retain' }, Remote> = {
@@ -64,6 +65,8 @@ export interface Circumstances {
 /** The test kind in its own API group, in which no operator of another test file looks for objects. */
 class SampleKind extends ConnectedKind {
   override readonly type = SAMPLE.type;
+  /** What a test declares can also deliver. */
+  override readonly delivery: ConnectedKind['delivery'] = this.declared.delivery as never;
 }
 
 export async function managing(given: KubeObject, circumstances: Circumstances = {}) {
@@ -84,8 +87,6 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
   onTestFinished(() => client.close());
   const declared = kind({
     kind: SAMPLE.kind,
-    plural: SAMPLE.type.plural,
-    singular: 'sample',
     shortNames: [],
     description: 'Any.',
     spec: { description: z.string().optional() },
@@ -108,6 +109,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
     kind: connected,
     claims,
     kube,
+    dnsEndpoints: new DnsEndpoints(kube, { ...common, type: DNS_ENDPOINT.type }),
     cache,
     eventRecorder,
     metrics: metrics.managed,

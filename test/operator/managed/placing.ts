@@ -19,7 +19,7 @@ import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
 
 const KINDS = {
   samples: { kind: 'Sample', type: { ...TEST_GROUP, plural: 'samples' } },
-  companions: { kind: 'Companion', type: { ...TEST_GROUP, plural: 'companions' } },
+  dnsendpoints: { kind: 'DNSEndpoint', type: { ...TEST_GROUP, plural: 'dnsendpoints' } },
   secrets: { kind: 'Secret', type: SECRETS },
   configmaps: { kind: 'ConfigMap', type: { group: '', version: 'v1', plural: 'configmaps' } },
 } satisfies Record<string, { kind: string; type: ResourceType }>;
@@ -27,8 +27,8 @@ export type Plural = keyof typeof KINDS;
 
 /** A kind of which the API server takes whatever is written, and that no operator looks after. */
 export const SAMPLE = KINDS.samples;
-/** Another one. */
-export const COMPANION = KINDS.companions;
+/** The same for DNSEndpoints, which a cluster of tests may have or not. */
+export const DNS_ENDPOINT = KINDS.dnsendpoints;
 
 const core = (plural: string): ResourceType => ({ group: '', version: 'v1', plural });
 const EVENTS = core('events');

@@ -7,6 +7,7 @@ import { available, UP_TO_DATE } from '../../../src/operator/managed/findings.ts
 import { failureFindings, showFailure, showPaused, writeStatus } from '../../../src/operator/managed/status.ts';
 import { condition, object } from '../objects.ts';
 import { managing } from './managing.ts';
+import { modulesOf } from './things.ts';
 
 const failure = { reason: REASON.apiUnavailable, message: 'no answer' };
 const ready = object({ status: { conditions: [condition('Ready', 'True')] } });
@@ -36,7 +37,7 @@ describe('the status after a reconcile', () => {
   test('shows the resource and what it is known by, and what the kind says of it', async () => {
     const describing = {
       describe: () => ({ hostname: 'a.test' }),
-      conditions: () => ({ Companion: { status: 'True' as const, reason: REASON.available, message: 'm' } }),
+      conditions: () => ({ Extra: { status: 'True' as const, reason: REASON.available, message: 'm' } }),
     };
     const of = object({ metadata: { generation: 3 } }, { ...created, rotateHandledAt: 't' });
     const { managed, stored, events } = await managing(of, { kind: describing });
@@ -57,7 +58,7 @@ describe('the status after a reconcile', () => {
     expect(told).toEqual([
       ['Ready', 'True', 3],
       ['Synced', 'True', 3],
-      ['Companion', 'True', 3],
+      ['Extra', 'True', 3],
     ]);
     expect(managed.object).toEqual(await stored());
     expect(await events()).toEqual([]);
@@ -93,7 +94,7 @@ describe('the status after a reconcile', () => {
 
   test.each([
     ['a resource of its own', {}, 2],
-    ['modules, of what it has not recorded', { ownerOf: () => 'ipp_2' }, undefined],
+    ['modules, of what it has not recorded', modulesOf('ipp_2'), undefined],
   ])('shows the generation of %s', async (_, kind, expected) => {
     const { managed, stored } = await managing(object({}, created), { kind });
     await writeStatus(managed, spec, { ...current, remote: { ...remote, id: 'ipp_2' } });

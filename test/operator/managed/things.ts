@@ -2,7 +2,14 @@
 import { z } from 'zod';
 import type { CreateOptions } from '../../../src/client/call-options.ts';
 import { ApiError } from '../../../src/client/errors.ts';
-import type { CreateScope, External, Remote, Renewal, Sight } from '../../../src/operator/managed/external.ts';
+import type {
+  CreateScope,
+  Delivery,
+  External,
+  Remote,
+  Renewal,
+  Sight,
+} from '../../../src/operator/managed/external.ts';
 import { kind, type SpecOf } from '../../../src/operator/managed/kind.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
 
@@ -170,8 +177,6 @@ export type ThingKind = Parameters<typeof kind<typeof shape, Thing>>[0];
 export function thingKind(things: Things, more: Partial<ThingKind> = {}) {
   return kind<typeof shape, Thing>({
     kind: 'Thing',
-    plural: 'things',
-    singular: 'thing',
     shortNames: [],
     description: 'A thing.',
     spec: shape,
@@ -186,9 +191,11 @@ export function thingKind(things: Things, more: Partial<ThingKind> = {}) {
 
 /** What makes it a kind whose objects have settings of what they refer to. */
 export const SETTINGS: Partial<ThingKind> = {
-  ownerOf: ({ of = '' }) => of,
-  owner: { kind: 'Owner', givenIn: ({ of }) => of },
+  owner: { kind: 'Owner', givenIn: ({ of }) => of, modulesIn: () => [] },
 };
+
+/** What makes it a kind whose objects all have settings of the same. */
+export const modulesOf = (id: string) => ({ owner: { kind: 'Owner', givenIn: () => id, modulesIn: () => [] } });
 
 /** What makes it a kind whose resources serve once they are open. */
 export const SERVING: Partial<ThingKind> = {
@@ -208,20 +215,15 @@ export function tokens(
   { isOneTime = true, due, prepare = async () => {} }: Tokens = {},
 ): Partial<ThingKind> {
   const renewal = () => (due ? { due } : {});
-  const about = { what: 'token', secretType: 'any', idKey: 'id', key: 'token', member: 'token', isOneTime };
-  return {
-    delivery: {
-      handout: about,
-      renewal,
-      into: () => ({
-        handout: about,
-        renewal,
-        prepare,
-        deliver: async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost'),
-        looksHeld: () => true,
-        stored: async () => [...held],
-        release: async () => [...held],
-      }),
-    },
+  const handout = { what: 'token', secretType: 'any', idKey: 'id', key: 'token', member: 'token', isOneTime };
+  const delivery: Delivery<ThingSpec, Thing> = {
+    handout,
+    renewal,
+    prepare,
+    deliver: async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost'),
+    looksHeld: () => true,
+    stored: async () => [...held],
+    release: async () => [...held],
   };
+  return { delivery };
 }

@@ -9,7 +9,6 @@ import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules
 import { Blocked } from '../../../src/operator/managed/external.ts';
 import { readSpec } from '../../../src/operator/managed/spec.ts';
 import { changesOf, mustKnowMembers } from '../../../src/operator/plan/spec-changes.ts';
-import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
 import { httpsEdgeRouteOidc } from '../../../src/resources/https-edge-route-oidc.ts';
 import { object } from '../objects.ts';
 
@@ -111,12 +110,11 @@ describe('what is secret', () => {
   });
 
   test('is a member that is sealed, also if it takes no source', () => {
-    const kind = attachedKind(httpsEdgeRoute, {
+    const kind = attachedKind(httpsEdgeRouteKind, {
       kind: 'Plain',
       shortNames: [],
       description: 'Takes its secret as it is.',
       ownerRef: 'routeRef',
-      owners: httpsEdgeRouteKind.calls,
       modules: [{ module: httpsEdgeRouteOidc, calls: (client) => client.httpsEdgeRouteModules('e', 'r').oidc }],
     });
     const oidc = { issuer: 'https://a.example.com', clientId: 'x', clientSecret: 'NEW' };

@@ -4,7 +4,6 @@ import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { Delivery, Recipient, Remote } from '../external.ts';
 import { readIdentity } from '../identity.ts';
-import type { DeclaredDelivery } from '../kind.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
 import { idIn } from './data.ts';
 import { type Handout, valueIn } from './handout.ts';
@@ -16,31 +15,21 @@ import { mustBeOfType, mustBeUnaltered, mustBeWritable } from './unwritable-secr
 const UNKNOWN = { id: 'x'.repeat(32), value: 'x'.repeat(50) };
 
 type MayExist = (id: string) => Promise<boolean>;
-type Renew<Spec, R extends Remote> = Delivery<Spec, R>['renewal'];
 
-/** @param renewal whether what is stored must be replaced now, and otherwise when */
-export function intoSecret<Spec extends SecretSpec, R extends Remote>(
-  handout: Handout,
-  renewal: Renew<Spec, R>,
-): DeclaredDelivery<Spec, R> {
-  const into = (secrets: SecretAccess, mayExist: MayExist) => new SecretDelivery(handout, renewal, secrets, mayExist);
-  return { handout, renewal, into };
-}
-
-class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Delivery<Spec, R> {
+export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Delivery<Spec, R> {
   readonly handout: Handout;
-  readonly renewal: Renew<Spec, R>;
+  readonly renewal: Delivery<Spec, R>['renewal'];
   readonly #secrets: SecretAccess;
   readonly #mayExist: MayExist;
 
-  constructor(handout: Handout, renewal: Renew<Spec, R>, secrets: SecretAccess, mayExist: MayExist) {
-    this.handout = handout;
-    this.renewal = renewal;
+  constructor(declared: Pick<Delivery<Spec, R>, 'handout' | 'renewal'>, secrets: SecretAccess, mayExist: MayExist) {
+    this.handout = declared.handout;
+    this.renewal = declared.renewal;
     this.#secrets = secrets;
     this.#mayExist = mayExist;
   }
 
-  async prepare(object: KubeObject, spec: SecretSpec): Promise<void> {
+  async prepare(object: KubeObject, spec: Spec): Promise<void> {
     const { namespace } = object.metadata;
     const name = secretNameOf(object, spec);
     const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, existing);
@@ -53,7 +42,7 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     mustBeUnaltered(body(existing), await this.#secrets.tryPatch(name, body(existing), namespace));
   }
 
-  async deliver(recipient: Recipient, spec: SecretSpec, remote: R): Promise<'held' | 'lost'> {
+  async deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'> {
     const { object } = recipient;
     const { id } = remote;
     const name = secretNameOf(object, spec);
@@ -77,7 +66,7 @@ class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Deliv
     return 'held';
   }
 
-  looksHeld(object: KubeObject, spec: SecretSpec): boolean {
+  looksHeld(object: KubeObject, spec: Spec): boolean {
     const { externalId } = readIdentity(object);
     return (
       externalId !== undefined &&

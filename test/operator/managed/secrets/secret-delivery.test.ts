@@ -9,7 +9,7 @@ import { decode, encode, encodedData } from '../../../../src/operator/managed/se
 import { handout } from '../../../../src/operator/managed/secrets/handout.ts';
 import { SecretAccess } from '../../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../../src/operator/managed/secrets/secret-cache.ts';
-import { intoSecret } from '../../../../src/operator/managed/secrets/secret-delivery.ts';
+import { SecretDelivery } from '../../../../src/operator/managed/secrets/secret-delivery.ts';
 import { object } from '../../objects.ts';
 import { type Policy, placing } from '../placing.ts';
 
@@ -52,7 +52,7 @@ async function delivering(circumstances: Circumstances = {}) {
   const there = ({ metadata, ...rest }: KubeObject) => ({ ...rest, metadata: { ...metadata, namespace } });
   for (const secret of cached) cache.watch.observe(there(cluster.known(secret)));
   const access = new SecretAccess(kube, cache, (where) => mayAdopt && where === namespace);
-  const delivery = intoSecret(of, () => ({})).into(access, async () => exists);
+  const delivery = new SecretDelivery({ handout: of, renewal: () => ({}) }, access, async () => exists);
   const find = (name: string) => cluster.find('secrets', name);
   return {
     cluster,

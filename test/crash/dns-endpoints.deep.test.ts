@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
-import { publications } from './companions.ts';
+import { publications } from './dns-endpoints.ts';
 import { chain, check, told } from './kill-points.ts';
 import type { Stage } from './stage.ts';
 
@@ -20,7 +20,7 @@ describe('the operator survives being killed at every call', {
 
   it.for(publications)('while it $name', async (scenario, { annotate }) => {
     plane ??= await startControlPlane({ controllerManager: false });
-    stage ??= chain({ cluster: plane, hasCompanions: true });
+    stage ??= chain({ cluster: plane, hasDnsEndpoints: true });
     const report = await check([await stage], scenario, { isExact: true });
     const { failures, killed, missed, points } = report;
     await annotate(told(report));

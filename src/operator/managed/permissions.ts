@@ -1,14 +1,18 @@
 /**
- * Adoption is granted by namespace: who may write objects in a namespace could otherwise take over, read, or attach
- * something to whatever resource they can name. An annotation that names a resource which was not created for its object is
- * adoption, too, and so is a reference by id (inputs/named-by-id.ts).
+ * What an object is denied although its spec is valid. Existing resources may be adopted only where the administrator
+ * permits it by namespace: anyone who may write objects there could otherwise take over, read, or attach something to any
+ * resource that they can name. An annotation that names a resource which was not created for its object counts as adoption,
+ * and so does a reference by id (inputs/named-by-id.ts). Nor may an object hand out the rights of a user to everyone who
+ * reads its Secret (docs/decisions/0015).
  */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { annotation } from '../kube/kube-object.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { type Identity, knows } from './identity.ts';
+import type { AnyKind } from './kind.ts';
 import type { ManagedObject } from './managed-object.ts';
+import type { ManagedSpec } from './spec.ts';
 
 /** @throws Blocked in a namespace without adoption, in the same words whether or not the resource exists */
 export function mustMayAdopt({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
@@ -40,4 +44,15 @@ export function onlyOwn(recorded: Identity, shown: Identity | undefined, scope: 
 
 function isOwn(id: string, shown: Identity | undefined, { resources }: CreateScope): boolean {
   return resources.some((resource) => resource.id === id) || (shown !== undefined && knows(shown, id));
+}
+
+/** @throws Blocked when what the object hands out would have the rights of a user, and that is not allowed */
+export function mustMayHandOut(
+  { kind, handsOutUserRights }: Pick<AnyKind, 'kind' | 'handsOutUserRights'>,
+  spec: ManagedSpec,
+  mayHandOutUserRights: boolean,
+): void {
+  if (mayHandOutUserRights || !handsOutUserRights?.(spec)) return;
+  const message = `an ${kind} must belong to a bot: set spec.ownerRef to a BotUser, or have the operator started with --allow-user-api-keys true`;
+  throw new Blocked(REASON.accessDenied, message);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mustBeChangeable } from '../../../src/operator/managed/immutable.ts';
+import { mustBeChangeable } from '../../../src/operator/managed/external.ts';
 
 const remote = { id: 'cr_1', uri: '/credentials/cr_1' };
 const external = (...fields: string[]) => ({ immutableChanges: () => fields });

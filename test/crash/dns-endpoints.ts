@@ -16,7 +16,7 @@ const DOMAINS = storyRow('ReservedDomain');
 const asking = z.object({ dns: z.object({ publish: z.boolean() }).optional() });
 
 /** Has the cluster serve them. */
-export async function installCompanions({ kube, namespace }: Stage): Promise<void> {
+export async function installDnsEndpoints({ kube, namespace }: Stage): Promise<void> {
   const crds = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
   await kube.create(crds, dnsEndpointCrd());
   const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
@@ -24,7 +24,7 @@ export async function installCompanions({ kube, namespace }: Stage): Promise<voi
 }
 
 /** In sentences, what is wrong with the DNSEndpoints; empty if each domain that asks for one has it, and no other. */
-export async function inspectCompanions(stage: Stage, objects: readonly KubeObject[]): Promise<string[]> {
+export async function inspectDnsEndpoints(stage: Stage, objects: readonly KubeObject[]): Promise<string[]> {
   const { items } = await stage.kube.list(DNS_ENDPOINTS, { namespace: stage.namespace });
   const domains = objects.filter(({ kind }) => kind === DOMAINS.name);
   const asked = domains.filter(({ spec }) => asking.parse(spec).dns?.publish);

@@ -1,8 +1,8 @@
-/** What is refused where nothing may be adopted, and what is an object's own there. */
+/** What an object is denied, and what counts as its own. */
 import { describe, expect, test } from 'vitest';
 import { REASON } from '../../../src/operator/contract/reasons.ts';
-import { mustMayAdopt, namesOnlyOwn, onlyOwn } from '../../../src/operator/managed/adoption-grant.ts';
 import type { Identity } from '../../../src/operator/managed/identity.ts';
+import { mustMayAdopt, mustMayHandOut, namesOnlyOwn, onlyOwn } from '../../../src/operator/managed/permissions.ts';
 import { object } from '../objects.ts';
 
 test.each([
@@ -43,4 +43,15 @@ describe('what the annotations name is the object’s own', () => {
       JSON.stringify(recorded) === JSON.stringify(expected),
     );
   });
+});
+
+test.each([
+  ['where they are allowed', true, true, undefined],
+  ['of a bot', false, false, undefined],
+  ['of a user', false, true, 'an APIKey must belong to a bot: set spec.ownerRef to a BotUser, or '],
+])('an object may hand out rights %s', (_, mayHandOutUserRights, has, refusal) => {
+  const kind = { kind: 'APIKey', handsOutUserRights: () => has };
+  const handOut = () => mustMayHandOut(kind, {} as never, mayHandOutUserRights);
+  if (refusal === undefined) expect(handOut).not.toThrow();
+  else expect(handOut).toThrow(expect.objectContaining({ message: expect.stringContaining(refusal) }));
 });

@@ -1,5 +1,7 @@
-/** Which lines of a file have changed since all its mutations were noticed: those before are not tried again. */
-import { spawnSync } from 'node:child_process';
+/** Which lines of the source have changed since a commit, in the working tree too. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Of lines, counted from 1. */
 export interface Span {
@@ -7,25 +9,35 @@ export interface Span {
   readonly last: number;
 }
 
+const FILE = /^\+\+\+ b\/(.+)$/gm;
 const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@/gm;
 
-/** Where a diff without context (`-U0`) has something new; both neighbours of what it only takes away. */
-export function changedSpans(diff: string): Span[] {
-  return [...diff.matchAll(HUNK)].map(([, start, count = '1']) => {
-    const first = Number(start);
-    return count === '0' ? { first, last: first + 1 } : { first, last: first + Number(count) - 1 };
-  });
+/** By file, what a diff without context (`-U0`) adds; where it only removes lines, the two lines around the gap. */
+export function changedSpans(diff: string): Map<string, Span[]> {
+  const starts = [...diff.matchAll(FILE)];
+  return new Map(
+    starts.map(({ 1: file = '', index }, at) => {
+      const hunks = diff.slice(index, starts[at + 1]?.index).matchAll(HUNK);
+      const spans = [...hunks].map(([, start, count = '1']) => {
+        const first = Number(start);
+        return { first, last: count === '0' ? first + 1 : first + Number(count) - 1 };
+      });
+      return [file, spans];
+    }),
+  );
 }
 
-/**
- * Since the commit in which this entry came into the list.
- * @param entry as it is written in the list, as in `"src/a.ts": "0123456789abcdef"`
- * @returns undefined if there is no such commit, or the file was not there
- */
-export function changedSince(root: string, list: string, file: string, entry: string): Span[] | undefined {
-  const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
-  const commit = git('log', '-1', '--format=%H', '-S', entry, '--', list).stdout.trim();
-  if (commit === '' || git('cat-file', '-e', `${commit}:${file}`).status !== 0) return undefined;
-  const { status, stdout } = git('diff', '-U0', '--no-color', '--no-ext-diff', commit, '--', file);
-  return status === 0 ? changedSpans(stdout) : undefined;
+/** @param base by default where the branch left `main`, or the commit before the newest one */
+export function changedSince(root: string, base?: string): Map<string, Span[]> {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  const head = git('rev-parse', 'HEAD').trim();
+  const fork = () => git('merge-base', 'HEAD', 'main').trim();
+  const from = base ?? (git('branch', '--list', 'main') === '' || fork() === head ? 'HEAD~' : fork());
+  const changed = changedSpans(git('diff', '-U0', '--no-color', '--no-ext-diff', from, '--', 'src'));
+  const untracked = git('ls-files', '--others', '--exclude-standard', '--', 'src').split('\n').filter(Boolean);
+  const linesOf = (file: string) => readFileSync(join(root, file), 'utf8').split('\n').length;
+  return new Map([
+    ...changed,
+    ...untracked.map((file): [string, Span[]] => [file, [{ first: 1, last: linesOf(file) }]]),
+  ]);
 }

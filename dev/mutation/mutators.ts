@@ -8,9 +8,18 @@ export interface Mutation {
   readonly replacement: string;
   /** From 1. */
   readonly line: number;
-  /** The lines before and after, without indentation: `a <= b → a < b`. Together with the file, it names the mutation. */
+  /** The lines before and after, without indentation: `a <= b → a < b`. */
   readonly text: string;
 }
+
+/** One mutation of one file. */
+export interface Mutant extends Mutation {
+  readonly file: string;
+  readonly source: string;
+}
+
+export const mutantsOf = (file: string, source: string): Mutant[] =>
+  mutationsOf(source).map((mutation) => ({ ...mutation, file, source }));
 
 type Change = Pick<Mutation, 'start' | 'end' | 'replacement'>;
 

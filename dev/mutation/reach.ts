@@ -3,52 +3,23 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isNode, parse, walk } from './syntax.ts';
 
-/** What is started as a process, and so imported by nobody: by the files that start it. */
-const STARTED: Readonly<Record<string, readonly string[]>> = {
-  'dev/processes/program.ts': ['src/main.ts'],
-  'test/api/announced-key.test.ts': ['src/main.ts'],
-  'test/api/secrets/start.test.ts': ['src/main.ts'],
-  'test/api/start-failure.test.ts': ['src/main.ts'],
-  'test/settings/settings.test.ts': ['src/main.ts'],
-  'test/signals.test.ts': ['src/main.ts'],
+/** For each file, the files of the project that it imports. Paths are relative to the root. */
+export type Imports = ReadonlyMap<string, readonly string[]>;
+
+const CHILD_PROCESS = 'node:child_process';
+const PROGRAM = 'src/main.ts';
+/** Starts the program for tests; those that start processes themselves are taken to start it, too. */
+const STARTER = 'dev/processes/program.ts';
+
+/** Tests of everything that the room does, which notice a lot in little time. */
+const BROAD: Readonly<Record<string, readonly string[]>> = {
+  'src/api': ['test/api/openapi/checked-in', 'test/conformance/conformance', 'test/api/settings', 'test/api/limits'],
+  'src/resources': ['test/api/openapi/checked-in', 'test/operator/crds/checked-in', 'test/conformance/conformance'],
+  'src/operator': ['test/operator/crds/checked-in'],
 };
 
-/** How far to look for a test that notices. Each includes the ones before it. */
-export const REACHES = ['near', 'program', 'all'] as const;
-export type Reach = (typeof REACHES)[number];
-
-/** End-to-end tests that take seconds, each of something else. */
-const E2E = ['others', 'drift', 'rotation', 'modules', 'references', 'replacement', 'handed-out', 'adoption-grant'].map(
-  (name) => `test/e2e/${name}.test.ts`,
-);
-
-/** Rooms whose behaviour shows in the tests of another; holds for the folders in them, too. */
-const NEAR: Readonly<Record<string, readonly string[]>> = {
-  // Definitions, most of which are nothing but what the document says.
-  'src/resources': ['test/api/openapi/checked-in.test.ts'],
-  'src/api/families': ['test/api/openapi/checked-in.test.ts'],
-  // Defaults, which the settings show and the documentation promises.
-  'src/api/http': ['test/api/settings.test.ts', 'test/api/limits.test.ts'],
-  'src/api/store': ['test/api/crud', 'test/api/secrets'],
-  'src/api/secrets': ['test/api/store'],
-  'src/api/errors': ['test/api/http'],
-  'src/api/crud': [
-    'test/api/http/entity-tags.test.ts',
-    'test/conformance/conformance.test.ts',
-    'test/api/openapi/checked-in.test.ts',
-  ],
-  // What drives both APIs is tested where both are there.
-  'src/operator/managed': E2E,
-  'src/operator/controller': E2E,
-  'src/operator/kinds': ['test/operator/crds/checked-in.test.ts', ...E2E],
-};
-
-/** The test files that reach a source file, from the most to the least likely to notice. Paths are relative to `root`. */
-export function testsThatReach(
-  source: string,
-  reach: Reach,
-  imports: ReadonlyMap<string, readonly string[]>,
-): string[] {
+/** The test files that reach a source file, those that are most likely to notice first. */
+export function testsThatReach(source: string, imports: Imports, isInTier: (test: string) => boolean): string[] {
   const importers = new Map<string, string[]>();
   for (const [file, imported] of imports) {
     for (const one of imported) importers.set(one, [...(importers.get(one) ?? []), file]);
@@ -56,61 +27,54 @@ export function testsThatReach(
   const reached = new Set([source]);
   for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
   return [...reached]
-    .filter((file) => file.endsWith('.test.ts') && !file.endsWith('.deep.test.ts'))
+    .filter((file) => file.endsWith('.test.ts') && isInTier(file))
     .map((file) => ({ file, distance: distance(source, file) }))
-    .filter(({ file, distance }) => REACHES.indexOf(reachOf(source, file, distance)) <= REACHES.indexOf(reach))
+    .map(({ file, distance }) => ({
+      file,
+      distance: distance > 1 && startsProcess(file, imports) ? distance + 10 : distance,
+    }))
     .sort((a, b) => a.distance - b.distance || a.file.localeCompare(b.file))
     .map(({ file }) => file);
 }
 
-/** How a test file starts what is not a program of ours, but may import parts of one. */
-const CHILD_PROCESS = 'node:child_process';
-
-/** Whether the test file starts a process, or something that it imports starts a program. */
-export function startsProcess(test: string, imports: ReadonlyMap<string, readonly string[]>): boolean {
-  if (imports.get(test)?.includes(CHILD_PROCESS)) return true;
+/** Whether the test file, or something that it imports, starts a process in which source of ours may run. */
+export function startsProcess(test: string, imports: Imports): boolean {
   const reached = new Set([test]);
   for (const file of reached) {
-    if (Object.hasOwn(STARTED, file)) return true;
-    for (const imported of imports.get(file) ?? []) if (!imported.startsWith('src/')) reached.add(imported);
+    if (file === PROGRAM) return true;
+    for (const imported of imports.get(file) ?? []) {
+      if (imported === PROGRAM || !imported.startsWith('src/')) reached.add(imported);
+    }
   }
   return false;
 }
 
-function reachOf(source: string, test: string, distance: number): Reach {
-  const near = Object.entries(NEAR).flatMap(([room, tests]) => (source.startsWith(`${room}/`) ? tests : []));
-  if (distance <= 1 || isNamesake(source, test)) return 'near';
-  if (near.some((path) => test === path || test.startsWith(`${path}/`))) return 'near';
-  return test.split('/')[1] === source.split('/')[1] ? 'program' : 'all';
-}
-
-/** A family, a code of an error and so on are defined in one room and served by another, which tests them. */
-function isNamesake(source: string, test: string): boolean {
-  return test.startsWith('test/api/') && basename(test) === basename(source).replace(/\.ts$/, '.test.ts');
-}
-
-/** 0: its own test; 1: a test of its folder or below; then one more for each folder up. */
+/** 0: the test of the same name; 1: a test in its folder; 2: a broad test; then one more for each folder up. */
 function distance(source: string, test: string): number {
-  const mirrored = source.replace(/^src\//, 'test/');
-  if (test === mirrored.replace(/\.ts$/, '.test.ts')) return 0;
-  let steps = 1;
+  const nameOf = (file: string) => basename(file).split('.')[0];
+  const mirrored = dirname(source.replace(/^src\//, 'test/'));
+  if (nameOf(source) === nameOf(test)) return 0;
+  if (test.startsWith(`${mirrored}/`)) return 1;
+  const broad = Object.entries(BROAD).flatMap(([room, tests]) => (source.startsWith(`${room}/`) ? tests : []));
+  if (broad.some((path) => test.startsWith(`${path}.`))) return 2;
+  let steps = 3;
   for (let folder = dirname(mirrored); folder !== '.'; folder = dirname(folder), steps++) {
     if (test.startsWith(`${folder}/`)) return steps;
   }
   return steps;
 }
 
-/** For each file, the files of the project that it imports; types do not count. Paths are relative to `root`. */
-export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
+/** Reads the imports of the files; types do not count. */
+export function importsOf(root: string, files: readonly string[]): Imports {
+  const resolved = (file: string, specifier: string) =>
+    specifier === CHILD_PROCESS ? specifier : relative(root, resolve(root, dirname(file), specifier));
   return new Map(
     files
       .filter((file) => /^(src|dev|test|scripts)\/.*\.ts$/.test(file))
       .map((file) => {
-        const specifiers = importedBy(readFileSync(join(root, file), 'utf8'));
-        const imported = specifiers.map((specifier) =>
-          specifier === CHILD_PROCESS ? specifier : relative(root, resolve(root, dirname(file), specifier)),
-        );
-        return [file, [...imported, ...(STARTED[file] ?? [])]];
+        const imported = importedBy(readFileSync(join(root, file), 'utf8')).map((one) => resolved(file, one));
+        const isStarting = file === STARTER || (file.startsWith('test/') && imported.includes(CHILD_PROCESS));
+        return [file, isStarting ? [...imported, PROGRAM] : imported];
       }),
   );
 }

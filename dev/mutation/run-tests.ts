@@ -7,33 +7,24 @@ import { Answer } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
-  | { readonly outcome: 'killed'; readonly test: string }
-  | { readonly outcome: 'timed out' }
+  | { readonly outcome: 'killed'; readonly by: string }
   /** With the coverage of a run that was measured. */
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
-  /** @param changed the file of the sandbox that was written since the last run, if any. */
-  run(
-    changed: string | undefined,
-    test: string,
-    timeoutMs: number,
-    how?: { readonly measured: boolean },
-  ): Promise<Verdict>;
+  /** @param changed the file of the sandbox that was written since the last run, if any. A timeout kills a mutant. */
+  run(changed: string | undefined, test: string, timeoutMs: number, measured?: boolean): Promise<Verdict>;
   stop(): Promise<void>;
 }
 
-/**
- * @param sources the files whose coverage is of interest.
- * @param named of the tests of a file only those whose names match this pattern; all of them by default.
- */
-export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly string[] = [], named = ''): TestRunner {
+/** @param sources the files whose coverage is of interest. */
+export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly string[] = []): TestRunner {
   let runner: Promise<ChildProcess> | undefined;
   const path = (file: string) => join(sandbox.root, file);
 
   async function start(): Promise<ChildProcess> {
-    // A group of its own: whatever a test has started dies with it.
-    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root, named, ...sources], {
+    // Its own process group, so that everything a test has started dies with it.
+    const started = fork(join(import.meta.dirname, 'runner.ts'), [sandbox.root, ...sources], {
       cwd: sandbox.root,
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -43,7 +34,7 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
     return started;
   }
 
-  /** Also what the runner has left behind, if it has ended by itself. */
+  /** Kills the group even if the runner itself has ended. */
   async function kill(): Promise<void> {
     const running = await runner;
     runner = undefined;
@@ -58,26 +49,23 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
   }
 
   return {
-    async run(changed, test, timeoutMs, { measured } = { measured: false }) {
+    async run(changed, test, timeoutMs, measured = false) {
       runner ??= start();
       const running = await runner;
-      const answer = new Promise<Verdict>((resolve) => {
-        const timer = setTimeout(() => resolve({ outcome: 'timed out' }), timeoutMs);
-        const settle = (verdict: Verdict) => {
-          clearTimeout(timer);
-          running.off('exit', died);
-          resolve(verdict);
-        };
-        const died = () => settle({ outcome: 'killed', test: 'the process that runs the tests ended' });
-        running.once('exit', died);
-        running.once('message', (message) => {
-          const { failed, coverage } = Answer.parse(message);
-          settle(failed === undefined ? { outcome: 'survived', coverage } : { outcome: 'killed', test: failed });
-        });
-      });
+      const { promise, resolve } = Promise.withResolvers<Verdict>();
+      const timer = setTimeout(() => resolve({ outcome: 'killed', by: 'timeout' }), timeoutMs);
+      const died = () => resolve({ outcome: 'killed', by: 'the process that runs the tests ended' });
+      const answered = (message: unknown) => {
+        const { failed, coverage } = Answer.parse(message);
+        resolve(failed === undefined ? { outcome: 'survived', coverage } : { outcome: 'killed', by: failed });
+      };
+      running.once('exit', died).once('message', answered);
       running.send({ changed: changed === undefined ? undefined : path(changed), test: path(test), measured });
-      const verdict = await answer;
-      if (verdict.outcome === 'timed out' || running.exitCode !== null) await kill();
+      const verdict = await promise;
+      clearTimeout(timer);
+      running.off('exit', died).off('message', answered);
+      const isStuck = verdict.outcome === 'killed' && verdict.by === 'timeout';
+      if (isStuck || running.exitCode !== null || running.signalCode !== null) await kill();
       return verdict;
     },
     async stop() {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { Coverage, coverageFrom } from './coverage.ts';
 
 /** Sent to the runner: this file has changed, run that test file. Both are absolute paths. */
-export const Order = z.object({ changed: z.string().optional(), test: z.string(), measured: z.boolean() });
+const Order = z.object({ changed: z.string().optional(), test: z.string(), measured: z.boolean() });
 /**
  * Sent back, and once when the runner is ready: the name of the test that failed, if any; of a measured run, what it
  * has not executed of each file that it has loaded.
@@ -19,18 +19,19 @@ export const FILE_ITSELF = 'the file itself';
 
 const Thrown = z.object({ message: z.string() });
 
-/**
- * @param named of the tests only those whose names match, if it is not empty.
- * @param sources the files whose execution is measured, relative to `root`.
- */
-async function main(root: string, named: string, sources: readonly string[]): Promise<void> {
+/** @param sources the files whose execution is measured, relative to `root` */
+async function main(root: string, sources: readonly string[]): Promise<void> {
   let measured: unknown;
   const vitest = await createVitest('test', {
     root,
     watch: false,
     bail: 1,
     maxWorkers: 1,
-    ...(named === '' ? {} : { testNamePattern: named }),
+    // Modules that a worker keeps from one run to the next would hide the mutation.
+    isolate: true,
+    // Of every tier: the caller decides which to run.
+    include: ['test/**/*.test.ts'],
+    exclude: ['**/node_modules/**'],
     reporters: [
       {
         onCoverage(coverage) {
@@ -47,23 +48,20 @@ async function main(root: string, named: string, sources: readonly string[]): Pr
   const all = await vitest.globTestSpecifications();
   let changedBefore: string | undefined;
 
-  async function run({
-    changed,
-    test,
-    measured: isMeasured,
-  }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
-    // The file of the run before has been put back as it was.
+  async function run(order: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
+    const { changed, test } = order;
+    // The file of the run before has been restored.
     for (const file of new Set([changedBefore, changed])) if (file !== undefined) vitest.invalidateFile(file);
     changedBefore = changed;
-    if (isMeasured) await vitest.enableCoverage();
+    if (order.measured) await vitest.enableCoverage();
     else vitest.disableCoverage();
     const specifications = all.filter(({ moduleId }) => moduleId === test);
-    if (specifications.length === 0) throw new Error(`${test} is no test file`);
+    if (specifications.length === 0) throw new Error(`${test} is not a test file`);
     const { testModules, unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
     // Those of earlier runs are among them.
     const module = testModules.find(({ moduleId }) => moduleId === test);
     if (unhandledErrors.length === 0 && module?.ok()) {
-      return isMeasured ? { coverage: coverageFrom(measured, root) } : {};
+      return order.measured ? { coverage: coverageFrom(measured, root) } : {};
     }
     const [first] = module?.children.allTests('failed') ?? [];
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
@@ -78,5 +76,5 @@ async function main(root: string, named: string, sources: readonly string[]): Pr
   process.send?.({});
 }
 
-const [, script, root, named = '', ...sources] = process.argv;
-if (script === import.meta.filename && root !== undefined) await main(root, named, sources);
+const [, script, root, ...sources] = process.argv;
+if (script === import.meta.filename && root !== undefined) await main(root, sources);

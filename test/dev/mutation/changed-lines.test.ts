@@ -1,15 +1,14 @@
-/** Which lines of a file have changed since its mutations were noticed. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { changedSince, changedSpans } from '../../../dev/mutation/changed-lines.ts';
+import { changedSince } from '../../../dev/mutation/changed-lines.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'changed-lines-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-const write = (name: string, text: string) => writeFileSync(join(root, name), text);
+const write = (name: string, text: string) => writeFileSync(join(root, 'src', name), text);
 
 function git(...args: string[]): void {
   const author = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
@@ -17,28 +16,31 @@ function git(...args: string[]): void {
   expect(status, stderr).toBe(0);
 }
 
-test('a hunk is the lines that are new; of lines taken away, both neighbours', () => {
-  expect(changedSpans('@@ -1 +1 @@\n-a\n+b\n@@ -5,2 +6,3 @@ function\n@@ -20,4 +22,0 @@\n')).toEqual([
-    { first: 1, last: 1 },
-    { first: 6, last: 8 },
-    { first: 22, last: 23 },
-  ]);
-});
+function commit(message: string): void {
+  git('add', '.');
+  git('commit', '--quiet', '-m', message);
+}
 
-test('what has changed since the entry came into the list, in commits and beside them', () => {
-  git('init', '--quiet');
+const line = (number: number) => ({ first: number, last: number });
+
+test('lines that a branch, the newest commit, or nobody has committed yet', () => {
+  git('init', '--quiet', '-b', 'main');
+  mkdirSync(join(root, 'src'));
   write('a.ts', 'one\ntwo\nthree\nfour\n');
-  write('list.json', '"a.ts": "11"\n');
-  git('add', '.');
-  git('commit', '--quiet', '-m', 'first');
-  expect(changedSince(root, 'list.json', 'a.ts', '"a.ts": "11"')).toEqual([]);
+  commit('first');
   write('a.ts', 'ONE\ntwo\nthree\nfour\n');
-  write('b.ts', 'new\n');
-  git('add', '.');
-  git('commit', '--quiet', '-m', 'second');
-  write('a.ts', 'ONE\ntwo\nthree\nFOUR\n');
-  const both = [1, 4].map((line) => ({ first: line, last: line }));
-  expect(changedSince(root, 'list.json', 'a.ts', '"a.ts": "11"')).toEqual(both);
-  expect(changedSince(root, 'list.json', 'a.ts', '"a.ts": "22"')).toBeUndefined();
-  expect(changedSince(root, 'list.json', 'b.ts', '"a.ts": "11"')).toBeUndefined();
+  commit('second');
+  expect(changedSince(root)).toEqual(new Map([['src/a.ts', [line(1)]]]));
+  git('checkout', '--quiet', '-b', 'topic');
+  write('a.ts', 'ONE\ntwo\nTHREE\nfour\n');
+  commit('third');
+  write('b.ts', 'new');
+  const onTopic: [string, unknown[]][] = [
+    ['src/a.ts', [line(3)]],
+    ['src/b.ts', [line(1)]],
+  ];
+  expect(changedSince(root)).toEqual(new Map(onTopic));
+  // A line that is gone changes its two neighbours.
+  write('a.ts', 'ONE\ntwo\nTHREE\n');
+  expect(changedSince(root, 'HEAD').get('src/a.ts')).toEqual([{ first: 3, last: 4 }]);
 });

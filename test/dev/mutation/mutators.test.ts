@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { mutantsOf } from '../../../dev/mutation/mutant.ts';
 import { mutate, mutationsOf } from '../../../dev/mutation/mutators.ts';
 
 const mutants = (source: string) => mutationsOf(source).map((mutation) => mutate(source, mutation));
@@ -48,15 +47,7 @@ describe('what is changed', () => {
   });
 });
 
-test('a mutation is named by its line before and after, wherever the line stands', () => {
+test('a mutation is described by its line before and after, wherever the line stands', () => {
   const [mutation] = mutationsOf('\n  f(\n    a <  b,\n  );\n').filter(({ replacement }) => replacement === '<=');
   expect(mutation).toMatchObject({ line: 3, text: 'a < b, → a <= b,' });
-});
-
-test('the same line twice in a file is told apart by its place among them', () => {
-  const twice = mutantsOf('src/a.ts', 'if (a) b();\nif (a) b();').filter(({ replacement }) => replacement === 'true');
-  expect(twice.map(({ line, occurrence }) => [line, occurrence])).toEqual([
-    [1, 0],
-    [2, 1],
-  ]);
 });

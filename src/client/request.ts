@@ -78,6 +78,3 @@ export function wireRequest(
   }
   return { url, method, headers, body: call.body === undefined ? undefined : JSON.stringify(call.body) };
 }
-
-/** Whether it changes a resource. A create under an idempotency key, sent again, is told what the first one made. */
-export const isChange = ({ method }: ApiRequest) => method === 'PATCH' || method === 'PUT' || method === 'DELETE';

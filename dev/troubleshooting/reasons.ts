@@ -281,7 +281,6 @@ export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = 
   recreated: 'The resource was deleted in the API. A new one is created.',
   replaced:
     'Another resource has taken the place of one that could not be changed, of a host certificate that was due or was to be issued anew, or of one that the spec no longer asks for. The message says why.',
-  gaveWay: 'Gave up a path or hostport that another object asks for.',
   identityRestored: "The operator's annotations were lost or edited, and are restored.",
   tokenReissued: 'The token in the Secret was lost or edited: a new one is issued, and then the old one is revoked.',
   tokenRotated: 'A new token is issued; once it is in the Secret, the old one works until the overlap is over.',

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { chains, check, type KillPoint } from './kill-points.ts';
 import { editsOfModules, successions } from './modules.ts';
 import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
-import { swaps } from './swaps.ts';
 
 const { createCredential, ...others } = undisturbedButFor;
 /** How many points are killed at side by side. */
@@ -83,16 +82,6 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
       expect(report.missed).toEqual([]);
     },
   );
-
-  it.for(everyThird(swaps))('at some writes while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, {
-      isExact: true,
-      choose: (points) => few(index)(writes(points)),
-    });
-    expect(report.failures).toEqual([]);
-    // Who is refused first, and so how often, is not the same every time.
-    expect(report.killed.length).toBeGreaterThan(0);
-  });
 
   it.for(everyThird(Object.values(disturbedToo)))('at some calls while it $name', async ({ index, ...scenario }) => {
     const report = await check(stages, scenario, { choose: few(index) });

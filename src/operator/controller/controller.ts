@@ -27,8 +27,7 @@ import { ManagedReconciler } from '../managed/reconciler.ts';
 import { plannedWork } from '../managed/schedule.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
-import type { Waiting } from '../managed/waiting.ts';
-import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './change-handlers.ts';
+import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
 import { CompanionWatch } from './companion-watch.ts';
 import { EnqueueOwnersOfModules, EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
@@ -54,8 +53,6 @@ export interface ControllerOptions {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
-  /** One for all kinds. */
-  waiting: Waiting;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
   tracing?: Tracing | undefined;
   log: Logger;
@@ -101,7 +98,6 @@ export class Controller {
       metrics: options.metrics.managed,
       mayAdopt: options.mayAdopt,
       mayHandOutUserRights: options.mayHandOutUserRights,
-      waiting: options.waiting,
       losses: new Losses(),
     };
     const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
@@ -135,7 +131,6 @@ export class Controller {
     this.cache.addHandler(new IndexInputs(kind.name, kind.inputs, (object) => kind.membersOf(object)));
     this.cache.addHandler(this.#workers);
     this.cache.addHandler(new EnqueueRivals(this.#queue, claims));
-    this.cache.addHandler(new FollowOthers(options.waiting, store, options.isOurs));
   }
 
   get name(): string {

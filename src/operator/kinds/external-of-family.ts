@@ -38,8 +38,6 @@ export interface ExternalOptions<Spec, R> {
   same?: Readonly<Record<string, Comparison>>;
   /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
   setByService?: ((spec: Spec, remote: R) => readonly string[]) | undefined;
-  /** The update that gives up what only one resource can have; undefined if there is nothing to give up. */
-  givenUp?: ((spec: Spec, remote: R) => Body | undefined) | undefined;
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
@@ -47,7 +45,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
-  { replaced = [], same = {}, setByService = () => [], givenUp = () => undefined }: ExternalOptions<Spec, R> = {},
+  { replaced = [], same = {}, setByService = () => [] }: ExternalOptions<Spec, R> = {},
 ): External<Spec, R> {
   const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
   const later = fields.filter(({ field }) => field.onCreate === 'derived');
@@ -76,11 +74,6 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     immutableChanges: (spec, remote) => differing(immutable, spec, remote, same),
     replacingChanges: (spec, remote) => differing(replacing, spec, remote, same),
     update,
-    async giveUp(remote, spec) {
-      const body = givenUp(spec, remote);
-      if (body) await calls.update(remote.id, body, { ifMatch: remote.etag });
-      return body !== undefined;
-    },
     delete: async (id) => (await ifExists(calls.delete(id).then(() => 'deleted' as const))) ?? 'not found',
     sight: async () => (access === 'owner' ? sightOf(await ifExists(client.whoami())) : 'everything'),
     all: (ids) => calls.list({}, ids),

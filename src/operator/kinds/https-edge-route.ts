@@ -1,7 +1,7 @@
 /** `HTTPSEdgeRoute`: what an HTTPS edge does with the requests for one path, or for all paths with a prefix. */
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { guardable } from '../managed/guarding.ts';
-import { nestedCalls, partsOfId } from './nested-calls.ts';
+import { nestedCalls } from './nested-calls.ts';
 import { plainKind } from './plain-kind.ts';
 
 export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
@@ -11,10 +11,6 @@ export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   replaced: ['edge_id'],
   serves: ['backend_id'],
   spec: guardable,
-  givenUp: (_, { id, match }) => {
-    const nowhere = `/.moving/${partsOfId(id).own}`;
-    return match === nowhere ? undefined : { match: nowhere };
-  },
   columns: ['edge_id', 'match', 'backend_id'],
   wideColumns: ['match_type'],
 });

@@ -42,11 +42,6 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   replaced?: readonly ((keyof F & string) | 'edge_id')[];
   /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
   setByService?: (spec: SpecOf<Own>, remote: V) => readonly (keyof F & string)[];
-  /**
-   * The update that gives up what only one resource can have and the spec does not ask for (any more), for those who wait
-   * for it and have what the spec asks for; undefined if there is nothing to give up.
-   */
-  givenUp?: (spec: SpecOf<Own>, remote: V) => object | undefined;
   /** Nullable fields by which the resource serves: they wait for the modules that others declare for it. */
   serves?: readonly (keyof F & string)[];
   /** For fields whose equal values may look different. */
@@ -157,10 +152,6 @@ export function plainKind<
         replaced,
         same,
         setByService: options.setByService,
-        givenUp: (spec, remote) => {
-          const body = options.givenUp?.(spec, remote);
-          return body && { ...body };
-        },
       });
       const plain = expand ? expanded(direct, expand, places) : direct;
       // Without `external`, R is V.
@@ -219,7 +210,6 @@ function expanded<Spec, R extends Remote>(
     immutableChanges: (spec, remote) => placed(direct.immutableChanges(expand(spec), remote)),
     replacingChanges: (spec, remote) => placed(direct.replacingChanges(expand(spec), remote)),
     update: (remote, spec) => direct.update(remote, expand(spec)),
-    giveUp: async (remote, spec) => (await direct.giveUp?.(remote, expand(spec))) ?? false,
   };
 }
 

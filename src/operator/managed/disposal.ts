@@ -55,7 +55,6 @@ export async function retireSuperseded(
   if (deleted.length + left.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
-  managed.waiting.changed(deleted);
   return [...retries, ...later.map(({ after }) => new Date(after))].reduce<Date | undefined>(earliest, undefined);
 }
 
@@ -186,7 +185,6 @@ export async function deleteAll(managed: ManagedObject, entries: readonly Retiri
     const refusal = await refusalOf(deleteSurely(managed, entry));
     if (refusal) throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${refusal.message}`);
   }
-  managed.waiting.changed(idsOf(entries));
 }
 
 /** What the API says if something refers to the resource that is to be deleted. */

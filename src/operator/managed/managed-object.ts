@@ -18,7 +18,6 @@ import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { earliest } from './schedule.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
-import type { Waiting } from './waiting.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
@@ -33,8 +32,6 @@ export interface ObjectAccess {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
   mayHandOutUserRights: boolean;
-  /** One for all kinds. */
-  waiting: Waiting;
   losses: Losses;
   /** Of kinds that have companions. */
   companions?: KnownCompanions | undefined;
@@ -142,11 +139,6 @@ export class ManagedObject {
 
   get mayAdopt(): boolean {
     return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
-  }
-
-  /** Who waits for what another object has. */
-  get waiting(): Waiting {
-    return this.#access.waiting;
   }
 
   /** How often what was handed out was lost. */

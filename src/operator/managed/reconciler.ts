@@ -18,7 +18,6 @@ import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
 import { withNote } from './findings.ts';
-import { inTurn } from './giving-way.ts';
 import { mustMayHandOut } from './handing-out-grant.ts';
 import { ensureFinalizer, ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
@@ -56,10 +55,8 @@ export class ManagedReconciler {
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
     // If there is none, or it has to be replaced, the identity now says what to create.
-    const current = await inTurn(managed, spec, async () => {
-      const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
-      return ensureUpToDate(managed, spec, remote);
-    });
+    const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
+    const current = await ensureUpToDate(managed, spec, remote);
     // What this reconcile has superseded.
     const retirement = await retireSuperseded(managed, new Date(), current.remote);
     await writeStatus(managed, spec, { ...current, ready: withNote(current.ready, managed.remark) });

@@ -17,7 +17,6 @@ import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
-import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../../harness.ts';
 import { noInputs } from '../../operator/inputs.ts';
@@ -107,7 +106,6 @@ export class LateOperator {
       metrics: metrics.managed,
       mayAdopt: () => true,
       mayHandOutUserRights: true,
-      waiting: new Waiting(),
       losses: new Losses(),
     });
   }

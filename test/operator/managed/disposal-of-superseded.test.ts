@@ -94,15 +94,6 @@ test('an API that cannot delete anything is no refusal', async () => {
   await expect(retire(replacing([A]), things)).rejects.toThrow(apiError('UNAVAILABLE'));
 });
 
-test('those that wait for what has gone are told', async () => {
-  const { managed } = await manage(replacing([A]), { things: all() });
-  const woken: string[] = [];
-  const wake = () => woken.push('waiting');
-  managed.waiting.set('other', { has: [], wants: ['thg_a'], isCurrent: () => true, wake });
-  await retireSuperseded(managed, NOW);
-  expect(woken).toEqual(['waiting']);
-});
-
 const KEPT = { listed: ['thg_a'], said: [], next: at(1) };
 
 describe('what was superseded is kept for a while yet', () => {

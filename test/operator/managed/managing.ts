@@ -18,7 +18,6 @@ import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedObject, type ObjectAccess } from '../../../src/operator/managed/managed-object.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
-import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { noInputs } from '../inputs.ts';
 import { type Plural, type Policy, placing, SAMPLE } from './placing.ts';
@@ -113,7 +112,6 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
     metrics: metrics.managed,
     mayAdopt: () => true,
     mayHandOutUserRights: true,
-    waiting: new Waiting(),
     losses: new Losses(),
     ...access,
   };

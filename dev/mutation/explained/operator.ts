@@ -26,10 +26,6 @@ export const OPERATOR: Explained = {
   'src/operator/controller/fair-queue.ts': {
     'if (this.#head > 1024 * → *': 'when the memory of what was taken is freed',
   },
-  'src/operator/controller/late-writes.ts': {
-    'this.#since.delete(subject); → ;': 'keeps the oldest first, which only frees memory sooner',
-    '* → if (now - since <= LONGEST_MS) return;': 'frees memory',
-  },
   'src/operator/controller/resync.ts': {
     'const RETRY_MS = * → *': 'how long to wait; no test asserts a time',
     '* → this.#schedule(jittered(nextMs, 1.1));': 'how long the jitter is; no test asserts a time',
@@ -63,8 +59,6 @@ export const OPERATOR: Explained = {
     '* → *yield read(owner);': 'an async generator waits for what it yields anyway',
   },
   'src/operator/kinds/plain-kind.ts': {
-    'giveUp: * → *(direct.giveUp?.*': 'what an async function returns is awaited anyway',
-    'giveUp: * → * ?? true,': 'the verbs of a family always include it',
     'const exported = * → *(chosenByService || {*': 'a member that is undefined is as good as none',
   },
   'src/operator/kinds/reserved-domain.ts': {
@@ -119,15 +113,13 @@ export const OPERATOR: Explained = {
     '* → if (true) this.#runs.delete(key);': 'the run that was waited for sets it again before anybody else has a turn',
   },
   'src/operator/managed/attached.ts': {
-    '* observeSurely(* → * generation: 1 *': 'of modules, the API key is shown everything',
+    '* observeVisible(* → * generation: 1 *': 'of modules, the API key is shown everything',
     'const current = * → *isHeld: false });': 'no kind of modules has tokens',
   },
   'src/operator/managed/attachment.ts': {
     'const NOTHING_CREATED = * → *': 'nothing is asked of it but what exists',
   },
   'src/operator/managed/claims.ts': {
-    'if (!this.#declaresTheSame(change)) * → if (true) *': 'the index has the same keys again',
-    '* → return this.#kind.mayBelong?.(other, isGranted) ?? true;': 'a kind that has ownerKeyIn has this, too',
     'const shown = retiring.length > 0 * → const shown = retiring.length >= 0 *': 'spares a look at the status',
     '* → return claim ? Number(claim.isConfirmed) : -2;': 'anything below 0 will do',
     '* → return rankA === rankB ? isOlder(a, b) : Number(rankA) >= Number(rankB);': 'the ranks differ in that branch',
@@ -173,9 +165,6 @@ export const OPERATOR: Explained = {
   'src/operator/managed/key-index.ts': {
     '* → if (false) this.#keys.delete(id);': 'frees memory',
     '* → if (keys?.size === 0) {}': 'frees memory',
-  },
-  'src/operator/managed/losses.ts': {
-    'this.#forgetOld(at); → ;': 'frees memory; whoever asks for the pause does it, too',
   },
   'src/operator/managed/managed-object.ts': {
     'const REFUSED_RETRY_MS = * → const REFUSED_RETRY_MS = 60000000;': 'how long to wait; no test asserts a time',

@@ -21,10 +21,10 @@ import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
 import { type Companion, showsCompanion } from '../managed/companion.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
-import { Losses } from '../managed/losses.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
 import { plannedWork } from '../managed/schedule.ts';
+import { ReissueBackoff } from '../managed/secrets/reissue-backoff.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
@@ -98,7 +98,7 @@ export class Controller {
       metrics: options.metrics.managed,
       mayAdopt: options.mayAdopt,
       mayHandOutUserRights: options.mayHandOutUserRights,
-      losses: new Losses(),
+      reissueBackoff: new ReissueBackoff(),
     };
     const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({

@@ -94,10 +94,6 @@ export function attachedKind(
         .array(z.string())
         .optional()
         .meta({ description: `The modules that the ${title} has.` }),
-      handedOver: z
-        .array(z.string())
-        .optional()
-        .meta({ description: `While this is being deleted: each ${title} whose modules are another object's by now.` }),
     },
     memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
     rules,

@@ -1,7 +1,7 @@
 /**
- * Adoption is granted by namespace: who may write objects in a namespace could otherwise take over, read, or attach
- * something to whatever resource they can name. An annotation that names a resource which was not created for its object is
- * adoption, too, and so is a reference by id (inputs/named-by-id.ts).
+ * Adoption is granted by namespace. Otherwise anybody who may write objects in a namespace could take over any resource whose
+ * id they know. An annotation that names a resource which was not created for its object is adoption, too, and so is a
+ * reference by id (inputs/named-by-id.ts).
  */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';

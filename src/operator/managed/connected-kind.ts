@@ -8,12 +8,11 @@ import { type Delivery, type External, type Finding, mayExist, type Remote } fro
 import { claimOf } from './identity.ts';
 import { inputsOf, isReference, isSource, Reference } from './inputs/input.ts';
 import { type Inputs, type Resolved, resourceIdOf } from './inputs/inputs.ts';
-import { targetOf } from './inputs/reference-index.ts';
 import type { UsedReference } from './inputs/used-inputs.ts';
 import type { AnyKind } from './kind.ts';
 import { earliest } from './schedule.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
-import { type ManagedSpec, readOwner, readSpec, readStatus } from './spec.ts';
+import { type ManagedSpec, readSpec, readStatus } from './spec.ts';
 import { NO_TERMS, type SpecTerms } from './spec-terms.ts';
 import { expired, msToEnd } from './term.ts';
 
@@ -57,50 +56,19 @@ export class ConnectedKind {
     return ownerOf(spec);
   }
 
-  /** For attached kinds: what the object refers to, as an index has it, whether or not it exists. */
-  ownerKeyIn(object: KubeObject): string | undefined {
-    const owner = this.#ownerIn(object);
-    return owner instanceof Reference ? targetOf({ input: owner }, object.metadata.namespace ?? '') : owner;
-  }
-
-  /**
-   * For attached kinds: whether the object may refer to what it refers to.
-   * @param isGranted whether its namespace may name resources by their ids
-   */
-  mayBelong(object: KubeObject, isGranted: boolean): boolean {
-    const owner = this.#ownerIn(object);
-    return owner instanceof Reference ? this.inputs.mayReferTo(this.name, object, owner) : isGranted;
-  }
-
   /**
    * For attached kinds: whether the object refers to what has the id, and may do so.
-   * @param isGranted whether its namespace may name resources by their ids, in specs and in annotations
+   * @param mayNameIds whether its namespace may name resources by their ids, in specs and in annotations
    */
-  belongsTo(object: KubeObject, id: string, isGranted: boolean): boolean {
-    return this.mayBelong(object, isGranted) && this.ownerIdOf(object, isGranted) === id;
-  }
-
-  /** For attached kinds: the id of what the object refers to; undefined while nothing is known of that. */
-  ownerIdOf(object: KubeObject, isGranted: boolean): string | undefined {
-    const owner = this.#ownerIn(object);
-    if (!(owner instanceof Reference)) return owner;
+  belongsTo(object: KubeObject, id: string, mayNameIds: boolean): boolean {
+    const owner = this.#declared.owner?.givenIn(this.membersOf(object));
+    if (!(owner instanceof Reference)) return mayNameIds && owner === id;
+    if (!this.inputs.mayReferTo(this.name, object, owner)) return false;
     const { namespace = object.metadata.namespace, name } = owner;
     const target = this.inputs.peer(owner.kind)?.store.get(`${namespace}/${name}`);
-    const shown = target && resourceIdOf(target);
-    // Restored without its status, the owner has yet to show what its annotations name.
-    return shown ?? (target && isGranted ? claimOf(target) : undefined);
-  }
-
-  /** For attached kinds: the keys by which objects may refer to what has the id as their owner. */
-  ownerKeysOf(id: string): string[] {
-    const { kind } = this.#declared.owner ?? {};
-    const objects = (kind !== undefined && this.inputs.peer(kind)?.concernedWith?.(id)) || [];
-    return [id, ...objects.map((key) => `${kind}/${key}`)];
-  }
-
-  #ownerIn(object: KubeObject): string | Reference | undefined {
-    const owner = this.#declared.owner?.givenIn(this.membersOf(object));
-    return owner instanceof Reference || typeof owner === 'string' ? owner : undefined;
+    if (!target) return false;
+    // An owner that was restored without its status does not show its id yet, but its annotations name it.
+    return (resourceIdOf(target) ?? (mayNameIds ? claimOf(target) : undefined)) === id;
   }
 
   /** Whether what the object hands out would have the rights of a user at the management API. */
@@ -155,13 +123,6 @@ export class ConnectedKind {
   /** What the object's references stand for by now; undefined where one of them stands for nothing. */
   referencesOf(object: KubeObject): UsedReference[] | undefined {
     return this.inputs.referencesOf(this.name, object, this.specIfValid(object));
-  }
-
-  /** The owner that the spec names, by id or by reference; undefined if it names none. */
-  ownerNamedBy(object: KubeObject): { id: string | undefined } | undefined {
-    return readOwner(this.specIfValid(object) ?? object.spec, (ownerRef) =>
-      this.inputs.fromCaches(this.name, object, ownerRef, []),
-    );
   }
 
   /** How what the API says about the object's resource is told. */

@@ -1,6 +1,6 @@
 /**
- * What may be handed out: who may write objects in a namespace, and read its Secrets, must not get the rights of the operator,
- * or of an admin, by asking for a key. docs/decisions/0015 has the reasons.
+ * Whose keys may be handed out. Otherwise anybody who may write objects in a namespace and read its Secrets could get the rights
+ * of the operator by declaring a key. docs/decisions/0015 has the reasons.
  */
 import { REASON } from '../contract/reasons.ts';
 import { Blocked } from './external.ts';

@@ -5,7 +5,7 @@ import { findCondition, mergeConditions, mergePatch, sameStatus } from '../kube/
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
-import { annotation, type KubeObject, keyOf } from '../kube/kube-object.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
 import { ensureCompanion, type KnownCompanions, releaseCompanion, showsCompanion } from './companion.ts';
@@ -14,9 +14,9 @@ import { type Finding, type Remote, type Renewal, StaleObject } from './external
 import { type Identity, identityAnnotations } from './identity.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
 import type { UsedInputs } from './inputs/used-inputs.ts';
-import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { earliest } from './schedule.ts';
+import type { ReissueBackoff } from './secrets/reissue-backoff.ts';
 import { hasFinalizer, type ManagedSpec, readStatus } from './spec.ts';
 
 /** How the objects of one kind are read, written and reported on. */
@@ -32,7 +32,7 @@ export interface ObjectAccess {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
   mayHandOutUserRights: boolean;
-  losses: Losses;
+  reissueBackoff: ReissueBackoff;
   /** Of kinds that have companions. */
   companions?: KnownCompanions | undefined;
 }
@@ -141,9 +141,8 @@ export class ManagedObject {
     return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
   }
 
-  /** How often what was handed out was lost. */
-  get losses(): Losses {
-    return this.#access.losses;
+  get reissueBackoff(): ReissueBackoff {
+    return this.#access.reissueBackoff;
   }
 
   get mayHandOutUserRights(): boolean {
@@ -158,16 +157,6 @@ export class ManagedObject {
     if (this.object.metadata.resourceVersion !== resourceVersion) {
       throw new StaleObject(`${namespace}/${name} was out of date`);
     }
-  }
-
-  /** Another object of the kind as the API server has it now; undefined if it is gone. */
-  async newestOf({ metadata }: KubeObject): Promise<ManagedObject | undefined> {
-    const found = await this.#access.kube.find(this.kind.type, metadata.name, metadata.namespace);
-    if (found?.metadata.uid !== metadata.uid) return undefined;
-    this.#access.cache.observeFound(found);
-    const newest = new ManagedObject(found, this.#access);
-    newest.#replace(found);
-    return newest;
   }
 
   /** Has the kind's companion as the resource wants it; what the conditions say about that. */
@@ -196,11 +185,6 @@ export class ManagedObject {
     const { kube, companions: known } = this.#access;
     if (!companion || !known || !(showsCompanion(this.object, companion) || known.has(this.object))) return;
     await releaseCompanion({ kube, known, companion }, this.object);
-  }
-
-  /** Has the object reconciled again. */
-  enqueue(): void {
-    this.kind.inputs.peer(this.kind.name)?.enqueue(keyOf(this.object));
   }
 
   /** Records a Kubernetes Event about the object. */

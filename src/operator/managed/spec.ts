@@ -33,7 +33,6 @@ export const managedStatus = z.looseObject({
   ownerId: z.string().optional(),
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),
-  handedOver: z.array(z.string()).optional(),
   observedGeneration: z.number().optional(),
   sources: z.array(usedSource).optional(),
   references: z.array(usedReference).optional(),
@@ -63,21 +62,6 @@ function fieldPath(path: readonly PropertyKey[]): string {
 /** The policies, which finalizing needs even if the rest of the spec is invalid. */
 export function readPolicies(object: KubeObject): ManagedSpec {
   return readSpec(policies, object);
-}
-
-const owned = z.object({ ownerId: z.string().optional(), ownerRef: z.unknown().optional() });
-
-/**
- * The owner that the spec names, for kinds whose resources have one; undefined if it names none.
- * @param refersTo what `ownerRef` refers to; undefined if that cannot be told
- */
-export function readOwner(
-  spec: unknown,
-  refersTo: (ownerRef: unknown) => unknown,
-): { id: string | undefined } | undefined {
-  const { ownerId, ownerRef } = owned.safeParse(spec).data ?? {};
-  if (ownerId !== undefined) return { id: ownerId };
-  return ownerRef === undefined ? undefined : { id: z.string().safeParse(refersTo(ownerRef)).data };
 }
 
 /** The object's status; an invalid one counts as empty. */

@@ -12,6 +12,7 @@ import { dueForRetirement, readIdentity } from '../managed/identity.ts';
 import { mustBeChangeable } from '../managed/immutable.ts';
 import type { AnyKind } from '../managed/kind.ts';
 import { idToObserve } from '../managed/observation.ts';
+import { wasManaged } from '../managed/rivals.ts';
 import { rotationHandled } from '../managed/rotation.ts';
 import { isPaused, type ManagedSpec, shownIdentity } from '../managed/spec.ts';
 import { isNew } from './desired-cluster.ts';
@@ -121,7 +122,8 @@ export async function decideModules(
 ): Promise<Decision> {
   const id = String(ownerOf?.(spec));
   const before = recordedId(object);
-  const isMoved = before !== undefined && before !== id && (await hasModules(external, before));
+  const wasHere = before !== undefined && before !== id && wasManaged({ object, kind: { isAttached: true } }, before);
+  const isMoved = wasHere && (await hasModules(external, before));
   const moved = isMoved
     ? { action: 'replace' as const, reason: `spec.${ownerRef} changed: the modules of ${before} are deleted` }
     : undefined;

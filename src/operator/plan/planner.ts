@@ -7,12 +7,9 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
 import { mustMayAdopt } from '../managed/adoption-grant.ts';
-import { managesOther } from '../managed/attached.ts';
 import { Blocked } from '../managed/external.ts';
 import { mustMayHandOut } from '../managed/handing-out-grant.ts';
-import { readIdentity } from '../managed/identity.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
-import { wasManaged } from '../managed/rivals.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
 import { type AnyExternal, decide, decideModules, decideObserved, namesOnlyItsOwn, overdue } from './decision.ts';
@@ -149,7 +146,6 @@ export class Planner {
     const resolved = await this.#resolution.resolve(kind, object, declared);
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
-      await this.#mustManageNoOther(kind, external, object, resolved.spec);
       const decision = await decideObserved(kind, external, object, resolved.spec);
       this.#deleted.set(document, deleted);
       return { ...name, ...decision, changes: [] };
@@ -189,15 +185,6 @@ export class Planner {
     if (isAttached(kind)) return;
     const isAdoption = idToAdopt(object) !== undefined || !(await namesOnlyItsOwn(external, object));
     if (isAdoption) mustMayAdopt({ object, mayAdopt });
-  }
-
-  /** @throws Blocked where the modules that it manages are of another owner than it is to observe */
-  async #mustManageNoOther(kind: DerivedKind, external: AnyExternal, object: KubeObject, spec: ManagedSpec) {
-    const { externalId: id } = readIdentity(object);
-    if (!isAttached(kind) || id === undefined || id === kind.ownerOf?.(spec)) return;
-    if (!external.isId(id) || !wasManaged({ object, kind: { isAttached: true } }, id)) return;
-    if (await this.#options.rivals.isOfAnother(kind, object, id)) return;
-    if (await external.observe(id)) throw managesOther(id);
   }
 
   #mustMayHandOut({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {

@@ -66,12 +66,6 @@ export class Rivals {
     for (const change of store.put(this.#asCreated(object))) claims.onChange(change);
   }
 
-  /** Whether another object has what the id stands for, as a reconcile has confirmed. */
-  async isOfAnother(kind: DerivedKind, object: KubeObject, id: string): Promise<boolean> {
-    const { claims } = await this.#claimantsOf(kind);
-    return claims.othersClaiming(id, object).some((other) => claims.isConfirmed(other, id));
-  }
-
   #claimantsOf(kind: DerivedKind): Promise<Claimants> {
     const known = this.#claimants.get(kind.kind) ?? this.#read(kind);
     this.#claimants.set(kind.kind, known);

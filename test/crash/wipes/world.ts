@@ -13,8 +13,8 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
-import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
+import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
@@ -106,7 +106,7 @@ export class LateOperator {
       metrics: metrics.managed,
       mayAdopt: () => true,
       mayHandOutUserRights: true,
-      losses: new Losses(),
+      reissueBackoff: new ReissueBackoff(),
     });
   }
 

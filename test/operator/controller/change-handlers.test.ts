@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  EnqueueObject,
-  EnqueueOwner,
-  EnqueueRivals,
-} from '../../../src/operator/controller/change-handlers.ts';
+import { EnqueueObject, EnqueueOwner, EnqueueRivals } from '../../../src/operator/controller/change-handlers.ts';
 import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ChangeOrigin, type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';

@@ -193,14 +193,6 @@ describe('the claims of a kind', () => {
     expect(claims.rivalFor('x', young)?.metadata.name).toBe(expected === undefined ? 'old' : undefined);
   });
 
-  test('of two that have superseded the same, the older leaves it to nobody, and the younger to the older', () => {
-    const { claims, put } = setUp();
-    const old = object({ name: 'old', created: OLD, status: superseded }, superseding);
-    const young = object({ name: 'young', created: YOUNG, status: superseded }, superseding);
-    for (const each of [old, young]) put(each);
-    expect([old, young].map((each) => claims.isClaimedByAnother('x', each))).toEqual([false, true]);
-  });
-
   test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {
     const store = new ObjectStore();
     const claims = new Claims({ membersOf: ({ spec }) => ipPolicyKind.readMembers(spec) }, store);
@@ -212,12 +204,6 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { adopt: 'x' }))).toBeUndefined();
     put(object({ name: 'next', created: OLD, spec: { managementPolicy: 'no' } }, { adopt: 'x' }));
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
-  });
-
-  test('of a resource of its own, an object leaves to nobody who has only named it', () => {
-    const { claims, put } = setUp();
-    put(object({ name: 'other' }, { adopt: 'x' }));
-    expect(claims.heirsOf('x', object({ name: 'self', ...shows('x') }))).toEqual([]);
   });
 
   test('end when the object is finalized, however long others hold it up', () => {

@@ -194,11 +194,11 @@ describe('settings of a superseded owner', () => {
     { externalId: 'thg_c', retiring: JSON.stringify(before) },
   );
 
-  test('are handed over to another object that declares some, and else deleted', async () => {
-    const heir = object({ name: 'heir', spec: { of: 'thg_b' } });
-    expect(await retire(of, all(), { kind: SETTINGS, others: [heir] })).toMatchObject({
-      ids: ['thg_b', 'thg_c'],
-      said: ['OldResourceDeleted: Deleted the modules of thg_a'],
+  test('are deleted, also if another object waits for them', async () => {
+    const waiting = object({ name: 'waiting', spec: { of: 'thg_b' } }, { externalId: 'thg_b' });
+    expect(await retire(of, all(), { kind: SETTINGS, others: [waiting] })).toMatchObject({
+      ids: ['thg_c'],
+      said: ['OldResourceDeleted: Deleted the modules of thg_a, the modules of thg_b'],
       listed: [],
     });
   });

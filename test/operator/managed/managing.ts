@@ -14,8 +14,8 @@ import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import type { CreateScope, External, Remote } from '../../../src/operator/managed/external.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { type AnyKind, kind } from '../../../src/operator/managed/kind.ts';
-import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedObject, type ObjectAccess } from '../../../src/operator/managed/managed-object.ts';
+import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
@@ -112,7 +112,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
     metrics: metrics.managed,
     mayAdopt: () => true,
     mayHandOutUserRights: true,
-    losses: new Losses(),
+    reissueBackoff: new ReissueBackoff(),
     ...access,
   };
   return {

@@ -11,7 +11,7 @@ import { type Identity, knows } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
 
 /** @throws Blocked in a namespace without adoption, in the same words whether or not the resource exists */
-export function mustMayAdopt({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
+export function requireAdoptionGrant({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
   if (mayAdopt) return;
   const naming = [ANNOTATION.adopt, ANNOTATION.externalId, ANNOTATION.retiring].filter((name) =>
     annotation(object, name),

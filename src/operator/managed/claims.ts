@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { claimOf, knows, readIdentity } from './identity.ts';
+import { claimedId, knows, readIdentity } from './identity.ts';
 import { KeyIndex, statesOf } from './key-index.ts';
 import { isFinalized, type ManagedSpec, readStatus, shownIdentity } from './spec.ts';
 
@@ -38,18 +38,18 @@ export class Claims implements ChangeHandler {
 
   /** The object that goes before `object` in claiming the same id. */
   rivalOf(object: KubeObject): KubeObject | undefined {
-    const id = claimIn(object)?.id;
+    const id = currentClaim(object)?.id;
     return id === undefined ? undefined : this.rivalFor(id, object);
   }
 
   /** The object that goes before `object` in claiming the id, which `object` may have superseded. */
   rivalFor(id: string, object: KubeObject): KubeObject | undefined {
-    const claimOf = (each: KubeObject) => this.claimTo(id, each);
-    return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOf));
+    const claimOfEach = (each: KubeObject) => this.claimOn(id, each);
+    return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOfEach));
   }
 
   /** The claim of the object on the id. */
-  claimTo(id: string, object: KubeObject): Claim | undefined {
+  claimOn(id: string, object: KubeObject): Claim | undefined {
     return this.#claimsOf(object).findLast((claim) => claim.id === id);
   }
 
@@ -60,7 +60,7 @@ export class Claims implements ChangeHandler {
 
   /** Whether the object claims the id, and manages what it claims. */
   isClaimedBy(object: KubeObject, id: string): boolean {
-    const claim = this.claimTo(id, object);
+    const claim = this.claimOn(id, object);
     if (!claim || !this.#counts(id, object)) return false;
     if (claim.isConfirmed) return true;
     const mayAdopt = this.#mayAdopt(object.metadata.namespace ?? '');
@@ -95,7 +95,7 @@ export class Claims implements ChangeHandler {
 
   /** Superseded resources come last: they count, whatever the annotations name. */
   #claimsOf(object: KubeObject): Claim[] {
-    return [...someOf(claimIn(object)), ...supersededIn(object).map((id) => ({ id, isConfirmed: true }))];
+    return [...someOf(currentClaim(object)), ...supersededIn(object).map((id) => ({ id, isConfirmed: true }))];
   }
 
   /** Whether the claim counts. An object that only observes manages at most what it has superseded. */
@@ -123,12 +123,12 @@ export class Claims implements ChangeHandler {
  * The claim of the object on its current resource: the one that its status shows, unless it is superseded, or else the one
  * that its annotations name.
  */
-export function claimIn(object: KubeObject): Claim | undefined {
+export function currentClaim(object: KubeObject): Claim | undefined {
   if (isFinalized(object)) return undefined;
   const shown = shownIdentity(object)?.externalId;
   const isSuperseded = readIdentity(object).retiring.some(({ id }) => id === shown);
   if (shown !== undefined && !isSuperseded) return { id: shown, isConfirmed: true };
-  const named = claimOf(object);
+  const named = claimedId(object);
   return named === undefined ? undefined : { id: named, isConfirmed: false };
 }
 
@@ -145,10 +145,10 @@ const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [va
 const isManaging = ({ managementPolicy }: Pick<ManagedSpec, 'managementPolicy'>) => managementPolicy !== 'Observe';
 
 /** Whether `a` goes before `b`: a confirmed claim before one that is not, any claim before none, then the older object. */
-export function goesBefore(a: KubeObject, b: KubeObject, claimOf = claimIn): boolean {
+export function goesBefore(a: KubeObject, b: KubeObject, claimOfEach = currentClaim): boolean {
   if (a.metadata.uid === b.metadata.uid) return false;
   const [rankA, rankB] = [a, b].map((object) => {
-    const claim = claimOf(object);
+    const claim = claimOfEach(object);
     return claim ? Number(claim.isConfirmed) : -1;
   });
   return rankA === rankB ? isOlder(a, b) : Number(rankA) > Number(rankB);

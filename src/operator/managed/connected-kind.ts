@@ -5,7 +5,7 @@ import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { Companion } from './companion.ts';
 import { type Delivery, type External, type Finding, mayExist, type Remote } from './external.ts';
-import { claimOf } from './identity.ts';
+import { claimedId } from './identity.ts';
 import { inputsOf, isReference, isSource, Reference } from './inputs/input.ts';
 import { type Inputs, type Resolved, resourceIdOf } from './inputs/inputs.ts';
 import type { UsedReference } from './inputs/used-inputs.ts';
@@ -68,7 +68,7 @@ export class ConnectedKind {
     const target = this.inputs.peer(owner.kind)?.store.get(`${namespace}/${name}`);
     if (!target) return false;
     // An owner that was restored without its status does not show its id yet, but its annotations name it.
-    return (resourceIdOf(target) ?? (mayNameIds ? claimOf(target) : undefined)) === id;
+    return (resourceIdOf(target) ?? (mayNameIds ? claimedId(target) : undefined)) === id;
   }
 
   /** Whether what the object hands out would have the rights of a user at the management API. */

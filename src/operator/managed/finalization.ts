@@ -2,7 +2,7 @@
 
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { claimIn } from './claims.ts';
+import { currentClaim } from './claims.ts';
 import { deleteRemote, leaveRemote, retainRemote } from './disposal.ts';
 import { Blocked } from './external.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
@@ -23,7 +23,7 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   const fates = { ofClaim: isObserved ? ofOwn : fateOfRemote(object, await belongsToAnother(managed)), ofOwn };
   // First of all, so that a create still in flight cannot leave an orphan.
   const identity = await closeCreates(managed);
-  switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
+  switch (identity.externalId === currentClaim(object)?.id ? fates.ofClaim : fates.ofOwn) {
     case 'delete':
       await deleteRemote(managed, identity);
       break;
@@ -40,7 +40,7 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
 
 /** Whether what the object claims is for another object to keep or to delete. */
 async function belongsToAnother(managed: ManagedObject): Promise<boolean> {
-  const id = claimIn(managed.object)?.id;
+  const id = currentClaim(managed.object)?.id;
   // An object that has waited for the modules of another one has set none.
   if (managed.kind.isAttached && id !== undefined && !wasManaged(managed, id)) return true;
   return (await rivalOf(managed)) !== undefined;

@@ -13,7 +13,7 @@ export interface HandingOut {
 }
 
 /** @throws Blocked when what the object hands out would have the rights of a user, and that is not allowed */
-export function mustMayHandOut({ kind, mayHandOutUserRights }: HandingOut, spec: ManagedSpec): void {
+export function requireHandOutGrant({ kind, mayHandOutUserRights }: HandingOut, spec: ManagedSpec): void {
   if (mayHandOutUserRights || !kind.handsOutUserRights(spec)) return;
   const message = `an ${kind.name} must belong to a bot: set spec.ownerRef to a BotUser, or have the operator started with --allow-user-api-keys true`;
   throw new Blocked(REASON.accessDenied, message);

@@ -6,11 +6,11 @@ import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { mustBeId } from './adoption.ts';
-import { mustMayAdopt } from './adoption-grant.ts';
+import { requireAdoptionGrant } from './adoption-grant.ts';
 import { retireSuperseded } from './disposal.ts';
 import { Blocked } from './external.ts';
 import { observedReady, observedSynced } from './findings.ts';
-import { claimOf, mayAdopt, readIdentity } from './identity.ts';
+import { claimedId, mayAdopt, readIdentity } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { observeVisible } from './not-found.ts';
 import { earliest } from './schedule.ts';
@@ -20,7 +20,7 @@ import { writeStatus } from './status.ts';
 /** @throws Blocked when the object names no resource */
 export function idToObserve(object: KubeObject): string {
   // What is being replaced stays current until its successor is recorded.
-  const id = claimOf(object) ?? readIdentity(object).retiring.at(-1)?.id;
+  const id = claimedId(object) ?? readIdentity(object).retiring.at(-1)?.id;
   if (id !== undefined) return id;
   const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
   throw new Blocked(REASON.nothingToObserve, message);
@@ -33,7 +33,7 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
   const id = idToObserve(managed.object);
   const { generation } = readIdentity(managed.object);
   const isOwn = !mayAdopt(managed.object);
-  if (!isOwn) mustMayAdopt(managed);
+  if (!isOwn) requireAdoptionGrant(managed);
   mustBeId(managed, id);
   const remote = await observeVisible(managed, { id, generation });
   if (!remote) {

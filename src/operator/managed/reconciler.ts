@@ -13,12 +13,12 @@
  */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ensureAdopted, idToAdopt } from './adoption.ts';
-import { mustMayAdopt } from './adoption-grant.ts';
+import { requireAdoptionGrant } from './adoption-grant.ts';
 import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
 import { withNote } from './findings.ts';
-import { mustMayHandOut } from './handing-out-grant.ts';
+import { requireHandOutGrant } from './handing-out-grant.ts';
 import { ensureFinalizer, ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
@@ -48,9 +48,9 @@ export class ManagedReconciler {
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
-    mustMayHandOut(managed, spec);
+    requireHandOutGrant(managed, spec);
     // Before anything is said about what it names.
-    if (idToAdopt(managed.object) !== undefined) mustMayAdopt(managed);
+    if (idToAdopt(managed.object) !== undefined) requireAdoptionGrant(managed);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);

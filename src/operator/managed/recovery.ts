@@ -3,7 +3,7 @@
  * the object's scope, which follows from its UID alone.
  */
 import { EVENT_REASON } from '../contract/reasons.ts';
-import { mustMayAdopt, namesOnlyOwn, onlyOwn } from './adoption-grant.ts';
+import { namesOnlyOwn, onlyOwn, requireAdoptionGrant } from './adoption-grant.ts';
 import { everythingOf } from './disposal.ts';
 import type { CreateScope } from './external.ts';
 import { type Identity, knows, nextGeneration, type Retiring, readIdentity } from './identity.ts';
@@ -27,7 +27,7 @@ async function compareIdentity(managed: ManagedObject): Promise<void> {
     const recorded = readIdentity(object);
     // Attached objects create nothing: their annotations name the owner that the spec refers to.
     const isAdoption = !managed.mayAdopt && !kind.isAttached;
-    if (isAdoption && !namesOnlyOwn(recorded, shownIdentity(object), scope)) mustMayAdopt(managed);
+    if (isAdoption && !namesOnlyOwn(recorded, shownIdentity(object), scope)) requireAdoptionGrant(managed);
     const isListedRightly = recorded.retiring.every(({ id }) => mayRetire(managed, id, scope));
     if (isListedRightly && isSound(recorded, shownIdentity(object), scope)) return;
   }

@@ -2,7 +2,7 @@
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import { claimIn, supersededIn } from './claims.ts';
+import { currentClaim, supersededIn } from './claims.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import { Blocked, type CreateScope } from './external.ts';
 import { knows } from './identity.ts';
@@ -14,14 +14,14 @@ export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<
   const rival = claims.rivalOf(object);
   if (!rival) return undefined;
   const scope = await kind.external.scope(object.metadata.uid);
-  return isCreatedIn(scope, claimIn(object)?.id) ? undefined : rival;
+  return isCreatedIn(scope, currentClaim(object)?.id) ? undefined : rival;
 }
 
 /** @throws Blocked when another object manages what this one claims, or goes before it */
 export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
   const rival = await rivalOf(managed);
   if (!rival) return;
-  throw conflictWith(rival, managed.kind.name, claimIn(managed.object)?.id);
+  throw conflictWith(rival, managed.kind.name, currentClaim(managed.object)?.id);
 }
 
 /** @param kind of both objects */
@@ -34,7 +34,7 @@ function howHeld(rival: KubeObject, other: string, id: string | undefined): stri
   if (id !== undefined && supersededIn(rival).includes(id))
     return `superseded, but still managed by ${other}, until nothing refers to it any more and that has deleted or left it: wait, or delete this object`;
   // The other object may never take it over: the mistake may be in its spec.
-  return claimIn(rival)?.isConfirmed
+  return currentClaim(rival)?.isConfirmed
     ? `already managed by ${other}: delete this object, or set deletionPolicy of that one to Retain and delete it`
     : `claimed by ${other}, which is older but has not taken it over yet: see there, or delete that object`;
 }

@@ -6,7 +6,7 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
-import { claimOf, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
+import { claimedId, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
 import { usedReference, usedSource } from './inputs/used-inputs.ts';
 
 export const managedSpec = {
@@ -154,7 +154,7 @@ export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
   const { externalId, generation } = readIdentity(object);
   // They differ after a crash between recording a new identity and writing the status.
-  const recorded = generation > 0 ? externalId : claimOf(object);
+  const recorded = generation > 0 ? externalId : claimedId(object);
   const ignored = idNotAdopted(object);
   return (
     (ignored === undefined || readyMessage(object).includes(ignored)) &&

@@ -6,9 +6,9 @@ import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
-import { mustMayAdopt } from '../managed/adoption-grant.ts';
+import { requireAdoptionGrant } from '../managed/adoption-grant.ts';
 import { Blocked } from '../managed/external.ts';
-import { mustMayHandOut } from '../managed/handing-out-grant.ts';
+import { requireHandOutGrant } from '../managed/handing-out-grant.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
@@ -142,7 +142,7 @@ export class Planner {
     }
     const declared: ManagedSpec = readSpec(kind.spec, object);
     const external = observingAgain(kind.external(this.#options.client));
-    await this.#mustMayAdopt(kind, external, object);
+    await this.#requireAdoptionGrant(kind, external, object);
     const resolved = await this.#resolution.resolve(kind, object, declared);
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
@@ -150,7 +150,7 @@ export class Planner {
       this.#deleted.set(document, deleted);
       return { ...name, ...decision, changes: [] };
     }
-    this.#mustMayHandOut(kind, declared);
+    this.#requireHandOutGrant(kind, declared);
     // Of new objects that claim the same, the first in the files has it, whichever is answered first.
     await claiming.comes;
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
@@ -178,18 +178,18 @@ export class Planner {
   }
 
   /** @throws Blocked where existing resources may not be taken over or read */
-  async #mustMayAdopt(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
+  async #requireAdoptionGrant(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
     const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
     if (mayAdopt) return;
     mustNameNoIds(object);
     if (isAttached(kind)) return;
     const isAdoption = idToAdopt(object) !== undefined || !(await namesOnlyItsOwn(external, object));
-    if (isAdoption) mustMayAdopt({ object, mayAdopt });
+    if (isAdoption) requireAdoptionGrant({ object, mayAdopt });
   }
 
-  #mustMayHandOut({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {
+  #requireHandOutGrant({ kind: name, handsOutUserRights = () => false }: DerivedKind, declared: ManagedSpec): void {
     const { mayHandOutUserRights } = this.#options;
-    mustMayHandOut({ kind: { name, handsOutUserRights }, mayHandOutUserRights }, declared);
+    requireHandOutGrant({ kind: { name, handsOutUserRights }, mayHandOutUserRights }, declared);
   }
 }
 

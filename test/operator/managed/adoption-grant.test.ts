@@ -1,7 +1,7 @@
 /** What is refused where nothing may be adopted, and what is an object's own there. */
 import { describe, expect, test } from 'vitest';
 import { REASON } from '../../../src/operator/contract/reasons.ts';
-import { mustMayAdopt, namesOnlyOwn, onlyOwn } from '../../../src/operator/managed/adoption-grant.ts';
+import { namesOnlyOwn, onlyOwn, requireAdoptionGrant } from '../../../src/operator/managed/adoption-grant.ts';
 import type { Identity } from '../../../src/operator/managed/identity.ts';
 import { object } from '../objects.ts';
 
@@ -10,12 +10,12 @@ test.each([
   ['annotations tunnel-operator.dev/adopt and tunnel-operator.dev/external-id', { adopt: 'a', externalId: 'b' }],
 ])('in a namespace without adoption, the remedy is to remove the %s', (named, annotations) => {
   const given = object({}, annotations);
-  expect(() => mustMayAdopt({ object: given, mayAdopt: true })).not.toThrow();
+  expect(() => requireAdoptionGrant({ object: given, mayAdopt: true })).not.toThrow();
   const refusal = expect.objectContaining({
     reason: REASON.accessDenied,
     message: expect.stringMatching(new RegExp(`from namespace ns: .* remove the ${named}$`)),
   });
-  expect(() => mustMayAdopt({ object: given, mayAdopt: false })).toThrow(refusal);
+  expect(() => requireAdoptionGrant({ object: given, mayAdopt: false })).toThrow(refusal);
 });
 
 const entry = (id: string) => ({ id, generation: 1, after: '2026-11-21T10:00:00.000Z' });

@@ -3,7 +3,7 @@ import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Claims, claimIn, goesBefore, isOlder, supersededIn } from '../../../src/operator/managed/claims.ts';
+import { Claims, currentClaim, goesBefore, isOlder, supersededIn } from '../../../src/operator/managed/claims.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
 import { object } from '../objects.ts';
 
@@ -82,7 +82,7 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
   expect(change && claims.contestedBy(change)).toEqual(expected);
 });
 
-test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
+test.each<[string, KubeObject, ReturnType<typeof currentClaim>]>([
   ['nothing', object(), undefined],
   ['what it is to adopt', object({}, { adopt: 'x' }), { id: 'x', isConfirmed: false }],
   ['what its annotations name', object({}, { externalId: 'x', adopt: 'y' }), { id: 'x', isConfirmed: false }],
@@ -103,7 +103,7 @@ test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
   ['nothing once it is finalized', deleted(shows('x'), ['example.com/hold']), undefined],
   ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), { id: 'y', isConfirmed: false }],
 ])('an object claims %s', (_, claimant, expected) => {
-  expect(claimIn(claimant)).toEqual(expected);
+  expect(currentClaim(claimant)).toEqual(expected);
 });
 
 test.each<[string, KubeObject, KubeObject, boolean]>([
